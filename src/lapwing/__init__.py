@@ -1,0 +1,1 @@
+from lapwing._version import __version__

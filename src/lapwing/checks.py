@@ -1,0 +1,109 @@
+"""One-line, keyword-named validators: `checks.positive(epsilon=epsilon)` returns the exact value or explains itself.
+
+Every number a guarantee rests on passes through here once and comes out as a `Fraction` that equals what the user
+wrote: 0.1 is the double 0.1, not one tenth.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational
+
+from lapwing.errors import InvalidParameter
+
+Number = int | float | Fraction | Decimal
+
+
+def exact(**named: object) -> Fraction:
+    """The exact rational value of one finite number.
+
+    >>> exact(epsilon=0.5)
+    Fraction(1, 2)
+    """
+    [(name, value)] = named.items()
+    return _exact(name, value)
+
+
+def positive(**named: object) -> Fraction:
+    """A finite number greater than zero, as an exact `Fraction`."""
+    [(name, value)] = named.items()
+    number = _exact(name, value)
+    if not number > 0:
+        raise InvalidParameter(name, value, "must be greater than 0", f"Write {name}=1, for example.")
+    return number
+
+
+def not_negative(**named: object) -> Fraction:
+    """A finite number of at least zero, as an exact `Fraction`."""
+    [(name, value)] = named.items()
+    number = _exact(name, value)
+    if not number >= 0:
+        raise InvalidParameter(name, value, "must not be negative", f"Write {name}=0 or more.")
+    return number
+
+
+def probability(**named: object) -> Fraction:
+    """A number strictly between 0 and 1, as an exact `Fraction`."""
+    [(name, value)] = named.items()
+    number = _exact(name, value)
+    if not 0 < number < 1:
+        raise InvalidParameter(name, value, "must lie strictly between 0 and 1", f"Write {name}=0.05, for example.")
+    return number
+
+
+def share(**named: object) -> Fraction:
+    """A number from 0 to 1, both allowed, as an exact `Fraction`."""
+    [(name, value)] = named.items()
+    number = _exact(name, value)
+    if not 0 <= number <= 1:
+        raise InvalidParameter(name, value, "must lie between 0 and 1", f"Write {name}=0.5, for example.")
+    return number
+
+
+def whole(*, minimum: int = 1, **named: object) -> int:
+    """A whole number of at least `minimum`."""
+    [(name, value)] = named.items()
+    if isinstance(value, bool) or not isinstance(value, Integral) or not int(value) >= minimum:
+        raise InvalidParameter(name, value, f"must be a whole number of at least {minimum}", f"Write {name}={minimum}.")
+    return int(value)
+
+
+def interval(**named: object) -> tuple[Fraction, Fraction]:
+    """A pair (low, high) with low < high, as exact `Fraction`s."""
+    [(name, value)] = named.items()
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
+        raise InvalidParameter(name, value, "must be a pair (low, high)", f"Write {name}=(0, 120), for example.")
+    low, high = _exact(f"{name}[0]", value[0]), _exact(f"{name}[1]", value[1])
+    if not low < high:
+        raise InvalidParameter(name, value, "the range is empty", f"Write {name}=(low, high) with low < high.")
+    return low, high
+
+
+def one_of(options: Sequence[str], **named: object) -> str:
+    """One of the words listed."""
+    [(name, value)] = named.items()
+    if not isinstance(value, str) or value not in options:
+        raise InvalidParameter(name, value, "is not a word known here", f"Write one of: {', '.join(options)}.")
+    return value
+
+
+def _exact(name: str, value: object) -> Fraction:
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool):
+        raise InvalidParameter(name, value, "is a truth value, not a number", f"Write {name}=1, for example.")
+    if isinstance(value, (int, float, Decimal)):
+        if not math.isfinite(value):
+            raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
+        return Fraction(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    item = getattr(value, "item", None)  # a numpy scalar, without importing numpy
+    if callable(item) and getattr(value, "ndim", None) == 0:
+        return _exact(name, item())
+    raise InvalidParameter(
+        name, value, f"is not a number but of type {type(value).__name__}", f"Write {name}=1 without quotes, for example."
+    )

@@ -1,0 +1,88 @@
+"""The error tree. Every error says what was wrong, why it matters, and what to write instead.
+
+LapwingError
+├─ InvalidParameter      .name .value .hint          a public parameter that cannot be used
+├─ IncompatibleLosses    .left .right                guarantees about different relations, units or kinds
+├─ UnsupportedConversion .source .target .instead    a conversion that would claim privacy nobody proved
+├─ BudgetExceeded        .requested .remaining       the allowance does not cover the charge
+├─ MissingBounds         .column                     bounds must be public and were not given
+├─ UnsupportedQuery      .sql_fragment .instead      a query whose privacy cannot be argued
+└─ MissingExtra          .package .extra             an optional dependency that is not installed
+
+NotPrivateWarning (a warning, not an error): a reproducible source of noise was used.
+
+Messages are about *parameters* only. No error may carry a value of a record: what is wrong in data is treated
+by a rule that does not depend on the data (see docs/sharp-edges.md).
+"""
+
+from __future__ import annotations
+
+
+class LapwingError(Exception):
+    """Everything Lapwing raises on purpose."""
+
+
+class InvalidParameter(LapwingError, ValueError):
+    """A public parameter that cannot be used."""
+
+    def __init__(self, name: str, value: object, why: str, hint: str) -> None:
+        self.name, self.value, self.hint = name, value, hint
+        super().__init__(f"{name} = {value!r}: {why}. {hint}")
+
+
+class IncompatibleLosses(LapwingError, ValueError):
+    """Two guarantees that cannot be added: other relation, other unit of protection, or no common kind."""
+
+    def __init__(self, left: object, right: object, why: str) -> None:
+        self.left, self.right = left, right
+        super().__init__(f"cannot combine {left} with {right}: {why}")
+
+
+class UnsupportedConversion(LapwingError, ValueError):
+    """A conversion between guarantees that does not follow from any theorem."""
+
+    def __init__(self, source: object, target: object, why: str, instead: str) -> None:
+        self.source, self.target, self.instead = source, target, instead
+        super().__init__(f"cannot turn {source} into {target}: {why}. {instead}")
+
+
+class BudgetExceeded(LapwingError):
+    """The allowance does not cover the charge; nothing was released."""
+
+    def __init__(self, requested: object, remaining: object) -> None:
+        self.requested, self.remaining = requested, remaining
+        super().__init__(
+            f"requested {requested}, but {remaining} remains. "
+            "Ask for less, combine questions into one query, or have the allowance raised by its owner."
+        )
+
+
+class MissingBounds(LapwingError, ValueError):
+    """A column was used without public bounds."""
+
+    def __init__(self, column: str) -> None:
+        self.column = column
+        super().__init__(
+            f"column {column!r} has no bounds, and reading them from the data would leak them: "
+            f"pass bounds={{{column!r}: (low, high)}} from public knowledge."
+        )
+
+
+class UnsupportedQuery(LapwingError, ValueError):
+    """A query whose privacy cannot be argued."""
+
+    def __init__(self, sql_fragment: str, why: str, instead: str) -> None:
+        self.sql_fragment, self.instead = sql_fragment, instead
+        super().__init__(f"{sql_fragment}: {why}. {instead}")
+
+
+class MissingExtra(LapwingError, ImportError):
+    """An optional dependency that is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(f"this needs {package}, which is not installed: pip install 'lapwing[{extra}]'")
+
+
+class NotPrivateWarning(UserWarning):
+    """A reproducible source of noise was used: whoever knows the seed can subtract the noise."""
