@@ -1,0 +1,55 @@
+# Lapwing: everything a fresh machine with Python, make and a network needs.
+# .venv holds the library and its tools, .venv-bench the peers we measure ourselves against.
+
+BIN := .venv/bin
+CORE := .venv/.installed-core
+DEV := .venv/.installed-dev
+PEERS := .venv-bench/.installed-bench
+PYODIDE := tools/pyodide/node_modules/.package-lock.json
+PROJECT := pyproject.toml uv.lock tools/setup
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
+	@$(BIN)/lapwing demo
+
+test: $(DEV) ## set up, then every check and every test
+	@tools/system-packages
+	@$(MAKE) --no-print-directory lint $(PYODIDE)
+	$(BIN)/pytest -n auto
+
+lint: $(DEV) ## ruff, mypy --strict and the layers of the house
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(DEV) ## let ruff sort imports, fix what it can and format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+bench: $(PEERS) ## measure us, NumPy, OpenDP, diffprivlib, PyDP and the AES floor side by side
+	@.venv-bench/bin/python -m bench
+
+clean: ## remove both environments and every cache
+	rm -rf .venv .venv-bench tools/pyodide/node_modules
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find src tests bench tools -name __pycache__ -prune -exec rm -rf {} +
+
+$(CORE): $(PROJECT)
+	@tools/setup .venv && touch $@
+
+$(DEV): $(PROJECT)
+	@tools/setup .venv --extra dev && touch $(CORE) $@
+
+$(PEERS): $(PROJECT)
+	@tools/setup .venv-bench --extra bench && touch $@
+
+# Not fatal: without it the Pyodide test skips with one line (and fails where CI=true forbids skips).
+$(PYODIDE): tools/pyodide/package-lock.json
+	@if command -v npm > /dev/null; then cd tools/pyodide && npm ci --omit=optional --silent && touch $(notdir $(@D))/$(@F); fi \
+		|| echo "npm could not install Pyodide: its test will skip."
