@@ -8,6 +8,8 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
+pytest_plugins = ["pytester"]
+
 hypothesis.settings.register_profile("house", deadline=None)
 hypothesis.settings.load_profile("house")
 

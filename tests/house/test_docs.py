@@ -1,0 +1,76 @@
+"""What the documentation shows is what happens: every python block of every page runs."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+FENCE = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    source: str
+    line: int
+
+
+def python_blocks(text: str) -> list[Block]:
+    return [Block(match[1], text.count("\n", 0, match.start(1))) for match in FENCE.finditer(text)]
+
+
+def run_page(name: str, text: str) -> None:
+    """Run a page's blocks in order and in one namespace; `>>>` blocks must print what they say."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    for block in python_blocks(text):
+        if ">>>" in block.source:
+            test = doctest.DocTestParser().get_doctest(block.source, namespace, name, name, block.line)
+            report: list[str] = []
+            runner.run(test, out=report.append, clear_globs=False)
+            namespace = test.globs
+            assert not report, "".join(report)
+        else:
+            # Blank lines in front make a traceback point into the page.
+            exec(compile("\n" * block.line + block.source, name, "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_the_code_on_this_page_runs_and_prints_what_it_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(str(page), page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_into_the_house_leads_somewhere(page: Path) -> None:
+    targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not re.match(r"[a-z]+:", link)]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in sorted((ROOT / "docs").rglob("*.md"))]
+    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
+
+
+def test_a_page_that_lies_fails() -> None:
+    with pytest.raises(AssertionError, match="Expected"):
+        run_page("page", "```python\n>>> 1 + 1\n3\n```\n")
+    with pytest.raises(ZeroDivisionError):
+        run_page("page", "```python\nx = 1\n```\ntext\n```python\nx / 0\n```\n")
+    run_page("page", "```python\nx = 1\n```\n```python\n>>> x\n1\n>>> y = 2\n```\n```python\nassert y == 2\n```\n")
+
+
+def test_the_changelog_and_the_citation_name_the_version() -> None:
+    import lapwing
+
+    assert f"## {lapwing.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\nversion: {lapwing.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

@@ -1,0 +1,86 @@
+"""`import lapwing` stays light, the core stays small, and scalars need nothing but the standard library."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).resolve().parents[2]
+SCALARS = ROOT / "tests" / "house" / "scalar_releases.py"
+PYODIDE = ROOT / "tools" / "pyodide"
+HEAVY = {"numpy", "scipy", "mpmath", "cryptography", "dp_accounting", "duckdb", "sqlglot", "typer", "rich"}
+CORE_MEGABYTES = 300
+
+
+def fresh_python(program: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms"])
+def test_importing_the_basics_loads_nothing_heavy(module: str) -> None:
+    loaded = json.loads(fresh_python(f"import sys, json, {module}; print(json.dumps(list(sys.modules)))"))
+    assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
+
+
+def core_closure() -> set[str]:
+    """The distributions that `pip install lapwing` brings, without extras."""
+    found: set[str] = set()
+    waiting = [("lapwing", frozenset[str]())]
+    while waiting:
+        name, extras = waiting.pop()
+        found.add(name.lower())
+        for line in importlib.metadata.requires(name) or []:
+            requirement = Requirement(line)
+            wanted = [{"extra": extra} for extra in extras or {""}]
+            applies = requirement.marker is None or any(map(requirement.marker.evaluate, wanted))
+            if applies and requirement.name.lower() not in found:
+                waiting.append((requirement.name, frozenset(requirement.extras)))
+    return found
+
+
+def test_the_core_environment_is_under_300_megabytes() -> None:
+    closure = core_closure()
+    assert {"numpy", "duckdb", "typer"} <= closure
+    paths = {Path(str(file.locate())) for name in closure for file in importlib.metadata.files(name) or []}
+    megabytes = sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
+    assert megabytes < CORE_MEGABYTES
+
+
+BLOCKED = """
+import runpy, sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"{{name}} is not there", name=name)
+
+sys.meta_path.insert(0, Refuse())
+runpy.run_path({script!r}, run_name="__main__")
+"""
+
+
+def test_scalar_mechanisms_run_on_a_python_without_any_dependency() -> None:
+    output = fresh_python(BLOCKED.format(blocked=HEAVY, script=str(SCALARS)))
+    assert "scalar releases without dependencies" in output
+
+
+def test_scalar_mechanisms_run_on_pyodide_without_numpy() -> None:
+    if shutil.which("node") is None:
+        pytest.skip("Pyodide needs node: apt-get install nodejs npm")
+    if not (PYODIDE / "node_modules" / "pyodide").exists():
+        pytest.skip("Pyodide is not installed: run make test, or npm ci in tools/pyodide")
+    command = ["node", str(PYODIDE / "run.mjs"), str(ROOT / "src"), str(SCALARS)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "Python 3.14" in result.stdout
+    assert "scalar releases without dependencies" in result.stdout
