@@ -1,0 +1,44 @@
+"""What every mechanism is: a frozen value of public parameters with a loss, a release and an accuracy.
+
+Public fields hold what the user wrote, checked once; exact quantities derived from them sit in private fields. Data and
+entropy are arguments of `release`, never state.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Loss, Relation
+
+RELATIONS = ("add_remove", "replace")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism(ABC):
+    """The contract. `relation` and `unit` say between which data sets the stated sensitivity was counted."""
+
+    relation: Relation = "add_remove"
+    unit: str = "person"
+
+    def __post_init__(self) -> None:
+        checks.one_of(RELATIONS, relation=self.relation)
+        if not isinstance(self.unit, str) or not self.unit:
+            raise InvalidParameter("unit", self.unit, "names nobody who is protected", "Write unit='person', for example.")
+
+    @abstractmethod
+    def privacy_loss(self) -> Loss:
+        """What one release costs at most, computed from the integers the sampler uses."""
+
+    @abstractmethod
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
+        """The private answer."""
+
+    def _set(self, **derived: object) -> None:
+        """Store exact quantities derived from the public fields (only while the value is being made)."""
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)

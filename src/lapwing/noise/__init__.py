@@ -1,0 +1,184 @@
+"""Exact, secure noise: integers drawn with exactly the probabilities their names promise.
+
+Every function takes exact parameters (ints, Fractions, floats at their exact binary value), `size=None` for one Python integer
+or a number for a numpy array, and a source of entropy. Scalars need neither numpy nor cryptography.
+
+>>> import lapwing.noise as noise
+>>> isinstance(noise.discrete_laplace(10), int)
+True
+>>> noise.discrete_laplace(10, size=3).shape
+(3,)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, overload
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import exp_neg, rational
+from lapwing.noise.entropy import SYSTEM, Entropy, Recorded, Reproducible, System
+from lapwing.noise.gaussian import discrete_gaussian_sampler
+from lapwing.noise.inversion import LazyUniform
+from lapwing.noise.laplace import discrete_laplace_sampler, geometric_sampler
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "SYSTEM",
+    "Entropy",
+    "Recorded",
+    "Reproducible",
+    "System",
+    "bernoulli",
+    "bernoulli_bits",
+    "bernoulli_exp",
+    "bernoulli_exp_steps",
+    "choice",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "geometric",
+    "permutation",
+    "uniform_below",
+]
+
+LARGEST_SCALE = 1 << 60
+
+
+@overload
+def discrete_laplace(scale: Number, size: None = None, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def discrete_laplace(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
+def discrete_laplace(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
+    """P(X = x) = (1−a)/(1+a) · a^|x| with a = e^(−1/scale), for any rational scale up to 2^60."""
+    t = _scale(scale=scale)
+    sampler = discrete_laplace_sampler(t.numerator, t.denominator)
+    return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
+
+
+@overload
+def geometric(scale: Number, size: None = None, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def geometric(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
+def geometric(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
+    """P(G ≥ g) = e^(−g/scale) for g = 0, 1, 2, …"""
+    t = _scale(scale=scale)
+    sampler = geometric_sampler(t.numerator, t.denominator)
+    return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
+
+
+@overload
+def discrete_gaussian(sigma: Number, size: None = None, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def discrete_gaussian(sigma: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
+def discrete_gaussian(sigma: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
+    """P(X = x) proportional to e^(−x²/(2·sigma²)), for any rational sigma up to 2^59."""
+    variance = _scale(limit=LARGEST_SCALE // 2, sigma=sigma) ** 2
+    sampler = discrete_gaussian_sampler(variance.numerator, variance.denominator)
+    return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
+
+
+@overload
+def bernoulli(p: Number, size: None = None, entropy: Entropy = SYSTEM) -> bool: ...
+@overload
+def bernoulli(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]: ...
+def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
+    """True with probability exactly p."""
+    real = rational(checks.share(p=p))
+    if size is None:
+        return LazyUniform(entropy).below(real)
+    from lapwing.noise import arrays
+
+    return arrays.unpack(arrays.packed_bits(real, _size(size), entropy), size)
+
+
+def bernoulli_bits(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.uint64]:
+    """`size` bits that are one with probability exactly p, packed 64 to a word, first bit lowest; spare bits are 0."""
+    from lapwing.noise import arrays
+
+    return arrays.packed_bits(rational(checks.share(p=p)), _size(size), entropy)
+
+
+@overload
+def bernoulli_exp(x: Number, size: None = None, entropy: Entropy = SYSTEM) -> bool: ...
+@overload
+def bernoulli_exp(x: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]: ...
+def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
+    """True with probability exactly e^−x, for x ≥ 0."""
+    real = exp_neg(checks.not_negative(x=x))
+    if size is None:
+        return LazyUniform(entropy).below(real)
+    from lapwing.noise import arrays
+
+    return arrays.unpack(arrays.packed_bits(real, _size(size), entropy), size)
+
+
+def bernoulli_exp_steps(steps: NDArray[np.int64], unit: Number, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
+    """For each whole number k ≥ 0 in `steps`: true with probability exactly e^(−k·unit)."""
+    from lapwing.noise import arrays
+
+    return arrays.bernoulli_exp_steps(steps, checks.not_negative(unit=unit), entropy)
+
+
+@overload
+def uniform_below(n: int, size: None = None, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def uniform_below(n: int, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
+def uniform_below(n: int, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
+    """A uniform integer from 0 to n − 1."""
+    n = checks.whole(n=n)
+    if size is None:
+        width = (n - 1).bit_length()
+        while (value := entropy.bits(width) if width else 0) >= n:
+            pass
+        return value
+    from lapwing.noise import arrays
+
+    return arrays.uniform_below(n, _size(size), entropy)
+
+
+@overload
+def choice(weights: Sequence[Number], size: None = None, entropy: Entropy = SYSTEM) -> int: ...
+@overload
+def choice(weights: Sequence[Number], size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
+def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
+    """An index with probability exactly proportional to its weight (rational, not negative, not all zero)."""
+    from bisect import bisect_right
+
+    fractions = [checks.not_negative(weight=weight) for weight in weights]
+    common = math.lcm(*(weight.denominator for weight in fractions))
+    totals = list(accumulate(int(weight * common) for weight in fractions))
+    if not totals or totals[-1] == 0:
+        raise InvalidParameter("weights", list(weights), "there is nothing to choose from", "Give one positive weight at least.")
+    draws = uniform_below(totals[-1], size, entropy)  # type: ignore[call-overload]
+    if size is None:
+        return bisect_right(totals, draws)
+    from lapwing.noise import arrays
+
+    return arrays.positions(totals, draws)
+
+
+def permutation(n: int, entropy: Entropy = SYSTEM) -> NDArray[np.intp]:
+    """A uniformly random order of 0 … n − 1."""
+    from lapwing.noise import arrays
+
+    return arrays.permutation(checks.whole(minimum=0, n=n), entropy)
+
+
+def _scale(limit: int = LARGEST_SCALE, **named: object) -> Fraction:
+    scale = checks.positive(**named)
+    if scale > limit:
+        [(name, value)] = named.items()
+        raise InvalidParameter(name, value, f"is larger than {limit}", "Use a coarser grid: a larger granularity, a smaller scale.")
+    return scale
+
+
+def _size(size: int) -> int:
+    return checks.whole(minimum=0, size=size)
