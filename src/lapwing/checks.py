@@ -105,5 +105,8 @@ def _exact(name: str, value: object) -> Fraction:
     if callable(item) and getattr(value, "ndim", None) == 0:
         return _exact(name, item())
     raise InvalidParameter(
-        name, value, f"is not a number but of type {type(value).__name__}", f"Write {name}=1 without quotes, for example."
+        name,
+        value,
+        f"is not a number but of type {type(value).__name__}",
+        f"Write {name}=1 without quotes, for example.",
     )

@@ -1,7 +1,7 @@
 """Exact, secure noise: integers drawn with exactly the probabilities their names promise.
 
-Every function takes exact parameters (ints, Fractions, floats at their exact binary value), `size=None` for one Python integer
-or a number for a numpy array, and a source of entropy. Scalars need neither numpy nor cryptography.
+Every function takes exact parameters (ints, Fractions, floats at their exact binary value), `size=None` for one
+Python integer or a number for a numpy array, and a source of entropy. Scalars need neither numpy nor cryptography.
 
 >>> import lapwing.noise as noise
 >>> isinstance(noise.discrete_laplace(10), int)
@@ -13,6 +13,7 @@ True
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import accumulate
@@ -26,6 +27,7 @@ from lapwing.noise.entropy import SYSTEM, Entropy, Recorded, Reproducible, Syste
 from lapwing.noise.gaussian import discrete_gaussian_sampler
 from lapwing.noise.inversion import LazyUniform
 from lapwing.noise.laplace import discrete_laplace_sampler, geometric_sampler
+from lapwing.noise.pool import Pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SYSTEM",
     "Entropy",
+    "Pool",
     "Recorded",
     "Reproducible",
     "System",
@@ -150,19 +153,18 @@ def choice(weights: Sequence[Number], size: None = None, entropy: Entropy = SYST
 def choice(weights: Sequence[Number], size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
     """An index with probability exactly proportional to its weight (rational, not negative, not all zero)."""
-    from bisect import bisect_right
-
     fractions = [checks.not_negative(weight=weight) for weight in weights]
     common = math.lcm(*(weight.denominator for weight in fractions))
     totals = list(accumulate(int(weight * common) for weight in fractions))
     if not totals or totals[-1] == 0:
-        raise InvalidParameter("weights", list(weights), "there is nothing to choose from", "Give one positive weight at least.")
-    draws = uniform_below(totals[-1], size, entropy)  # type: ignore[call-overload]
+        raise InvalidParameter(
+            "weights", list(weights), "there is nothing to choose from", "Give one positive weight at least."
+        )
     if size is None:
-        return bisect_right(totals, draws)
+        return bisect_right(totals, uniform_below(totals[-1], entropy=entropy))
     from lapwing.noise import arrays
 
-    return arrays.positions(totals, draws)
+    return arrays.positions(totals, uniform_below(totals[-1], size, entropy))
 
 
 def permutation(n: int, entropy: Entropy = SYSTEM) -> NDArray[np.intp]:
@@ -176,7 +178,9 @@ def _scale(limit: int = LARGEST_SCALE, **named: object) -> Fraction:
     scale = checks.positive(**named)
     if scale > limit:
         [(name, value)] = named.items()
-        raise InvalidParameter(name, value, f"is larger than {limit}", "Use a coarser grid: a larger granularity, a smaller scale.")
+        raise InvalidParameter(
+            name, value, f"is larger than {limit}", "Use a coarser grid: a larger granularity, a smaller scale."
+        )
     return scale
 
 

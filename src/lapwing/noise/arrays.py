@@ -1,8 +1,8 @@
 """The same draws by the million: guide tables and vectorised filters over the thresholds of `inversion`.
 
-The first 16 bits of a uniform index 65,536 cells. A cell without a threshold is the answer; a cell with one draws the remaining
-48 bits and searches the thresholds; a word that equals a threshold goes to the scalar code, which draws on. So numpy only
-sorts out the easy cases, and the mathematics is in one place.
+The first 16 bits of a uniform index 65,536 cells. A cell without a threshold is the answer; a cell with one draws the
+remaining 48 bits and searches the thresholds; a word that equals a threshold goes to the scalar code, which draws on.
+So numpy only sorts out the easy cases, and the mathematics is in one place.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Guide:
         self._cells = cells.astype(dtype)
 
     def _placed(self, value: int) -> int:
-        """The value as a digit: bits below the shift are zero for h ≥ 0 and one for −1−h, so that digits combine by xor."""
+        """The value as a digit: below the shift zeros for h ≥ 0, ones for −1−h, so that digits combine by xor."""
         return value << self._shift if value >= 0 else ~(~value << self._shift)
 
     @staticmethod
@@ -69,7 +69,7 @@ class Guide:
         words = prefixes.astype(np.uint64) << np.uint64(rest)
         words |= entropy.words(len(prefixes), np.uint64) >> np.uint64(WORD_BITS - rest)
         indices = np.searchsorted(self._thresholds, words, side="left")
-        answers = self._outcomes[indices.clip(max=len(self._outcomes) - 1)]
+        answers: NDArray[Any] = self._outcomes[indices.clip(max=len(self._outcomes) - 1)]
         equal = self._thresholds[indices.clip(max=len(self._thresholds) - 1)] == words
         for position in np.flatnonzero(equal):
             value = self._placed(self._inversion.resolve(int(indices[position]), int(words[position]), entropy))
@@ -80,7 +80,7 @@ class Guide:
 
 
 def draw_digits(guides: tuple[Guide, ...], size: int, entropy: Entropy) -> NDArray[Any]:
-    """`size` numbers whose digits come from the guides: int64, or Python integers in the rare case that one does not fit."""
+    """`size` numbers whose digits come from the guides: int64, or Python integers if one does not fit."""
     out = np.zeros(size, dtype=np.int64)
     open_places: list[list[NDArray[np.intp]]] = [[] for _ in guides]
     open_prefixes: list[list[NDArray[np.uint16]]] = [[] for _ in guides]
@@ -106,8 +106,8 @@ def draw_digits(guides: tuple[Guide, ...], size: int, entropy: Entropy) -> NDArr
 def packed_bits(real: Real, size: int, entropy: Entropy, word_bits: int = WORD_BITS) -> NDArray[np.uint64]:
     """`size` independent bits, each one with probability `real`, 64 to a word; unused high bits of the last word are 0.
 
-    Bit-sliced comparison of 64 uniforms with the binary digits of `real`: after i digits a share of 2^-i is undecided. After
-    `SLICED_DIGITS` (or after the last digit that is one) each of the few left is decided by itself.
+    Bit-sliced comparison of 64 uniforms with the binary digits of `real`: after i digits a share of 2^-i is
+    undecided. After `SLICED_DIGITS` (or after the last digit that is one) each of the few left is decided by itself.
     """
     count, sliced = -(-size // 64), min(SLICED_DIGITS, word_bits)
     low, high = real(sliced)
@@ -174,17 +174,20 @@ def bernoulli_exp_steps(
     return decide_exp(steps * float(unit), lambda index: unit * int(steps[index]), entropy, margin)
 
 
-def decide_exp(approximate: NDArray[np.float64], exactly: Any, entropy: Entropy, margin: float = _MARGIN) -> NDArray[np.bool_]:
+def decide_exp(
+    approximate: NDArray[np.floating[Any]], exactly: Any, entropy: Entropy, margin: float = _MARGIN
+) -> NDArray[np.bool_]:
     """U < e^(−x) for each x, with `approximate` close to x and `exactly(index)` the rational x itself.
 
     Doubles only sort out the clear cases. Pre-condition: |approximate − x| ≤ 2^-42 wherever x ≤ 800. Then the double
     e^-approximate is within a factor 1 ± 2^-40 of e^-x, or both are below 2^-1000 (numpy's exp is off by a few units
-    of 2^-53), so whatever lies outside that margin plus 2^-60 is certain; the rest is decided exactly from the same word.
+    of 2^-53), so whatever lies outside that margin plus 2^-60 is certain; the rest is decided exactly from the same
+    word.
     """
     words = entropy.words(len(approximate), np.uint64)
     uniform = words * 2.0**-64
     estimate = np.exp(-np.minimum(approximate, 800.0))
-    answers = uniform < estimate
+    answers: NDArray[np.bool_] = uniform < estimate
     close = np.abs(uniform - estimate) <= estimate * margin + 2.0**-60
     for index in np.flatnonzero(close):
         answers[index] = LazyUniform(entropy, int(words[index])).below(exp_neg(exactly(int(index))))
@@ -195,7 +198,7 @@ def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
     """Uniform integers below n: mask to the next power of two, redraw what is too large."""
     if n > 1 << 63:
         width = (n - 1).bit_length()
-        values = []
+        values: list[int] = []
         while len(values) < size:
             value = entropy.bits(width)
             if value < n:

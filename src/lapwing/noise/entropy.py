@@ -49,7 +49,7 @@ class Entropy(ABC):
 
         array = np.empty(count, dtype=np.dtype(dtype).newbyteorder("<"))
         if count:
-            self.fill(memoryview(array).cast("B"))
+            self.fill(array.view(np.uint8).data)
         return array.astype(dtype, copy=False)
 
 
@@ -100,8 +100,8 @@ class _Keystream:
 class System(Entropy):
     """The default: secure, thread-safe, fork-safe.
 
-    Each thread owns a keystream. It is dropped in the child of a fork, both by the fork hook and by comparing the process id at
-    every draw (a hook does not run for a bare clone system call).
+    Each thread owns a keystream. It is dropped in the child of a fork, both by the fork hook and by comparing the
+    process id at every draw (a hook does not run for a bare clone system call).
     """
 
     __slots__ = ("_local",)
@@ -145,8 +145,8 @@ class System(Entropy):
 class Reproducible(Entropy):
     """The same bits for the same seed, everywhere: for tests, teaching and experiments. **Not private.**
 
-    The stream is SHAKE-128(seed ‖ block number) in blocks of 64 KiB, so a golden vector holds on every platform, with or without
-    the `cryptography` package.
+    The stream is SHAKE-128(seed ‖ block number) in blocks of 64 KiB, so a golden vector holds on every platform, with
+    or without the `cryptography` package.
     """
 
     __slots__ = ("_block", "_buffer", "_lock", "_position", "_seed")
@@ -156,7 +156,8 @@ class Reproducible(Entropy):
         if not isinstance(seed, bytes):
             seed = str(checks.whole(minimum=0, seed=seed)).encode()
         warnings.warn(
-            "reproducible noise is not private: whoever knows the seed can subtract it. Leave entropy out for a real release.",
+            "reproducible noise is not private: whoever knows the seed can subtract it. "
+            "Leave entropy out for a real release.",
             NotPrivateWarning,
             stacklevel=2,
         )
@@ -179,7 +180,9 @@ class Reproducible(Entropy):
             self._position += len(parts[0])
             while missing > 0:
                 number = self._block.to_bytes(8, "little")
-                self._buffer = hashlib.shake_128(b"lapwing reproducible entropy 1\0" + self._seed + number).digest(1 << 16)
+                self._buffer = hashlib.shake_128(b"lapwing reproducible entropy 1\0" + self._seed + number).digest(
+                    1 << 16
+                )
                 self._block += 1
                 self._position = min(missing, len(self._buffer))
                 parts.append(self._buffer[: self._position])
@@ -200,7 +203,9 @@ class Recorded(Entropy):
 
     def bits(self, count: int) -> int:
         if count > self._left:
-            raise InvalidParameter("words", self._left, f"only so many bits left, {count} were drawn", "Record more words.")
+            raise InvalidParameter(
+                "words", self._left, f"only so many bits left, {count} were drawn", "Record more words."
+            )
         self._left -= count
         return self._value >> self._left & (1 << count) - 1
 

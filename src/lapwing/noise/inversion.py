@@ -1,9 +1,10 @@
 """Exact sampling by inversion: a uniform number whose bits are drawn as they matter, compared with rigorous thresholds.
 
-For a distribution with CDF F keep T_j = floor(2^64·F(j)). The first 64 bits W of a uniform U decide almost always: W < T_j
-means U < F(j), W > T_j means U > F(j). Only W = T_j is undecided; then more bits are drawn and compared with a tighter
-enclosure of F(j), until it is decided. The outcome is the first j with U < F(j), with exactly its probability.
-The list ends at the first T_j that is all ones: beyond it lies the tail, which is undecided by the same rule.
+For a distribution with CDF F keep T_j = floor(2^64·F(j)). The first 64 bits W of a uniform U decide almost always: W
+< T_j means U < F(j), W > T_j means U > F(j). Only W = T_j is undecided; then more bits are drawn and compared with a
+tighter enclosure of F(j), until it is decided. The outcome is the first j with U < F(j), with exactly its
+probability. The list ends at the first T_j that is all ones: beyond it lies the tail, which is undecided by the same
+rule.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Inversion:
 
     def __init__(self, law: Law, word_bits: int = WORD_BITS) -> None:
         self.law, self.word_bits = law, word_bits
-        self.thresholds = thresholds = []
+        thresholds: list[int] = []
         all_ones = (1 << word_bits) - 1
         last = None if law.size is None else law.size - 1  # F of the last outcome is 1: no threshold needed
         for index, (low, high) in enumerate(islice(law.enclosures(word_bits + _GUARD), last)):
@@ -75,6 +76,7 @@ class Inversion:
             thresholds.append(floor)
             if last is None and floor == all_ones:
                 break
+        self.thresholds = thresholds
         self.outcomes = [law.outcome(index) for index in range(len(thresholds) + (last is not None))]
 
     def draw(self, entropy: Entropy) -> int:

@@ -1,9 +1,9 @@
 """Discrete Laplace and geometric noise of any rational scale, digit by digit.
 
-The base-256 digits of a geometric variable are independent: digit i is a geometric with rate 256^i/t cut off at 256, and what lies above m
-digits is a geometric with rate 256^m/t. So a scale of 2^60 needs nothing larger than a table of a few hundred entries.
-A discrete Laplace variable is G, or −1−G with probability a/(1+a), a = e^(−1/t); −1−G is the bitwise complement of G, so the
-sign travels with the leading digit.
+The base-256 digits of a geometric variable are independent: digit i is a geometric with rate 256^i/t cut off at 256,
+and what lies above m digits is a geometric with rate 256^m/t. So a scale of 2^60 needs nothing larger than a table of
+a few hundred entries. A discrete Laplace variable is G, or −1−G with probability a/(1+a), a = e^(−1/t); −1−G is the
+bitwise complement of G, so the sign travels with the leading digit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 LARGEST_TOP_SCALE = 32
 LARGEST_INT64_SCALE = 1 << 55
-"""Above this an int64 could overflow with a probability worth mentioning (e^-256): arrays hold Python integers instead."""
+"""Above this, an int64 overflows with a probability worth mentioning: arrays hold Python integers instead."""
 
 
 class DigitSampler:

@@ -64,9 +64,9 @@ class Geometric:
 class SignedGeometric:
     """H geometric with `rate`, kept with probability 1/(1+e^-tilt), else turned into −1−H.
 
-    Enumerated 0, −1, 1, −2, 2, …: F(2h) = 1 − b^h·(a+b)/(1+a) and F(2h+1) = 1 − b^(h+1) with a = e^-tilt, b = e^-rate.
-    With rate = tilt = 1/t this is the discrete Laplace distribution of scale t; with a larger rate it is the sign and the
-    leading digit of one.
+    Enumerated 0, −1, 1, −2, 2, …: F(2h) = 1 − b^h·(a+b)/(1+a) and F(2h+1) = 1 − b^(h+1) with a = e^-tilt, b =
+    e^-rate. With rate = tilt = 1/t this is the discrete Laplace distribution of scale t; with a larger rate it is the
+    sign and the leading digit of one.
     """
 
     rate: Fraction
@@ -160,10 +160,10 @@ class Gaussian:
 
 @lru_cache(maxsize=32)
 def _gaussian_cdf(variance: Fraction, bits: int) -> list[Enclosure]:
-    """Partial sums over the total. Weights by w_(k+1) = w_k·q_k, q_(k+1) = q_k·e^(−1/variance), q_0 = e^(−1/(2·variance)).
+    """Partial sums over the total; w_(k+1) = w_k·q_k, q_(k+1) = q_k·e^(−1/variance), q_0 = e^(−1/(2·variance)).
 
-    The rest beyond the last weight w_K is at most 2·w_K·q_K/(1 − q_K), since ratios of neighbouring weights only shrink. An index
-    beyond the list has F > 1 − 2^-bits.
+    The rest beyond the last weight w_K is at most 2·w_K·q_K/(1 − q_K), since ratios of neighbouring weights only
+    shrink. An index beyond the list has F > 1 − 2^-bits.
     """
     fine = bits + _EXTRA + 2 * int(variance).bit_length()
     one = (1 << fine, 1 << fine)
