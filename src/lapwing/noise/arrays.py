@@ -171,7 +171,7 @@ def bernoulli_exp_steps(
     steps: NDArray[np.int64], unit: Fraction, entropy: Entropy, margin: float = _MARGIN
 ) -> NDArray[np.bool_]:
     """For each k ≥ 0 in `steps`: true with probability exactly e^(−k·unit)."""
-    return decide_exp(steps * float(unit), lambda index: unit * int(steps[index]), entropy, margin)
+    return decide_exp(steps * float(min(unit, 10**6)), lambda index: unit * int(steps[index]), entropy, margin)
 
 
 def decide_exp(
@@ -179,10 +179,10 @@ def decide_exp(
 ) -> NDArray[np.bool_]:
     """U < e^(−x) for each x, with `approximate` close to x and `exactly(index)` the rational x itself.
 
-    Doubles only sort out the clear cases. Pre-condition: |approximate − x| ≤ 2^-42 wherever x ≤ 800. Then the double
-    e^-approximate is within a factor 1 ± 2^-40 of e^-x, or both are below 2^-1000 (numpy's exp is off by a few units
-    of 2^-53), so whatever lies outside that margin plus 2^-60 is certain; the rest is decided exactly from the same
-    word.
+    Doubles only sort out the clear cases. Pre-condition: |approximate − x| ≤ 2^-42 where x ≤ 64, and approximate ≥ 60
+    where x > 64. Then the double e^-approximate is within a factor 1 ± 2^-40 of e^-x (numpy's exp is off by a few
+    units of 2^-53), or both are below 2^-86. So whatever lies outside that margin plus 2^-60 is certain; the rest is
+    decided exactly, from the same word.
     """
     words = entropy.words(len(approximate), np.uint64)
     uniform = words * 2.0**-64

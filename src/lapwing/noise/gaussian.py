@@ -74,6 +74,7 @@ class RejectionGaussian:
         center, width = float(self._center), math.sqrt(2 * self._variance)
         while missing > 0:
             candidates = self._laplace.draws(min(missing + missing // 2 + 64, 1 << 16), entropy)
+            # off by less than 2^-44 where the exponent is at most 64: |Y| ≤ 9·width there, each rounding 2^-53
             exponents = ((np.abs(candidates).astype(np.float64) - center) / width) ** 2
             keep = decide_exp(exponents, lambda index, pool=candidates: self._exponent(int(pool[index])), entropy)
             kept.append(candidates[keep])
