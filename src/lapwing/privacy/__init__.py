@@ -1,0 +1,29 @@
+"""What a guarantee is, and how guarantees add up.
+
+>>> from lapwing.privacy import PureDP, compose
+>>> print(3 * PureDP(0.5))
+ε = 1.5 (add_remove, per person)
+"""
+
+from lapwing.privacy.accountants import PLD, AdditiveNoise
+from lapwing.privacy.composition import Composition, compose, parallel
+from lapwing.privacy.explain import Explanation, explain
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
+from lapwing.privacy.neighbours import Relation
+from lapwing.privacy.renyi import RenyiDP
+
+__all__ = [
+    "PLD",
+    "ZCDP",
+    "AdditiveNoise",
+    "ApproxDP",
+    "Composition",
+    "Explanation",
+    "Loss",
+    "PureDP",
+    "Relation",
+    "RenyiDP",
+    "compose",
+    "explain",
+    "parallel",
+]

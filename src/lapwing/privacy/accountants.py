@@ -1,0 +1,262 @@
+"""The bridge to dp-accounting: privacy loss distributions of a list of mechanisms declared beforehand.
+
+Events are data; how often each occurs is kept beside it and applied in one place, `_distribution`. dp-accounting
+works in floats: its discretisation and truncation err on the safe side, the rounding of its Fourier transforms does
+not, so a small slack is added to every delta (`FLOAT_SLACK` per composition).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import IncompatibleLosses, InvalidParameter, UnsupportedConversion
+from lapwing.exact import float_down, float_up
+from lapwing.privacy import bounds
+from lapwing.privacy.losses import ApproxDP, Loss, PureDP, assign
+from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+
+if TYPE_CHECKING:
+    from lapwing.privacy.renyi import RenyiDP
+
+Shape = Literal["laplace", "discrete_laplace", "gaussian", "discrete_gaussian"]
+SHAPES: tuple[Shape, ...] = ("laplace", "discrete_laplace", "gaussian", "discrete_gaussian")
+
+FLOAT_SLACK = 2.0**-44
+"""Added to delta per composition. The l1 error of a convolution by FFT of n cells is about log2(n)·2^-52."""
+
+_CELL = 1e-4
+_MOST_CELLS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class AdditiveNoise:
+    """Noise of a known shape on one number that a unit changes by at most `sensitivity` (steps, if discrete)."""
+
+    shape: Shape
+    scale: Fraction
+    sensitivity: Fraction
+
+    def __init__(self, shape: Shape, scale: Number, sensitivity: Number = 1) -> None:
+        object.__setattr__(self, "shape", checks.one_of(SHAPES, shape=shape))
+        object.__setattr__(self, "scale", checks.positive(scale=scale))
+        size = checks.positive(sensitivity=sensitivity)
+        if shape.startswith("discrete") and size.denominator != 1:
+            raise InvalidParameter("sensitivity", sensitivity, "discrete noise moves by whole steps", "Round it up.")
+        object.__setattr__(self, "sensitivity", size)
+
+    def for_group(self, size: int) -> AdditiveNoise:
+        """A group of k moves the number by at most k times as much."""
+        return AdditiveNoise(self.shape, self.scale, size * self.sensitivity)
+
+
+Event = PureDP | ApproxDP | AdditiveNoise
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PLD(Loss):
+    """The privacy loss distribution of events declared beforehand, each with its count.
+
+    Privacy: valid for events that are run adaptively one after another but whose *parameters* are fixed beforehand:
+    a product of dominating pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
+    """
+
+    events: tuple[tuple[Event, int], ...]
+
+    def __init__(
+        self,
+        events: Iterable[Event | tuple[Event, int]],
+        *,
+        relation: Relation = "add_remove",
+        unit: str = "person",
+    ) -> None:
+        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        counts: dict[Event, int] = {}
+        for item in events:
+            event, count = item if isinstance(item, tuple) else (item, 1)
+            if not isinstance(event, (PureDP, ApproxDP, AdditiveNoise)):
+                raise InvalidParameter("events", event, "is not an event", "List PureDP, ApproxDP or AdditiveNoise.")
+            if isinstance(event, Loss) and (event.relation, event.unit) != (self.relation, self.unit):
+                raise IncompatibleLosses(event, f"({self.relation}, per {self.unit})", "other relation or unit")
+            counts[event] = counts.get(event, 0) + checks.whole(count=count, minimum=0)
+        ordered = sorted((pair for pair in counts.items() if pair[1]), key=lambda pair: repr(pair[0]))
+        assign(self, events=tuple(ordered))
+
+    def for_group(self, size: int) -> PLD:
+        """Each event for the group: neighbours at distance k are neighbours of a coarser relation."""
+        k = checks.whole(size=size)
+        return self._like((event.for_group(k), count) for event, count in self.events)
+
+    def _like(self, events: Iterable[Event | tuple[Event, int]]) -> PLD:
+        return PLD(events, relation=self.relation, unit=self.unit)
+
+    def to_renyi(self, orders: object = None) -> RenyiDP:
+        """Refused: the distribution is kept for its deltas only."""
+        why, instead = "only its (epsilon, delta) curve is kept", "Use to_approx(delta) instead."
+        raise UnsupportedConversion(self, "RenyiDP", why, instead)
+
+    def _repeated(self, count: int) -> PLD:
+        return self._like((event, count * times) for event, times in self.events)
+
+    def _plus(self, other: PLD) -> PLD:
+        return self._like((*self.events, *other.events))
+
+    def _maximum(self, other: PLD) -> PLD:
+        if self == other:
+            return self
+        raise IncompatibleLosses(self, other, "neither distribution dominates the other. Use to_approx(delta) first")
+
+    def _epsilon_at(self, delta: Fraction) -> Fraction | None:
+        if not self.events:
+            return bounds.ZERO
+        if delta == 0:
+            return self._pure_epsilon()
+        target = float_down(delta) * (1 - 1e-9) - self._slack()
+        epsilon = _distribution(self.events).get_epsilon_for_delta(target) if target > 0 else math.inf
+        if not math.isfinite(epsilon):
+            return self._pure_epsilon()
+        return Fraction(epsilon) * (1 + Fraction(1, 10**9))
+
+    def _delta_at(self, epsilon: Fraction) -> Fraction:
+        if not self.events:
+            return bounds.ZERO
+        pure = self._pure_epsilon()
+        if pure is not None and epsilon >= pure:
+            return bounds.ZERO
+        found = float(_distribution(self.events).get_delta_for_epsilon(float_down(epsilon)))
+        return Fraction(max(found, 0.0) * (1 + 1e-9) + self._slack())
+
+    def _pure_epsilon(self) -> Fraction | None:
+        """Σε when every event has one: what remains when delta is below the resolution of the floats."""
+        total = bounds.ZERO
+        for event, count in self.events:
+            if isinstance(event, PureDP) or (isinstance(event, ApproxDP) and event.delta == 0):
+                total += count * event.epsilon
+            elif isinstance(event, AdditiveNoise) and event.shape in ("laplace", "discrete_laplace"):
+                total += count * event.sensitivity / event.scale
+            else:
+                return None
+        return total
+
+    def _slack(self) -> float:
+        return FLOAT_SLACK * sum(count for _, count in self.events)
+
+    def _under(self, relation: Relation) -> PLD:
+        moved = [(event if isinstance(event, AdditiveNoise) else event._under(relation), n) for event, n in self.events]
+        return PLD(moved, relation=relation, unit=self.unit)
+
+    def _fields(self) -> tuple[str, ...]:
+        return ("events",)
+
+    def _words(self) -> str:
+        return f"privacy loss distribution of {sum(count for _, count in self.events)} releases"
+
+
+def subsampled_gaussian(loss: PLD, rate: Fraction, sampling: str) -> RenyiDP:
+    """The Rényi curve of Gaussian noise on a Poisson sample, from dp-accounting (Mironov, Talwar, Zhang 2019).
+
+    Several Gaussians on the same sample are one, whose inverse variances add. Other events are refused.
+    """
+    from lapwing.privacy.renyi import RenyiDP
+    from lapwing.privacy.subsampling import ORDERS
+
+    precision = bounds.ZERO
+    for event, count in loss.events:
+        if not isinstance(event, AdditiveNoise) or event.shape != "gaussian" or sampling != "poisson":
+            why = "only Gaussian noise on a Poisson sample has a known bound"
+            raise UnsupportedConversion(loss, "a subsampled loss", why, "Subsample each loss on its own instead.")
+        precision += count * (event.sensitivity / event.scale) ** 2
+    if not precision:
+        return RenyiDP(ORDERS, [0] * len(ORDERS), relation=loss.relation, unit=loss.unit)
+    import dp_accounting
+    from dp_accounting.rdp import rdp_privacy_accountant
+
+    accountant = rdp_privacy_accountant.RdpAccountant(list(ORDERS))
+    noise = dp_accounting.GaussianDpEvent(math.sqrt(float_down(1 / precision)) * (1 - 1e-15))
+    accountant.compose(dp_accounting.PoissonSampledDpEvent(min(1.0, float_up(rate)), noise))
+    pairs = [(a, float(e)) for a, e in zip(ORDERS, accountant.rdp, strict=True) if math.isfinite(e)]
+    epsilons = [Fraction(max(e, 0.0)) * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12) for _, e in pairs]
+    return RenyiDP([a for a, _ in pairs], epsilons, relation=loss.relation, unit=loss.unit)
+
+
+@lru_cache(maxsize=64)
+def _distribution(events: tuple[tuple[Event, int], ...]) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as dp
+
+    cell = _cell(events)
+    total = None
+    for event, count in events:
+        once = _noise(event, cell) if isinstance(event, AdditiveNoise) else _two_points(event, cell)
+        several = once.self_compose(count) if count > 1 else once
+        total = several if total is None else total.compose(several)
+    return cast("dp.PrivacyLossDistribution", total)
+
+
+def _cell(events: tuple[tuple[Event, int], ...]) -> float:
+    """The width of a cell: a common divisor of all epsilons if it is coarse enough, else 1e-4 or as memory allows."""
+    losses = [(event.epsilon, count) for event, count in events if not isinstance(event, AdditiveNoise)]
+    total = sum((count * epsilon for epsilon, count in losses), bounds.ZERO)
+    if len(losses) == len(events) and total:
+        common = bounds.ZERO
+        for epsilon, _ in losses:
+            common = _divisor(common, epsilon)
+        if 2 * total / common <= _MOST_CELLS:
+            return float(common)
+    smallest = min((float(epsilon) for epsilon, _ in losses if epsilon), default=1.0)
+    return max(min(_CELL, smallest / 16), float(2 * total) / _MOST_CELLS)
+
+
+def _divisor(a: Fraction, b: Fraction) -> Fraction:
+    top = math.gcd(a.numerator * b.denominator, b.numerator * a.denominator)
+    return Fraction(top, a.denominator * b.denominator)
+
+
+def _two_points(event: PureDP | ApproxDP, cell: float) -> Any:
+    """Randomized response at ε outside an event of probability δ: it dominates (KOV), at ±ε with odds e^ε.
+
+    An atom between two grid points is split so that total mass and Σ mass·e^−loss stay; delta is convex in e^−loss, so
+    the split only adds to it ("connect the dots", Doroshenko et al. 2022).
+    """
+    from dp_accounting.pld import privacy_loss_distribution as dp
+
+    delta = event.delta if isinstance(event, ApproxDP) else bounds.ZERO
+    rest = 1 - float(delta)
+    masses: dict[int, float] = {}
+    for loss, mass in (
+        (event.epsilon, rest / (1 + _exp(-event.epsilon))),
+        (-event.epsilon, rest / (1 + _exp(event.epsilon))),
+    ):
+        below = math.floor(loss / Fraction(cell))
+        over = float(loss - below * Fraction(cell))
+        upper = mass * math.expm1(-over) / math.expm1(-cell) if over else 0.0
+        masses[below] = masses.get(below, 0.0) + mass - upper
+        if upper:
+            masses[below + 1] = masses.get(below + 1, 0.0) + upper
+    build = dp.PrivacyLossDistribution.create_from_rounded_probability
+    return build(masses, float_up(delta), cell, pessimistic_estimate=True)
+
+
+def _exp(x: Fraction) -> float:
+    return math.exp(min(float(x), 700.0))
+
+
+def _noise(event: AdditiveNoise, cell: float) -> Any:
+    from dp_accounting.pld import privacy_loss_distribution as dp
+
+    scale, size, whole = float_down(event.scale), float_up(event.sensitivity), int(event.sensitivity)
+    options: dict[str, Any] = {"value_discretization_interval": cell, "use_connect_dots": True}
+    match event.shape:
+        case "laplace":
+            return dp.from_laplace_mechanism(scale, sensitivity=size, **options)
+        case "gaussian":
+            return dp.from_gaussian_mechanism(scale, sensitivity=size, **options)
+        case "discrete_laplace":
+            return dp.from_discrete_laplace_mechanism(float_up(1 / event.scale), sensitivity=whole, **options)
+        case "discrete_gaussian":
+            return dp.from_discrete_gaussian_mechanism(scale, sensitivity=whole, **options)

@@ -1,0 +1,258 @@
+"""How guarantees add up: the common kind of two losses, sequential and parallel composition, and bounds side by side.
+
+The sum of two losses is of the first kind, in this order, that both convert to:
+
+    PureDP, ApproxDP, ZCDP (approximate when some delta > 0); RenyiDP with PureDP and ZCDP; PLD with PureDP and ApproxDP
+
+Within a kind, + is associative and commutative. Across kinds it commutes, and every grouping is valid, but adding pure
+losses first and zCDP later costs (Σε)²/2 instead of Σε²/2: convert with `to_zcdp()` first if that is where they go.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from lapwing.checks import Number
+from lapwing.errors import IncompatibleLosses, InvalidParameter, UnsupportedConversion
+from lapwing.exact import exp_up, ln_up, sqrt_up
+from lapwing.privacy import bounds
+from lapwing.privacy.accountants import PLD
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, below_one, show
+from lapwing.privacy.optimal import optimal_epsilon_at
+from lapwing.privacy.renyi import RenyiDP
+
+
+def add(left: Loss, right: Loss) -> Loss:
+    """The loss of both releases, the second of which may depend on the first answer."""
+    ours, theirs = _alike(left, right)
+    return ours._plus(theirs)
+
+
+def _total(losses: Iterable[Loss]) -> Loss:
+    return reduce(add, losses)
+
+
+def parallel(*losses: Loss, disjoint_by: str) -> Loss:
+    """The loss of mechanisms run on disjoint parts of the table: the largest one.
+
+    Privacy: `disjoint_by` states that all rows of a unit lie in one part, by a rule that does not look at other units;
+    write the name of the unit (or "unit"). Under add_remove a unit then touches one part only. Under replace it may
+    leave one part and enter another, so two parts change: that is refused.
+    """
+    if not losses:
+        raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
+    first = losses[0]
+    if disjoint_by not in ("unit", first.unit):
+        hint = f"Write disjoint_by={first.unit!r} if no {first.unit} has rows in two parts; otherwise add the losses."
+        raise InvalidParameter("disjoint_by", disjoint_by, f"the losses protect a {first.unit}", hint)
+    if any(loss.relation == "replace" for loss in losses):
+        why = "a replaced unit may leave one part and enter another, which changes both. Add the two largest, or"
+        raise IncompatibleLosses(first, "the other parts", f"{why} state the losses under add_remove")
+
+    def larger(left: Loss, right: Loss) -> Loss:
+        ours, theirs = _alike(left, right)
+        return ours._maximum(theirs)
+
+    return reduce(larger, losses)
+
+
+def at_most(left: Loss, right: Loss) -> bool:
+    """Whether the left guarantee implies the right one; raises when no theorem can tell."""
+    _same_frame(left, right)
+    match right:
+        case ApproxDP():
+            epsilon = left._epsilon_at(right.delta)
+            return epsilon is not None and epsilon <= right.epsilon
+        case PureDP():
+            if isinstance(left, RenyiDP):
+                raise IncompatibleLosses(left, right, "a Rényi curve never implies pure DP. Compare with an ApproxDP")
+            epsilon = left._epsilon_at(bounds.ZERO)
+            return epsilon is not None and epsilon <= right.epsilon
+        case ZCDP():
+            ours = _as_zcdp(left, right)
+            return ours.rho <= right.rho and ours.delta <= right.delta
+        case RenyiDP():
+            curve = _as_renyi(left, right)
+            pairs = [(curve.at(a), e) for a, e in zip(right.orders, right.epsilons, strict=True)]
+            return all(value is not None and value <= bound for value, bound in pairs)
+    if left == right:
+        return True
+    raise IncompatibleLosses(left, right, "privacy loss distributions are not ordered. Compare to_approx(delta)")
+
+
+def _alike(left: Loss, right: Loss) -> tuple[Loss, Loss]:
+    """Both losses in the kind their sum has."""
+    _same_frame(left, right)
+    kinds = {type(left), type(right)}
+    if len(kinds) == 1:
+        return left, right
+    if PLD in kinds:
+        return _as_pld(left, right), _as_pld(right, left)
+    if RenyiDP in kinds:
+        return _as_renyi(left, right), _as_renyi(right, left)
+    if ZCDP in kinds:
+        return _as_zcdp(left, right), _as_zcdp(right, left)
+    return left.to_approx(_own_delta(left)), right.to_approx(_own_delta(right))
+
+
+def _same_frame(left: Loss, right: Loss) -> None:
+    if left.relation != right.relation:
+        raise IncompatibleLosses(
+            left, right, "they are about different neighbours. Use to_replace() on the add_remove one"
+        )
+    if left.unit != right.unit:
+        raise IncompatibleLosses(left, right, "they protect different units. State both for the same unit")
+
+
+def _own_delta(loss: Loss) -> Fraction:
+    return loss.delta if isinstance(loss, ApproxDP) else bounds.ZERO
+
+
+def _as_pld(loss: Loss, other: Loss) -> PLD:
+    if isinstance(loss, PLD):
+        return loss
+    if isinstance(loss, (PureDP, ApproxDP)):
+        return PLD([loss], relation=loss.relation, unit=loss.unit)
+    raise IncompatibleLosses(loss, other, "it has no privacy loss distribution. Add them as to_approx(delta)")
+
+
+def _as_renyi(loss: Loss, other: Loss) -> RenyiDP:
+    try:
+        return loss.to_renyi(other.orders if isinstance(other, RenyiDP) else None)
+    except UnsupportedConversion as error:
+        raise IncompatibleLosses(loss, other, f"{error}") from error
+
+
+def _as_zcdp(loss: Loss, other: Loss) -> ZCDP:
+    try:
+        return loss.to_zcdp()
+    except UnsupportedConversion as error:
+        raise IncompatibleLosses(loss, other, f"{error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """Every bound we know for a list of mechanisms declared beforehand, at one total delta.
+
+    A bound is None where it does not apply. Privacy: `best` picks the tightest after the list is fixed; a budget that
+    is spent adaptively must add losses of one kind instead (Σε, Σ(ε,δ) or Σρ), which are valid filters.
+    """
+
+    basic: PureDP | ApproxDP | None
+    advanced: ApproxDP | None
+    optimal: ApproxDP | None
+    zcdp: ApproxDP | None
+    renyi: ApproxDP | None
+    pld: ApproxDP | None
+    releases: int
+
+    @property
+    def bounds(self) -> dict[str, PureDP | ApproxDP]:
+        """The bounds that apply, by name."""
+        named = {name: getattr(self, name) for name in ("basic", "advanced", "optimal", "zcdp", "renyi", "pld")}
+        return {name: loss for name, loss in named.items() if loss is not None}
+
+    @property
+    def best(self) -> PureDP | ApproxDP:
+        """The bound with the smallest epsilon; at equal epsilon, the simplest."""
+        return min(self.bounds.values(), key=lambda loss: loss.epsilon)
+
+    def explain(self) -> str:
+        """The bounds side by side, one line each, the best one marked."""
+        lines = [f"{self.releases} releases, declared beforehand:"]
+        for name, loss in self.bounds.items():
+            lines.append(f"  {name:<9} {loss}{'  ← best' if loss is self.best else ''}")
+        return "\n".join(lines)
+
+
+def compose(*losses: Loss, delta: Number | None = None) -> Composition:
+    """All bounds on a pre-declared list of losses, side by side.
+
+    Without a `delta`, only those bounds that need none. With one, it is the total: the deltas of the losses are part.
+    """
+    if not losses:
+        raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
+    for loss in losses[1:]:
+        _same_frame(losses[0], loss)
+    total = None if delta is None else below_one(delta=delta)
+    plain = [loss for loss in losses if isinstance(loss, (PureDP, ApproxDP))]
+    all_plain = len(plain) == len(losses)
+    composition = Composition(
+        basic=_basic(losses, total),
+        advanced=_advanced(plain, total) if all_plain else None,
+        optimal=_optimal(plain, total) if all_plain else None,
+        zcdp=_sum_at(losses, "zcdp", total),
+        renyi=_sum_at(losses, "renyi", total),
+        pld=_sum_at(losses, "pld", total),
+        releases=sum(_releases(loss) for loss in losses),
+    )
+    if not composition.bounds:
+        needed = sum((getattr(loss, "delta", bounds.ZERO) for loss in losses), bounds.ZERO)
+        hint = f"Pass compose(..., delta=1e-6), above the {show(needed)} that the losses spend themselves."
+        raise InvalidParameter("delta", delta, "no bound applies without a large enough total delta", hint)
+    return composition
+
+
+def _releases(loss: Loss) -> int:
+    return sum(count for _, count in loss.events) if isinstance(loss, PLD) else 1
+
+
+def _basic(losses: Sequence[Loss], total: Fraction | None) -> PureDP | ApproxDP | None:
+    """Σε, Σδ. What has no delta of its own gets an equal share of what the others leave of the total."""
+    plain = [loss for loss in losses if isinstance(loss, (PureDP, ApproxDP))]
+    curves = [loss for loss in losses if not isinstance(loss, (PureDP, ApproxDP))]
+    if curves:
+        spent = sum((_own_delta(loss) for loss in plain), bounds.ZERO)
+        if total is None or total <= spent:
+            return None
+        try:
+            plain += [loss.to_approx((total - spent) / len(curves)) for loss in curves]
+        except UnsupportedConversion:
+            return None
+    summed = _total(plain)
+    assert isinstance(summed, (PureDP, ApproxDP))
+    return None if total is not None and _own_delta(summed) > total else summed
+
+
+def _advanced(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> ApproxDP | None:
+    """√(2 ln(1/δ′) Σε²) + Σ ε(e^ε − 1) with δ′ = total − Σδ (Dwork, Rothblum, Vadhan 2010, for unequal epsilons).
+
+    Proof: outside the δ events each privacy loss lies in [−ε, ε] with conditional mean at most ε(e^ε − 1); Azuma's
+    inequality bounds the sum's excess over its mean by √(2 ln(1/δ′) Σε²) except with probability δ′.
+    """
+    left = None if total is None else total - sum((_own_delta(loss) for loss in losses), bounds.ZERO)
+    if total is None or left is None or left <= 0 or max(loss.epsilon for loss in losses) > 64:
+        return None
+    spread = sqrt_up(2 * ln_up(1 / left) * sum(loss.epsilon**2 for loss in losses))
+    drift = sum((loss.epsilon * (exp_up(loss.epsilon) - 1) for loss in losses), bounds.ZERO)
+    return ApproxDP(spread + drift, total, relation=losses[0].relation, unit=losses[0].unit)
+
+
+def _optimal(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> ApproxDP | None:
+    """The exact composition of equal losses (see `lapwing.privacy.optimal`)."""
+    [(first, count), *others] = Counter((loss.epsilon, _own_delta(loss)) for loss in losses).items()
+    if total is None or others:
+        return None
+    epsilon = optimal_epsilon_at(first[0], first[1], count, total)
+    return None if epsilon is None else ApproxDP(epsilon, total, relation=losses[0].relation, unit=losses[0].unit)
+
+
+def _sum_at(losses: Sequence[Loss], kind: str, total: Fraction | None) -> ApproxDP | None:
+    """Convert each loss to one kind, add there, and read off the total delta; None where something does not convert."""
+    if total is None:
+        return None
+    counted = Counter(losses)
+    try:
+        if kind == "zcdp":
+            summed = _total(count * loss.to_zcdp() for loss, count in counted.items())
+        elif kind == "renyi":
+            summed = _total(count * loss.to_renyi() for loss, count in counted.items())
+        else:
+            summed = _total(count * _as_pld(loss, loss) for loss, count in counted.items())
+        return summed.to_approx(total)
+    except (UnsupportedConversion, IncompatibleLosses):
+        return None

@@ -1,0 +1,407 @@
+"""What a mechanism costs: frozen guarantees that add, repeat, scale to groups and convert, never in our favour.
+
+Every loss names its neighbouring relation and its unit of protection; losses that differ in either do not add.
+
+    a + b            one release after another (the second may depend on the first answer)
+    k * a            the same release k times
+    a.for_group(k)   protection of k units at once
+    a <= b           whoever has a has b
+
+Numbers are exact `Fraction`s; whatever must be rounded is rounded upwards.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter, UnsupportedConversion
+from lapwing.exact import float_up
+from lapwing.privacy import bounds
+from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+
+if TYPE_CHECKING:
+    from lapwing.privacy.explain import Explanation
+    from lapwing.privacy.renyi import RenyiDP
+
+Sampling = Literal["poisson", "fixed_size"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Loss(ABC):
+    """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies."""
+
+    relation: Relation = "add_remove"
+    unit: str = "person"
+
+    adaptive: ClassVar[bool] = False
+    """Whether the plain sum stays valid when later *parameters* are chosen after seeing earlier answers (a filter)."""
+
+    @overload
+    def __add__(self, other: Self) -> Self: ...
+    @overload  # in a subclass, Self is narrower than Loss
+    def __add__(self, other: Loss) -> Loss: ...  # type: ignore[overload-cannot-match]
+    def __add__(self, other: Loss) -> Loss:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        from lapwing.privacy.composition import add
+
+        return add(self, other)
+
+    def __radd__(self, other: int) -> Self:
+        """0 + a, so that `sum(losses)` works."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def __mul__(self, count: int) -> Self:
+        return self._repeated(checks.whole(count=count, minimum=0))
+
+    __rmul__ = __mul__
+
+    def __le__(self, other: Loss) -> bool:
+        if not isinstance(other, Loss):
+            return NotImplemented
+        from lapwing.privacy.composition import at_most
+
+        return at_most(self, other)
+
+    def __ge__(self, other: Loss) -> bool:
+        return other <= self if isinstance(other, Loss) else NotImplemented
+
+    def __repr__(self) -> str:
+        shown = [f"{name}={show(getattr(self, name))}" for name in self._fields()]
+        return f"{type(self).__name__}({', '.join(shown)}, relation={self.relation!r}, unit={self.unit!r})"
+
+    def __str__(self) -> str:
+        return f"{self._words()} ({self.relation}, per {self.unit})"
+
+    def epsilon_at(self, delta: Number) -> float:
+        """The smallest proven epsilon at this delta, rounded up; infinite when there is none."""
+        epsilon = self._epsilon_at(below_one(delta=delta))
+        return float("inf") if epsilon is None else float_up(epsilon)
+
+    def delta_at(self, epsilon: Number) -> float:
+        """The smallest proven delta at this epsilon, rounded up; 1.0 means that nothing is left."""
+        return float_up(min(self._delta_at(checks.not_negative(epsilon=epsilon)), bounds.ONE))
+
+    def to_approx(self, delta: Number) -> ApproxDP:
+        """The (epsilon, delta) guarantee this implies at a chosen delta."""
+        target = below_one(delta=delta)
+        epsilon = self._epsilon_at(target)
+        if epsilon is None:
+            why, instead = f"it has no finite epsilon at delta = {show(target)}", "Choose a larger delta."
+            raise UnsupportedConversion(self, "ApproxDP", why, instead)
+        return ApproxDP(bounds.tidy(epsilon), target, relation=self.relation, unit=self.unit)
+
+    def to_zcdp(self) -> ZCDP:
+        """The zero-concentrated guarantee this implies."""
+        why = "a bound at finitely many orders says nothing about the others"
+        raise UnsupportedConversion(self, "ZCDP", why, "Use to_approx(delta) instead.")
+
+    def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
+        """The Rényi curve this implies, at the default orders or at those given."""
+        why = "with delta > 0 the Rényi divergence may be infinite at every order"
+        raise UnsupportedConversion(self, "RenyiDP", why, "Use to_approx(delta) or to_zcdp() instead.")
+
+    def to_replace(self) -> Self:
+        """The same protection when one unit is replaced: a removal and an addition, so a group of two.
+
+        Proof: a table and the one with a unit replaced are both neighbours of the table without that unit.
+        """
+        return self if self.relation == "replace" else self.for_group(2)._under("replace")
+
+    def to_add_remove(self) -> Self:
+        """Refused under replace: the exact number of units costs nothing there and everything under add_remove."""
+        if self.relation == "add_remove":
+            return self
+        why = "hiding which unit is present does not hide how many there are"
+        raise UnsupportedConversion(self, "add_remove", why, "Prove the mechanism under add_remove from the start.")
+
+    def subsampled(self, rate: Number, sampling: Sampling = "poisson") -> Loss:
+        """What is left when the mechanism sees only a secret random sample of the units.
+
+        Privacy: "poisson" takes each unit independently with probability `rate` and pairs with add_remove;
+        "fixed_size" takes a uniform subset of `rate`·n units and pairs with replace. The sample must stay secret.
+        """
+        from lapwing.privacy.subsampling import subsample
+
+        return subsample(self, rate, sampling)
+
+    def explain(
+        self, *, prior: Number = 0.5, alpha: Number = 0.05, delta: Number = 1e-6, population: int | None = None
+    ) -> Explanation:
+        """This guarantee in words and as data; see `lapwing.privacy.explain`."""
+        from lapwing.privacy.explain import explain
+
+        return explain(self, prior=prior, alpha=alpha, delta=delta, population=population)
+
+    @abstractmethod
+    def for_group(self, size: int) -> Self:
+        """The loss of a group of units that join, leave or change together."""
+
+    @abstractmethod
+    def _repeated(self, count: int) -> Self: ...
+
+    @abstractmethod
+    def _plus(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def _maximum(self, other: Self) -> Self: ...
+
+    @abstractmethod
+    def _epsilon_at(self, delta: Fraction) -> Fraction | None: ...
+
+    @abstractmethod
+    def _delta_at(self, epsilon: Fraction) -> Fraction: ...
+
+    @abstractmethod
+    def _under(self, relation: Relation) -> Self:
+        """The same numbers, read under another relation: only `to_replace` may ask."""
+
+    @abstractmethod
+    def _fields(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def _words(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class PureDP(Loss):
+    """ε-differential privacy: no outcome becomes more than e^ε times as likely through one unit.
+
+    >>> PureDP(1) + 2 * PureDP(0.5)
+    PureDP(epsilon=2, relation='add_remove', unit='person')
+    """
+
+    epsilon: Fraction
+    adaptive: ClassVar[bool] = True
+
+    def __init__(self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = "person") -> None:
+        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
+
+    def to_approx(self, delta: Number = 0) -> ApproxDP:
+        """(ε, 0), or a smaller epsilon at a delta above 0 (see `bounds.epsilon_at`)."""
+        return Loss.to_approx(self, delta)
+
+    def to_zcdp(self) -> ZCDP:
+        """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4)."""
+        return ZCDP(self.epsilon**2 / 2, relation=self.relation, unit=self.unit)
+
+    def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
+        """The curve of randomized response, which dominates every ε-DP mechanism (see `bounds.pure_renyi`)."""
+        from lapwing.privacy.renyi import curve
+
+        return curve(lambda order: bounds.pure_renyi(self.epsilon, order), orders, like=self)
+
+    def for_group(self, size: int) -> PureDP:
+        """kε: each of the k steps from one table to the other costs ε."""
+        return self._repeated(checks.whole(size=size))
+
+    def _repeated(self, count: int) -> PureDP:
+        return PureDP(count * self.epsilon, relation=self.relation, unit=self.unit)
+
+    def _plus(self, other: PureDP) -> PureDP:
+        return PureDP(self.epsilon + other.epsilon, relation=self.relation, unit=self.unit)
+
+    def _maximum(self, other: PureDP) -> PureDP:
+        return max(self, other, key=lambda loss: loss.epsilon)
+
+    def _epsilon_at(self, delta: Fraction) -> Fraction | None:
+        return bounds.epsilon_at(self.epsilon, bounds.ZERO, delta)
+
+    def _delta_at(self, epsilon: Fraction) -> Fraction:
+        return bounds.delta_at(self.epsilon, bounds.ZERO, epsilon)
+
+    def _under(self, relation: Relation) -> PureDP:
+        return PureDP(self.epsilon, relation=relation, unit=self.unit)
+
+    def _fields(self) -> tuple[str, ...]:
+        return ("epsilon",)
+
+    def _words(self) -> str:
+        return f"ε = {float_up(self.epsilon):.6g}"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ApproxDP(Loss):
+    """(ε,δ)-differential privacy: as ε-DP, except that with probability δ nothing is promised.
+
+    With `population` (a declared, public number of units N) a delta of 1/N or more is refused: such a delta permits
+    a mechanism that publishes somebody's record outright.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    adaptive: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        epsilon: Number,
+        delta: Number,
+        *,
+        relation: Relation = "add_remove",
+        unit: str = "person",
+        population: int | None = None,
+    ) -> None:
+        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)), delta=below_one(delta=delta))
+        refuse_large_delta(self.delta, population)
+
+    def to_zcdp(self) -> ZCDP:
+        """δ-approximate ε²/2-zCDP.
+
+        Proof: by KOV the mechanism post-processes randomized response at ε outside an event of probability δ; there
+        Proposition 1.4 of Bun and Steinke applies, and that is the definition of approximate zCDP (their section 8).
+        """
+        return ZCDP(self.epsilon**2 / 2, self.delta, relation=self.relation, unit=self.unit)
+
+    def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
+        """As pure DP when delta is 0, otherwise refused."""
+        if self.delta:
+            return Loss.to_renyi(self, orders)
+        return PureDP(self.epsilon, relation=self.relation, unit=self.unit).to_renyi(orders)
+
+    def for_group(self, size: int) -> ApproxDP:
+        """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`)."""
+        k = checks.whole(size=size)
+        delta = bounds.group_delta(self.epsilon, self.delta, k)
+        return self._like(k * self.epsilon, bounds.ONE if delta is None else delta)
+
+    def _like(self, epsilon: Fraction, delta: Fraction) -> ApproxDP:
+        return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
+
+    def _repeated(self, count: int) -> ApproxDP:
+        return self._like(count * self.epsilon, count * self.delta)
+
+    def _plus(self, other: ApproxDP) -> ApproxDP:
+        return self._like(self.epsilon + other.epsilon, self.delta + other.delta)
+
+    def _maximum(self, other: ApproxDP) -> ApproxDP:
+        return self._like(max(self.epsilon, other.epsilon), max(self.delta, other.delta))
+
+    def _epsilon_at(self, delta: Fraction) -> Fraction | None:
+        return bounds.epsilon_at(self.epsilon, self.delta, delta)
+
+    def _delta_at(self, epsilon: Fraction) -> Fraction:
+        return bounds.delta_at(self.epsilon, self.delta, epsilon)
+
+    def _under(self, relation: Relation) -> ApproxDP:
+        return ApproxDP(self.epsilon, self.delta, relation=relation, unit=self.unit)
+
+    def _fields(self) -> tuple[str, ...]:
+        return ("epsilon", "delta")
+
+    def _words(self) -> str:
+        return f"ε = {float_up(self.epsilon):.6g}, δ = {float_up(self.delta):.6g}"
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class ZCDP(Loss):
+    """ρ-zero-concentrated DP: the Rényi divergence of every order α is at most αρ (outside an event of probability δ).
+
+    >>> 4 * ZCDP(0.5)
+    ZCDP(rho=2, delta=0, relation='add_remove', unit='person')
+    """
+
+    rho: Fraction
+    delta: Fraction
+    adaptive: ClassVar[bool] = True
+
+    def __init__(
+        self, rho: Number, delta: Number = 0, *, relation: Relation = "add_remove", unit: str = "person"
+    ) -> None:
+        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=below_one(delta=delta))
+
+    def to_zcdp(self) -> ZCDP:
+        """Itself."""
+        return self
+
+    def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
+        """The line αρ, when delta is 0."""
+        if self.delta:
+            return Loss.to_renyi(self, orders)
+        from lapwing.privacy.renyi import curve
+
+        return curve(lambda order: order * self.rho, orders, like=self)
+
+    def for_group(self, size: int) -> ZCDP:
+        """k²ρ (Bun and Steinke 2016, Proposition 1.9); refused for approximate zCDP, whose events differ by pair."""
+        k = checks.whole(size=size)
+        if self.delta and k > 1:
+            why = "no group bound is proven for approximate zCDP"
+            raise UnsupportedConversion(self, f"a group of {k}", why, "Use to_approx(delta).for_group(size) instead.")
+        return self._like(k * k * self.rho, self.delta)
+
+    def _like(self, rho: Fraction, delta: Fraction) -> ZCDP:
+        return ZCDP(rho, delta, relation=self.relation, unit=self.unit)
+
+    def _repeated(self, count: int) -> ZCDP:
+        return self._like(count * self.rho, count * self.delta)
+
+    def _plus(self, other: ZCDP) -> ZCDP:
+        return self._like(self.rho + other.rho, self.delta + other.delta)
+
+    def _maximum(self, other: ZCDP) -> ZCDP:
+        return self._like(max(self.rho, other.rho), max(self.delta, other.delta))
+
+    # An event of probability at least 1−δ₀ can be thinned by a coin to exactly 1−δ₀ on both sides, so (ε,δ′) on the
+    # event gives (ε, δ₀ + (1−δ₀)δ′) overall.
+    def _epsilon_at(self, delta: Fraction) -> Fraction | None:
+        if delta < self.delta:
+            return None
+        return bounds.zcdp_epsilon_at(self.rho, (delta - self.delta) / (1 - self.delta))
+
+    def _delta_at(self, epsilon: Fraction) -> Fraction:
+        return self.delta + (1 - self.delta) * bounds.zcdp_delta_at(self.rho, epsilon)
+
+    def _under(self, relation: Relation) -> ZCDP:
+        return ZCDP(self.rho, self.delta, relation=relation, unit=self.unit)
+
+    def _fields(self) -> tuple[str, ...]:
+        return ("rho", "delta")
+
+    def _words(self) -> str:
+        return f"ρ = {float_up(self.rho):.6g}" + (f", δ = {float_up(self.delta):.6g}" if self.delta else "")
+
+
+def assign(loss: Loss, **values: object) -> None:
+    """Fill the fields of a frozen loss under construction."""
+    for name, value in values.items():
+        object.__setattr__(loss, name, value)
+
+
+def below_one(**named: object) -> Fraction:
+    """A delta: from 0 up to, but not including, 1."""
+    [name] = named
+    delta = checks.not_negative(**named)
+    if delta >= 1:
+        shown = float_up(delta)
+        hint = f"Write {name}=1e-6, for example, and compose less."
+        raise InvalidParameter(name, shown, "with 1 or more, nothing is promised any longer", hint)
+    return bounds.tidy(delta)
+
+
+def refuse_large_delta(delta: Fraction, population: int | None) -> None:
+    """Refuse a delta of at least one over a declared number of units."""
+    if population is None:
+        return
+    units = checks.whole(population=population)
+    if delta * units >= 1:
+        why = f"among {units} declared units it permits publishing one of them outright"
+        raise InvalidParameter("delta", float_up(delta), why, f"Write a delta well below {1 / units:.3g}.")
+
+
+def show(value: object) -> str:
+    """A number as one would write it: 1, 0.5, Fraction(1, 3); a long fraction as a float rounded up."""
+    if not isinstance(value, Fraction):
+        return repr(value)
+    if value.denominator == 1:
+        return str(value.numerator)
+    upwards = float_up(value)
+    return repr(upwards) if upwards == value or value.denominator > 10**6 else repr(value)
