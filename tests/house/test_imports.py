@@ -23,7 +23,9 @@ CORE_MEGABYTES = 300
 def fresh_python(program: str) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+    result = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 @pytest.mark.parametrize("module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms"])
