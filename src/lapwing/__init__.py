@@ -1,1 +1,44 @@
-from lapwing._version import __version__
+"""Lapwing: learn about populations without learning about any person.
+
+>>> import lapwing as lw
+>>> mechanism = lw.Mean(epsilon=1, bounds=(0, 120))
+>>> 0 <= mechanism.release([34, 51, 29, 62, 45]) <= 120
+True
+>>> print(mechanism.privacy_loss())
+ε = 1 (add_remove, per person)
+
+Everything the rooms below export is here, loaded when first used: `lw.Laplace`, `lw.PureDP`, `lw.audit`, `lw.noise`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from lapwing._version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from lapwing.adversary import *
+    from lapwing.mechanisms import *
+    from lapwing.privacy import *
+
+_ROOMS = ("privacy", "mechanisms", "adversary", "noise", "errors", "checks", "exact")
+_LIFTED = _ROOMS[:3]
+"""Rooms whose names are also names of the package."""
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"lapwing.{name}")
+    if not name.startswith("_"):
+        for room in _LIFTED:
+            module = import_module(f"lapwing.{room}")
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
+    raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    lifted = [name for room in _LIFTED for name in import_module(f"lapwing.{room}").__all__]
+    return sorted({*globals(), *_ROOMS, *lifted})

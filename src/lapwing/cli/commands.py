@@ -1,0 +1,76 @@
+"""The commands: thin, each hands over to the library and shows what comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from lapwing._version import __version__
+from lapwing.cli import theme
+from lapwing.errors import LapwingError
+
+app = typer.Typer(
+    name="lapwing",
+    help="Learn about populations without learning about any person.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False) -> None:
+    """Learn about populations without learning about any person."""
+    if show:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.command()
+def demo(
+    epsilon: Annotated[float, typer.Option(help="The whole budget, shared by all questions.")] = 1.0,
+    svg: Annotated[Path | None, typer.Option(help="Also save what is shown as a picture.")] = None,
+) -> None:
+    """A private analysis of a bundled synthetic data set, private beside exact."""
+    from lapwing.cli.demo import show
+
+    console = Console(theme=theme.COLOURS, highlight=False, record=svg is not None, width=80 if svg else None)
+    with _told():
+        show(console, epsilon)
+    if svg is not None:
+        svg.write_text(theme.picture(console, "lapwing demo"), encoding="utf-8")
+
+
+@app.command()
+def explain(
+    epsilon: Annotated[float, typer.Argument(help="The epsilon to put into words.")],
+    delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
+    prior: Annotated[float, typer.Option(help="The chance somebody gives a statement beforehand.")] = 0.5,
+    relation: Annotated[str, typer.Option(help="add_remove or replace.")] = "add_remove",
+    as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the text.")] = False,
+) -> None:
+    """Put a guarantee into words: odds, beliefs, and what the best test could find."""
+    from lapwing.privacy import ApproxDP, PureDP
+    from lapwing.privacy.neighbours import as_relation
+
+    with _told():
+        about = as_relation(relation)
+        loss = ApproxDP(epsilon, delta, relation=about) if delta else PureDP(epsilon, relation=about)
+        explanation = loss.explain(prior=prior)
+        typer.echo(json.dumps(explanation.data) if as_json else explanation.text)
+
+
+class _told:  # noqa: N801 - reads like a verb where it is used
+    """Turn our own errors into one readable line and exit code 2; let everything else through."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, LapwingError):
+            Console(stderr=True, theme=theme.COLOURS, highlight=False).print(f"[adversary]✗[/] {error}", soft_wrap=True)
+            raise typer.Exit(2) from None

@@ -1,0 +1,146 @@
+"""A private analysis from end to end: public facts, questions, answers beside the truth, and what it all cost."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.resources import files
+from statistics import fmean, median
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from lapwing import checks
+from lapwing.exact import float_up
+from lapwing.mechanisms import Count, Histogram, Mean, Median
+from lapwing.privacy import PureDP
+
+REGIONS = ["North", "South", "East", "West", "Coast", "Islands"]
+AT_LEAST = 1000
+"""A public fact: the clinic says that it has a thousand patients or more."""
+
+_BAR = 34
+_UNIT = "patient"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One line of the table."""
+
+    question: str
+    exact: str
+    private: str
+    error: str
+    loss: PureDP
+
+
+def patients() -> list[dict[str, str]]:
+    """The bundled data: three thousand people who do not exist."""
+    with (files("lapwing") / "data" / "clinic.csv").open(encoding="utf-8") as rows:
+        return list(csv.DictReader(rows))
+
+
+def show(console: Console, epsilon: float) -> None:
+    """Ask five questions, each with a fifth of the budget, and print everything."""
+    share = checks.positive(epsilon=epsilon) / 5
+    people = patients()
+    answers = _answers(people, share)
+    histogram = Histogram(epsilon=share, keys=REGIONS, unit=_UNIT)
+    counts = histogram.release([row["region"] for row in people])
+    loss = sum((answer.loss for answer in answers), start=histogram.privacy_loss())
+    truth = {region: sum(row["region"] == region for row in people) for region in REGIONS}
+    console.print(_title())
+    console.print(Padding(_table(answers), (0, 2)))
+    console.print(Padding(_chart(truth, counts, histogram.accuracy(0.95, simultaneous=True)), (1, 2, 0, 2)))
+    console.print(Padding(_budget(answers, histogram.privacy_loss(), loss), (1, 2, 0, 2)))
+    console.print(Padding(_words(loss), (1, 2)))
+
+
+def _answers(people: list[dict[str, str]], share: Fraction) -> list[Answer]:
+    ages, costs = [int(row["age"]) for row in people], [float(row["cost"]) for row in people]
+    smokers = [row["smoker"] == "1" for row in people]
+    count = Count(epsilon=share, unit=_UNIT)
+    mean = Mean(epsilon=share, bounds=(0, 100), unit=_UNIT)
+    middle = Median(epsilon=share, bounds=(0, 2000), unit=_UNIT)
+
+    def answer(question: str, exact: float, private: float, error: str, loss: PureDP, digits: int = 0) -> Answer:
+        return Answer(question, f"{exact:,.{digits}f}", f"{private:,.{digits}f}", f"± {error}", loss)
+
+    counted, averaged = f"{count.accuracy():.0f}", f"{mean.accuracy(count=AT_LEAST):.1f}"
+    ranked = f"{middle.accuracy():.0f} ranks"
+    return [
+        answer("patients", len(people), count.release(people), counted, count.privacy_loss()),
+        answer("of them smokers", sum(smokers), count.release(smokers), counted, count.privacy_loss()),
+        answer("mean age", fmean(ages), mean.release(ages), averaged, mean.privacy_loss(), digits=1),
+        answer("median cost", median(costs), middle.release(costs), ranked, middle.privacy_loss()),
+    ]
+
+
+def _title() -> Panel:
+    text = Text.assemble(
+        "Three thousand patients of a clinic that does not exist, five questions.\n",
+        ("exact", "exact"), (" stays in the clinic · ", "quiet"),
+        ("private", "private"), (" may be published · ", "quiet"),
+        ("±", "noise"), (" holds 19 times in 20", "quiet"),
+    )  # fmt: skip
+    return Panel(
+        text, title="[bold]lapwing demo[/]", title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2)
+    )
+
+
+def _table(answers: Sequence[Answer]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("question")
+    table.add_column("exact", justify="right", style="exact", header_style="exact")
+    table.add_column("private", justify="right", style="private", header_style="private")
+    table.add_column("off by, 95 %", justify="right", style="noise", header_style="noise")
+    table.add_column("costs", justify="right", style="budget", header_style="budget")
+    for answer in answers:
+        table.add_row(answer.question, answer.exact, answer.private, answer.error, _epsilon(answer.loss))
+    return table
+
+
+def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table:
+    """Bars in pairs; the stretch within the error of the private bar is drawn in the colour of noise."""
+    longest = max(*truth.values(), *counts.values(), 1) + error
+    chart = Table.grid(padding=(0, 1))
+    chart.add_row("", Text("patients by region", style="bold"), "")
+    for region in truth:
+        private = counts[region]
+        low, high = (round(_BAR * max(0.0, private + side * error) / longest) for side in (-1, 1))
+        bar = Text("█" * low, style="private") + Text("▒" * max(high - low, 1), style="noise")
+        exact = Text("▄" * max(round(_BAR * truth[region] / longest), 1), style="exact")
+        chart.add_row(region, exact, Text(f"{truth[region]:,}", style="exact"))
+        chart.add_row("", bar, Text(f"{private:,}", style="private") + Text(f" ± {error:.0f}", style="noise"))
+    return chart
+
+
+def _budget(answers: Sequence[Answer], last: PureDP, total: PureDP) -> Text:
+    colours = ["#d99a00", "#b07d00"]
+    bar = Text("budget  ")
+    losses = [*(answer.loss for answer in answers), last]
+    for number, loss in enumerate(losses):
+        bar.append("█" * max(round(40 * float(loss.epsilon / total.epsilon)), 1), style=colours[number % 2])
+    bar.append(f"  {_epsilon(total)} in all", style="budget")
+    return bar
+
+
+def _words(loss: PureDP) -> Text:
+    data = loss.explain().data
+    return Text.assemble(
+        ("What a patient risks by taking part. ", "bold"),
+        f"Whoever thought a statement about one {_UNIT} as likely as not (50 out of 100) will, after reading all "
+        f"this, give it at most {data['out_of_100_after']} out of 100 – whatever else they know. ",
+        (f"Guarantee: {loss}.", "quiet"),
+    )
+
+
+def _epsilon(loss: PureDP) -> str:
+    return f"ε = {float_up(loss.epsilon):.3g}"
