@@ -96,7 +96,7 @@ def _exact(name: str, value: object) -> Fraction:
     if isinstance(value, bool):
         raise InvalidParameter(name, value, "is a truth value, not a number", f"Write {name}=1, for example.")
     if isinstance(value, (int, float, Decimal)):
-        if not math.isfinite(value):
+        if not isinstance(value, int) and not math.isfinite(value):
             raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
         return Fraction(value)
     if isinstance(value, Rational):

@@ -1,7 +1,8 @@
 """From numbers to whole steps of a public grid, and back. What happens to strange data is decided here, once.
 
 A value x becomes floor(x/g + 1/2) steps, computed exactly. A value that is not a finite number (NaN, an infinity, None)
-counts as 0, without a word: an error or a warning would tell about a record. Arrays hold int64 steps and saturate at its ends.
+counts as 0, without a word: an error or a warning would tell about a record. Arrays hold int64 steps and saturate at
+its ends.
 
 Rounding costs sensitivity: two scalars at most Δ apart are at most ⌈Δ/g⌉ steps apart afterwards; d rounded coordinates
 are at most Δ/g + d apart in l1, and Δ/g + √d in l2.
@@ -18,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+_BLOCK = 1 << 15
 
 
 def is_array(data: object) -> bool:
@@ -38,19 +41,21 @@ def default_granularity(sensitivity: Fraction) -> Fraction:
 
 def to_steps(value: object, granularity: Fraction) -> int:
     """One number as whole grid steps."""
+    if type(value) is int and granularity.numerator == granularity.denominator:
+        return value
     number = _fraction(value)
-    return math.floor(number / granularity + Fraction(1, 2)) if granularity != 1 or number.denominator != 1 else number.numerator
+    top, bottom = number.numerator * granularity.denominator, number.denominator * granularity.numerator
+    return (2 * top + bottom) // (2 * bottom)
 
 
 def from_steps(steps: int, granularity: Fraction) -> int | float:
     """Whole grid steps as a number: an int on whole grids, else the nearest float."""
-    value = steps * granularity
     if granularity.denominator == 1:
-        return value.numerator
+        return steps * granularity.numerator
     try:
-        return float(value)
+        return steps * granularity.numerator / granularity.denominator
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if steps > 0 else -math.inf
 
 
 def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
@@ -59,21 +64,29 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
 
     array = np.asarray(data)
     if array.dtype.kind == "b" or (array.dtype.kind == "i" and granularity == 1):
-        return array.astype(np.int64)
+        return array.astype(np.int64, copy=False)
     exponent = _power_of_two(granularity)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
-        with np.errstate(all="ignore"):  # a warning would depend on the data
-            scaled = np.ldexp(array.astype(np.float64), -exponent)
-            whole = np.floor(scaled)
-            whole += scaled - whole >= 0.5
-            whole = np.where(np.isfinite(array), whole, 0.0)
-            steps = whole.clip(-(2.0**63), 2.0**62).astype(np.int64)
-        steps[whole >= 2.0**63] = INT64_MAX
-        large = (whole > 2.0**62) & (whole < 2.0**63)
-        steps[large] = whole[large].astype(np.int64)
-        return steps
+        flat_array, steps = array.ravel(), np.empty(array.size, dtype=np.int64)
+        for start in range(0, array.size, _BLOCK):
+            steps[start : start + _BLOCK] = _double_steps(flat_array[start : start + _BLOCK], exponent)
+        return steps.reshape(array.shape)
     flat = [min(max(to_steps(value, granularity), INT64_MIN), INT64_MAX) for value in array.ravel().tolist()]
     return np.array(flat, dtype=np.int64).reshape(array.shape)
+
+
+def _double_steps(values: NDArray[Any], exponent: int) -> NDArray[np.int64]:
+    """Doubles divided by 2^exponent, which is exact, and rounded half up; saturated, and 0 where not finite."""
+    import numpy as np
+
+    with np.errstate(all="ignore"):  # a warning would depend on the data
+        scaled = np.ldexp(values.astype(np.float64, copy=False), -exponent)
+        whole = np.floor(scaled)
+        whole += scaled - whole >= 0.5
+        whole[~np.isfinite(values)] = 0
+        steps = whole.clip(-(2.0**63), 2.0**63 - 1024).astype(np.int64)
+    steps[whole >= 2.0**63] = INT64_MAX
+    return steps
 
 
 def array_from_steps(steps: NDArray[Any], granularity: Fraction) -> NDArray[Any]:
@@ -109,7 +122,9 @@ def _fraction(value: object) -> Fraction:
         return Fraction(0)
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
-        return _fraction(item())
+        plain: Any = item()
+        is_long_double = type(plain) is type(value)  # the one kind that is its own item
+        return _fraction(float(plain) if is_long_double else plain)
     raise InvalidParameter(
         "data", f"<{type(value).__name__}>", "is not a number", "Pass a number, a list of numbers or a numeric array."
     )

@@ -28,7 +28,7 @@ class Mechanism(ABC):
     def __post_init__(self) -> None:
         checks.one_of(RELATIONS, relation=self.relation)
         if not isinstance(self.unit, str) or not self.unit:
-            raise InvalidParameter("unit", self.unit, "names nobody who is protected", "Write unit='person', for example.")
+            raise InvalidParameter("unit", self.unit, "names nobody who is protected", "Write unit='person'.")
 
     @abstractmethod
     def privacy_loss(self) -> Loss:

@@ -71,7 +71,7 @@ class Inversion:
         last = None if law.size is None else law.size - 1  # F of the last outcome is 1: no threshold needed
         for index, (low, high) in enumerate(islice(law.enclosures(word_bits + _GUARD), last)):
             floor = low >> _GUARD
-            if floor != high >> _GUARD:
+            if floor != high >> _GUARD and floor != all_ones:  # F < 1: no floor is above all ones
                 floor = floor_of(law.cdf(index), word_bits)
             thresholds.append(floor)
             if last is None and floor == all_ones:
