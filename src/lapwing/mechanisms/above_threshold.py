@@ -1,0 +1,184 @@
+"""Above-threshold and the sparse vector technique: many questions, paid for only when the answer is yes.
+
+The version that is private (Lyu, Su and Li 2017, without numeric answers): one noise for the threshold,
+kept throughout; fresh noise for every question, which grows with the number of yeses allowed; a stop after that many.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import BudgetExceeded, InvalidParameter
+from lapwing.exact import float_up
+from lapwing.mechanisms.grid import is_array, steps_of_array, to_steps
+from lapwing.mechanisms.laplace import grid_for
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.selection import check_monotone
+from lapwing.mechanisms.solve import Solvable
+from lapwing.mechanisms.tails import drawable, laplace_half_width
+from lapwing.noise import SYSTEM, Entropy, discrete_laplace
+from lapwing.noise.laplace import discrete_laplace_sampler
+from lapwing.privacy import PureDP
+
+_FARTHEST = 1 << 61
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SparseVector(Solvable, Mechanism):
+    """For each answer in a stream: is it above the threshold? Stops after `cutoff` yeses.
+
+    Noes are free. Each question may be chosen after seeing the replies so far. `sensitivity` bounds how much one unit
+    changes any answer, an answer that is not a finite number counting as 0; `monotone` promises that a new unit moves
+    all answers in the same direction (counts under add_remove).
+
+    Privacy: pure ε, split between threshold and questions as 1 : (2·cutoff)^(2/3), or cutoff^(2/3) when monotone.
+    Proof: above_threshold.md
+
+    >>> SparseVector(epsilon=10, sensitivity=1, threshold=100, cutoff=2).release([0, 200, 0, 200, 200])
+    [False, True, False, True]
+    """
+
+    epsilon: Number
+    sensitivity: Number
+    threshold: Number
+    cutoff: int = 1
+    monotone: bool = False
+    granularity: Number | None = None
+    _granularity: Fraction = field(init=False, repr=False, compare=False)
+    _steps: int = field(init=False, repr=False, compare=False)
+    _threshold: int = field(init=False, repr=False, compare=False)
+    _threshold_scale: Fraction = field(init=False, repr=False, compare=False)
+    _scale: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        epsilon, sensitivity = checks.positive(epsilon=self.epsilon), checks.positive(sensitivity=self.sensitivity)
+        cutoff = checks.whole(cutoff=self.cutoff)
+        check_monotone(self.monotone, self.relation)
+        grid = grid_for(self.granularity, sensitivity, None, on_grid=False)
+        steps, threshold = math.ceil(sensitivity / grid), to_steps(checks.exact(threshold=self.threshold), grid)
+        share = 1 / (1 + _whole_share(self._factor() * cutoff))
+        if abs(threshold) >= _FARTHEST:
+            raise InvalidParameter(
+                "threshold", self.threshold, "is too many grid steps away from 0", "Use a coarser grid."
+            )
+        threshold_scale = drawable(steps / (share * epsilon), granularity=self.granularity)
+        scale = drawable(self._factor() * cutoff * steps / ((1 - share) * epsilon), granularity=self.granularity)
+        self._set(_granularity=grid, _steps=steps, _threshold=threshold)
+        self._set(_threshold_scale=threshold_scale, _scale=scale)
+
+    def _factor(self) -> int:
+        return 1 if self.monotone else 2
+
+    def privacy_loss(self) -> PureDP:
+        """The threshold's part and the yeses' part, whatever the length of the stream."""
+        threshold_part = self._steps / self._threshold_scale
+        yes_part = self._factor() * self.cutoff * self._steps / self._scale
+        return PureDP(threshold_part + yes_part, relation=self.relation, unit=self.unit)
+
+    def start(self, entropy: Entropy = SYSTEM) -> Watch:
+        """An interactive session, worth one `privacy_loss()` in all. Mutable, unlike the mechanism."""
+        return Watch(self, entropy)
+
+    def release(self, data: Iterable[Any], entropy: Entropy = SYSTEM) -> Any:
+        """True or False for each answer up to the last one allowed to be True."""
+        if hasattr(data, "__array__") and is_array(data):
+            return self._release_array(data, entropy)
+        watch, replies = self.start(entropy), []
+        for answer in data:
+            replies.append(watch.ask(answer))
+            if watch.remaining == 0:
+                break
+        return replies
+
+    def _release_array(self, data: Any, entropy: Entropy) -> list[bool]:
+        import numpy as np
+
+        line = discrete_laplace(self._threshold_scale, entropy=entropy)
+        steps = steps_of_array(data, self._granularity).ravel()
+        above = steps.clip(self._threshold - _FARTHEST, self._threshold + _FARTHEST) - self._threshold
+        noise = discrete_laplace(self._scale, len(above), entropy)
+        farthest = max(abs(line), int(noise.max(initial=0)), -int(noise.min(initial=0)))
+        if noise.dtype == object or farthest >= _FARTHEST:
+            above, noise = above.astype(object), noise.astype(object)  # int64 could wrap round
+        replies = np.asarray(above + noise >= line, dtype=np.bool_)
+        yeses = np.flatnonzero(replies)
+        if len(yeses) >= self.cutoff:
+            replies = replies[: yeses[self.cutoff - 1] + 1]
+        return [bool(reply) for reply in replies]
+
+    def accuracy(self, confidence: float = 0.95, questions: int = 1) -> float:
+        """How far on the wrong side of the threshold an answer may lie, for all of so many questions at once."""
+        failure = (1 - checks.probability(confidence=confidence)) / 2
+        line = laplace_half_width(self._threshold_scale, failure)
+        worst = laplace_half_width(self._scale, failure / checks.whole(questions=questions))
+        return float_up((line + worst) * self._granularity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboveThreshold(SparseVector):
+    """The position of the first answer above the threshold, or None. `SparseVector` with a cutoff of 1.
+
+    Privacy: pure ε.
+    Proof: above_threshold.md
+
+    >>> AboveThreshold(epsilon=10, sensitivity=1, threshold=100).release([0, 0, 200, 0])
+    2
+    """
+
+    cutoff: int = field(default=1, init=False)
+
+    def release(self, data: Iterable[Any], entropy: Entropy = SYSTEM) -> int | None:
+        """The position of the first answer that is (noisily) above the threshold."""
+        replies = SparseVector.release(self, data, entropy)
+        return len(replies) - 1 if replies and replies[-1] else None
+
+
+class Watch:
+    """A running sparse vector. It holds secret state (the noisy threshold) and counts its yeses down.
+
+    It belongs to one process and is neither copied nor pickled: two copies would answer with the same secret threshold
+    and each with a full count.
+    """
+
+    __slots__ = ("_entropy", "_line", "_lock", "_mechanism", "_process", "_remaining", "_sampler")
+
+    def __init__(self, mechanism: SparseVector, entropy: Entropy = SYSTEM) -> None:
+        scale = mechanism._scale
+        self._mechanism, self._entropy, self._remaining = mechanism, entropy, mechanism.cutoff
+        self._line = mechanism._threshold + discrete_laplace(mechanism._threshold_scale, entropy=entropy)
+        self._sampler = discrete_laplace_sampler(scale.numerator, scale.denominator)
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @property
+    def remaining(self) -> int:
+        """How many times the reply may still be True."""
+        return self._remaining
+
+    def ask(self, answer: object) -> bool:
+        """Whether this answer is (noisily) above the threshold."""
+        with self._lock:
+            if self._remaining == 0:
+                raise BudgetExceeded("another reply", f"0 of {self._mechanism.cutoff} yeses")
+            if self._process != os.getpid():
+                raise BudgetExceeded("a reply in a forked process", "nothing (it stayed with its own process)")
+            steps = to_steps(answer, self._mechanism._granularity)
+            above = steps + self._sampler.draw(self._entropy) >= self._line
+            self._remaining -= above
+            return above
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a running sparse vector cannot be copied or pickled: its secret threshold would be used twice")
+
+
+def _whole_share(count: int) -> Fraction:
+    """count^(2/3) to the nearest sixteenth: the best split of epsilon (Lyu, Su and Li 2017)."""
+    return Fraction(round(16 * float(count) ** (2 / 3)), 16)

@@ -1,0 +1,76 @@
+"""Report noisy max: add noise to every score, say who won, and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.exact import float_up
+from lapwing.mechanisms.selection import Selection
+from lapwing.mechanisms.tails import least, rate
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.noise.laplace import discrete_laplace_sampler
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_BLOCK = 1 << 15
+_FARTHEST = 1 << 62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyMax(Selection):
+    """The candidate whose score plus discrete Laplace noise is largest; of equals the first in the list of candidates.
+
+    Only the winner is released: its noisy score would cost as much again.
+
+    Privacy: pure ε with noise of scale 2Δ/ε, or Δ/ε for monotone scores.
+    Proof: noisy_max.md
+
+    >>> NoisyMax(epsilon=9, sensitivity=1, candidates=["red", "green"], monotone=True).release([3, 50])
+    'green'
+    """
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
+        """The label (or the index) of the winner, from the scores of all."""
+        sampler = discrete_laplace_sampler(self._scale.numerator, self._scale.denominator)
+        steps = self._score_steps(data)
+        if isinstance(steps, list):
+            noisy = [step + sampler.draw(entropy) for step in steps]
+            return self._label(noisy.index(max(noisy)))
+        winner, most = 0, None
+        for start in range(0, len(steps), _BLOCK):
+            block = steps[start : start + _BLOCK]
+            noisy_block = _plus(block, sampler.draws(len(block), entropy))
+            place = int(noisy_block.argmax())
+            if most is None or int(noisy_block[place]) > most:
+                winner, most = start + place, int(noisy_block[place])
+        return self._label(winner)
+
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """How far the winner's score may lie below the best one, scores as rounded to the grid (a union bound)."""
+        failure = 1 - float(checks.probability(confidence=confidence))
+        unit, others = rate(self._scale), self._count - 1
+        return float_up(least(lambda gap: others * _overtakes(gap + 1, unit) <= failure) * self._granularity)
+
+
+def _plus(steps: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
+    """Steps plus noise, in Python integers where int64 could wrap round."""
+    import numpy as np
+
+    farthest = max(-int(steps.min()), int(steps.max()), -int(noise.min()), int(noise.max()))
+    if noise.dtype == object or farthest >= _FARTHEST:
+        steps, noise = steps.astype(object), noise.astype(object)
+    return np.add(steps, noise)
+
+
+def _overtakes(gap: int, unit: float) -> float:
+    """P(Z − Z′ ≥ gap) for two discrete Laplace variables: ((1−a)/(1+a))²·a^g·((g + (1+a²)/(1−a²))/(1−a) + a/(1−a)²)."""
+    if gap * unit > 700:
+        return 0.0
+    a, rest = math.exp(-unit), -math.expm1(-unit)
+    middle = (1 + a * a) / (rest * (1 + a))
+    return (rest / (1 + a)) ** 2 * math.exp(-gap * unit) * ((gap + middle) / rest + a / rest**2)
