@@ -64,7 +64,7 @@ def _plus(steps: NDArray[np.int64], noise: NDArray[Any]) -> NDArray[Any]:
     farthest = max(-int(steps.min()), int(steps.max()), -int(noise.min()), int(noise.max()))
     if noise.dtype == object or farthest >= _FARTHEST:
         steps, noise = steps.astype(object), noise.astype(object)
-    return np.add(steps, noise)
+    return np.asarray(steps + noise)
 
 
 def _overtakes(gap: int, unit: float) -> float:
