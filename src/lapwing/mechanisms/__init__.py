@@ -1,0 +1,53 @@
+"""The building blocks: frozen values with a loss, a release and an accuracy, and a proof beside each.
+
+>>> from lapwing.mechanisms import Mean
+>>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 52]) <= 120
+True
+"""
+
+from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
+from lapwing.mechanisms.exponential import Exponential
+from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
+from lapwing.mechanisms.histogram import Histogram
+from lapwing.mechanisms.kary_response import KaryResponse
+from lapwing.mechanisms.laplace import Laplace
+from lapwing.mechanisms.noisy_max import NoisyMax
+from lapwing.mechanisms.noisy_maximum import NoisyMaximum
+from lapwing.mechanisms.one_time_pad import OneTimePad
+from lapwing.mechanisms.permute_and_flip import PermuteAndFlip
+from lapwing.mechanisms.propose_test_release import ProposeTestRelease, StableMedian
+from lapwing.mechanisms.quantile import Median, Quantile
+from lapwing.mechanisms.randomized_response import RandomizedResponse
+from lapwing.mechanisms.sample_and_aggregate import SampleAndAggregate
+from lapwing.mechanisms.share_estimate import ShareEstimate
+from lapwing.mechanisms.smooth_median import SmoothMedian
+from lapwing.mechanisms.solve import epsilon_for
+from lapwing.mechanisms.totals import Count, Mean, Sum
+
+__all__ = [
+    "AboveThreshold",
+    "Count",
+    "Exponential",
+    "Gaussian",
+    "Histogram",
+    "KaryResponse",
+    "Laplace",
+    "Mean",
+    "Median",
+    "NoisyMax",
+    "NoisyMaximum",
+    "OneTimePad",
+    "PermuteAndFlip",
+    "ProposeTestRelease",
+    "Quantile",
+    "RandomizedResponse",
+    "SampleAndAggregate",
+    "ShareEstimate",
+    "SmoothMedian",
+    "SparseVector",
+    "StableMedian",
+    "Sum",
+    "analytic_sigma",
+    "classical_sigma",
+    "epsilon_for",
+]

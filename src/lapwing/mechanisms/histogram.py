@@ -1,0 +1,170 @@
+"""Counts over public keys or public bin edges, each with discrete Laplace noise, for one epsilon in all."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.laplace import Laplace
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.records import as_records
+from lapwing.mechanisms.solve import Solvable
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram(Solvable, Mechanism):
+    """How many records have each key, or fall into each bin. Every key and bin is public and always answered.
+
+    Give either `keys`, any hashable labels, or increasing `edges`: bin i holds edges[i] ≤ x < edges[i+1], the last one
+    also its upper edge. A record elsewhere (unknown, out of range, missing, not a number) is dropped, or with
+    `everything_else=True` counted under the extra label `Histogram.ELSE`. Labels of bins are pairs (low, high).
+
+    Pre-condition: a unit owns at most `max_rows_per_unit` records.
+
+    Privacy: pure ε. One record changes one count by 1; under replace it may lower one and raise another.
+    Proof: histogram.md
+
+    >>> counts = Histogram(epsilon=1, keys=["yes", "no"]).release(["yes", "no", "yes"])
+    >>> list(counts)
+    ['yes', 'no']
+    >>> Histogram(epsilon=1, keys=range(10_000)).accuracy(0.95, simultaneous=True)
+    12.0
+    """
+
+    ELSE: ClassVar[str] = "everything else"
+
+    epsilon: Number
+    keys: Sequence[Hashable] | None = None
+    edges: Sequence[Number] | None = None
+    everything_else: bool = False
+    max_rows_per_unit: int = 1
+    _labels: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
+    _edges: tuple[float, ...] = field(init=False, repr=False, compare=False)
+    _noise: Laplace = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        rows = checks.whole(max_rows_per_unit=self.max_rows_per_unit)
+        if not isinstance(self.everything_else, bool):
+            raise InvalidParameter(
+                "everything_else", self.everything_else, "must be True or False", "Write True to count the rest."
+            )
+        labels, edges = self._bins()
+        if self.everything_else:
+            labels = (*labels, self.ELSE)
+        if len(set(labels)) != len(labels):
+            raise InvalidParameter("keys", "<keys>", "a key appears twice", "List every key once.")
+        noise = Laplace(
+            epsilon=self.epsilon,
+            sensitivity=rows if self.relation == "add_remove" else 2 * rows,
+            dimensions=len(labels),
+            on_grid=True,
+            relation=self.relation,
+            unit=self.unit,
+        )
+        self._set(_labels=labels, _edges=edges, _noise=noise)
+
+    def _bins(self) -> tuple[tuple[Hashable, ...], tuple[float, ...]]:
+        if (self.keys is None) == (self.edges is None):
+            raise InvalidParameter(
+                "keys", self.keys, "give either keys or edges", "Write keys=['a', 'b'] or edges=[0, 10, 20]."
+            )
+        if self.edges is not None:
+            edges = tuple(float(checks.exact(edges=edge)) for edge in _sequence(edges=self.edges))
+            self._set(edges=edges)
+            if len(edges) < 2 or any(left >= right for left, right in itertools.pairwise(edges)):
+                raise InvalidParameter(
+                    "edges", edges, "must be two or more increasing numbers", "Write edges=[0, 10, 20]."
+                )
+            return tuple(itertools.pairwise(edges)), edges
+        keys = _sequence(keys=self.keys)
+        self._set(keys=keys)
+        if not keys or any(key != key for key in keys):
+            raise InvalidParameter(
+                "keys", "<keys>", "there is no key, or one that equals nothing (NaN)", "Write keys=['a', 'b']."
+            )
+        return keys, ()
+
+    def privacy_loss(self) -> PureDP:
+        """Pure, for all counts together."""
+        return self._noise.privacy_loss()
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> dict[Any, int]:
+        """Noisy counts of the records by label, in the declared order. They may be negative."""
+        return dict(zip(self._labels, self._noise.release(self._counts(data), entropy), strict=True))
+
+    def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
+        """How far one count may be off, or with `simultaneous` the worst of all counts (a union bound)."""
+        return self._noise.accuracy(confidence, simultaneous=simultaneous)
+
+    @property
+    def variance(self) -> float:
+        """The variance of each count."""
+        return self._noise.variance
+
+    def _counts(self, records: Any) -> list[int]:
+        listed = as_records(records)
+        if self._edges:
+            counts = self._by_edges(listed)
+        else:
+            tally = _tally(listed if isinstance(listed, list) else listed.ravel().tolist())
+            counts = [tally[key] for key in self.keys or ()]
+        size = len(listed) if isinstance(listed, list) else listed.size
+        return [*counts, size - sum(counts)] if self.everything_else else counts
+
+    def _by_edges(self, records: list[Any] | NDArray[Any]) -> list[int]:
+        bins = len(self._edges) - 1
+        if not isinstance(records, list) and records.dtype.kind in "biuf":
+            import numpy as np
+
+            flat = records.ravel()
+            places = np.searchsorted(np.array(self._edges), flat, side="right")
+            places[flat == self._edges[-1]] = bins
+            return np.bincount(places, minlength=bins + 2)[1 : bins + 1].tolist()  # type: ignore[no-any-return]
+        counts = [0] * (bins + 2)
+        for value in records if isinstance(records, list) else records.ravel().tolist():
+            counts[self._place(value)] += 1
+        return counts[1:-1]
+
+    def _place(self, value: Any) -> int:
+        """The bin, counted from 1; 0 and the number after the last bin lie outside."""
+        try:
+            return len(self._edges) - 1 if value == self._edges[-1] else bisect_right(self._edges, value)
+        except (TypeError, ArithmeticError, ValueError):  # not a number: outside, and not an error, which would tell
+            return 0
+
+
+def _tally(records: list[Any]) -> Counter[Any]:
+    """How often each hashable record occurs; the others can equal no key."""
+    try:
+        return Counter(records)
+    except TypeError:
+        return Counter(record for record in records if _is_hashable(record))
+
+
+def _is_hashable(record: object) -> bool:
+    try:
+        hash(record)
+    except TypeError:
+        return False
+    return True
+
+
+def _sequence(**named: object) -> tuple[Any, ...]:
+    """Labels or edges as a tuple."""
+    [(name, value)] = named.items()
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise InvalidParameter(name, value, "must be a list", f"Write {name}=[…], fixed without looking at the data.")
+    return tuple(value.tolist() if hasattr(value, "tolist") else value)

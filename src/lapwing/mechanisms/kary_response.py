@@ -1,0 +1,210 @@
+"""Randomized response with k possible answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import ln_up, rational
+from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.randomized_response import SMALL, check_replace, keep_probability
+from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
+from lapwing.mechanisms.solve import epsilon_for
+from lapwing.noise import SYSTEM, Entropy, bernoulli, uniform_below
+from lapwing.noise.inversion import LazyUniform
+from lapwing.privacy import PureDP, Relation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KaryResponse(Mechanism):
+    """Tell the truth with probability `keep`, otherwise name one of the other categories at random.
+
+    `categories` is a list of labels, or a number k for the answers 0 … k − 1. An answer outside the list is replaced by
+    a uniformly random category. `from_epsilon` takes the largest `keep` that ε allows.
+
+    Privacy: pure ε for the owner of an answer, with no curator to trust.
+    Proof: kary_response.md
+
+    >>> poll = KaryResponse.from_epsilon(2, categories=["bus", "bike", "car"])
+    >>> poll.release("bike") in ("bus", "bike", "car")
+    True
+    """
+
+    categories: int | Sequence[Hashable]
+    keep: Number
+    relation: Relation = "replace"
+    _keep: Fraction = field(init=False, repr=False, compare=False)
+    _labels: Sequence[Any] = field(init=False, repr=False, compare=False)
+    _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        check_replace(self.relation)
+        labels = _labels(self.categories)
+        keep = checks.probability(keep=self.keep)
+        if not keep * len(labels) > 1:
+            raise InvalidParameter(
+                "keep", self.keep, "must exceed one in k, or the answers say nothing", "Write keep=0.9."
+            )
+        index = None if isinstance(labels, range) else {label: place for place, label in enumerate(labels)}
+        if index is not None:
+            self._set(categories=labels)
+        self._set(_keep=keep, _labels=labels, _index=index)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, *, categories: int | Sequence[Hashable], unit: str = "person") -> Self:
+        """`keep` is e^ε/(e^ε + k − 1), rounded down to 64 binary digits."""
+        keep = keep_probability(epsilon, others=len(_labels(categories)) - 1)
+        return cls(categories=categories, keep=keep, unit=unit)
+
+    @classmethod
+    def solve(
+        cls,
+        *,
+        within: Number,
+        n: int,
+        categories: int | Sequence[Hashable],
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        unit: str = "person",
+    ) -> Self:
+        """The smallest ε (four digits) at which a category's share among `n` respondents is off by `within` at most."""
+        checks.whole(n=n)
+        epsilon = epsilon_for(
+            lambda epsilon: cls.from_epsilon(epsilon, categories=categories),
+            within=within,
+            confidence=confidence,
+            n=n,
+            simultaneous=simultaneous,
+        )
+        return cls.from_epsilon(epsilon, categories=categories, unit=unit)
+
+    @property
+    def switch(self) -> Fraction:
+        """The probability of each category that is not the truth."""
+        return (1 - self._keep) / (len(self._labels) - 1)
+
+    def privacy_loss(self) -> PureDP:
+        """ln(keep/switch), upwards."""
+        return PureDP(ln_up(self._keep / self.switch), relation=self.relation, unit=self.unit)
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
+        """The randomized answer: a label for one answer, a list for a list, an array for an array."""
+        if not is_array(data):
+            return self._labels[self._one(self._place(data), entropy)]
+        if isinstance(data, (list, tuple, range)):
+            if len(data) <= SMALL:
+                return [self._labels[self._one(self._place(answer), entropy)] for answer in data]
+            return [
+                self._labels[place] for place in self._many([self._place(answer) for answer in data], entropy).tolist()
+            ]
+        import numpy as np
+
+        answers = np.asarray(data)
+        if self._index is None and answers.dtype.kind in "iu":
+            known = (answers >= 0) & (answers < len(self._labels))
+            return self._many(np.where(known, answers, -1).astype(np.int64), entropy)
+        places = np.array([self._place(answer) for answer in answers.ravel().tolist()], dtype=np.int64)
+        labels = np.array(self._labels) if self._index is None else _label_array(self._labels)
+        return labels[self._many(places, entropy)].reshape(answers.shape)
+
+    def estimate(self, answers: Any, *, confidence: float = 0.95, clip: bool = False) -> dict[Any, ShareEstimate]:
+        """The share of every category behind randomized answers, or behind a mapping from label to count.
+
+        Accuracy: each unbiased; the errors of one category, as in `estimate_share`.
+        """
+        if isinstance(answers, Mapping):
+            counts = [answers.get(label, 0) for label in self._labels]
+        else:
+            counts = [0] * len(self._labels)
+            for answer in answers.ravel().tolist() if hasattr(answers, "ravel") else answers:
+                place = self._place(answer)
+                if place < 0:
+                    raise InvalidParameter(
+                        "answers", "<answers>", "one is not among the categories", "Pass released answers."
+                    )
+                counts[place] += 1
+        total = sum(counts)
+        return {
+            label: estimate_share(count, total, if_yes=self._keep, if_no=self.switch, confidence=confidence, clip=clip)
+            for label, count in zip(self._labels, counts, strict=True)
+        }
+
+    def accuracy(self, confidence: float = 0.95, *, n: int = 1, simultaneous: bool = False) -> float:
+        """How far a category's estimated share among `n` respondents may be off because of the coins (Hoeffding).
+
+        With `simultaneous`, for all categories at once (a union bound).
+        """
+        failure = 1 - checks.probability(confidence=confidence)
+        if simultaneous:
+            failure /= len(self._labels)
+        return math.sqrt(ln_up(2 / failure) / (2 * checks.whole(n=n))) / float(self._keep - self.switch)
+
+    @property
+    def variance(self) -> float:
+        """The variance of a category's estimate from one answer (the coins alone), for the worse truth."""
+        keep, switch = self._keep, self.switch
+        return float(max(keep * (1 - keep), switch * (1 - switch)) / (keep - switch) ** 2)
+
+    def _place(self, answer: object) -> int:
+        """The index of an answer, −1 if it is none of the categories."""
+        if self._index is None:
+            ours = isinstance(answer, int) and 0 <= answer < len(self._labels)
+            return int(answer) if ours else -1  # type: ignore[call-overload]
+        try:
+            return self._index.get(answer, -1)
+        except TypeError:  # not hashable, so not a category
+            return -1
+
+    def _one(self, place: int, entropy: Entropy) -> int:
+        kept, k = LazyUniform(entropy).below(rational(self._keep)), len(self._labels)
+        if place < 0:
+            return uniform_below(k, entropy=entropy)
+        return place if kept else (place + 1 + uniform_below(k - 1, entropy=entropy)) % k
+
+    def _many(self, places: Any, entropy: Entropy) -> Any:
+        """`_one` for an array of indices."""
+        import numpy as np
+
+        k, true = len(self._labels), np.asarray(places, dtype=np.int64)
+        flat = true.ravel()
+        answers = flat.copy()
+        changed = np.flatnonzero(~bernoulli(self._keep, flat.size, entropy))
+        answers[changed] = (flat[changed] + 1 + uniform_below(k - 1, len(changed), entropy)) % k
+        unknown = np.flatnonzero(flat < 0)
+        answers[unknown] = uniform_below(k, len(unknown), entropy)
+        return answers.reshape(true.shape)
+
+
+def _labels(categories: object) -> Sequence[Any]:
+    """The labels, or the range of a number of categories; at least two."""
+    if isinstance(categories, int):
+        return range(checks.whole(minimum=2, categories=categories))
+    if isinstance(categories, (str, bytes)) or not hasattr(categories, "__iter__"):
+        raise InvalidParameter(
+            "categories", categories, "must be a list of labels or a number", "Write categories=['a', 'b']."
+        )
+    labels = tuple(categories.tolist() if hasattr(categories, "tolist") else categories)
+    if len(labels) < 2 or len(set(labels)) != len(labels) or any(label != label for label in labels):
+        raise InvalidParameter(
+            "categories", categories, "must be two or more different labels", "Write categories=['a', 'b']."
+        )
+    return labels
+
+
+def _label_array(labels: Sequence[Any]) -> Any:
+    """Labels as an array of one plain type, or of objects."""
+    import numpy as np
+
+    if len({type(label) for label in labels}) == 1 and isinstance(labels[0], (str, int, float)):
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array

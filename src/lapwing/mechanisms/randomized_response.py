@@ -1,0 +1,243 @@
+"""Randomized response: everybody answers yes or no with the help of coins, and nobody has to be trusted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import exp_neg, ln_up, rational
+from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
+from lapwing.mechanisms.solve import epsilon_for
+from lapwing.noise import SYSTEM, Entropy, bernoulli_bits
+from lapwing.noise.inversion import LazyUniform
+from lapwing.privacy import PureDP, Relation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+PROBABILITY_BITS = 64
+"""Probabilities that come from an epsilon are rounded to this many binary digits, towards more privacy."""
+
+SMALL = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomizedResponse(Mechanism):
+    """Say yes with one probability if the truth is yes, and with a smaller one if it is no.
+
+    Three ways to the same thing:
+    `from_coins(alpha, beta)`: with probability α tell the truth, otherwise say yes with probability β.
+    `from_gamma(gamma)`: tell the truth with probability γ, otherwise lie.
+    `from_epsilon(epsilon)`: the same, with the largest γ that ε allows.
+
+    An answer counts as yes if it equals 1 (or True); everything else, missing answers included, is no.
+
+    Privacy: pure ε for the owner of an answer, with no curator to trust. The relation is replace: that somebody
+    answered is not hidden.
+    Proof: randomized_response.md
+
+    >>> survey = RandomizedResponse.from_coins(0.5, 0.5)
+    >>> print(survey.privacy_loss())
+    ε = 1.09861 (replace, per person)
+    >>> survey.estimate(450, n=1000).share
+    0.4
+    """
+
+    yes_if_yes: Number
+    yes_if_no: Number
+    relation: Relation = "replace"
+    _if_yes: Fraction = field(init=False, repr=False, compare=False)
+    _if_no: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        if_yes, if_no = checks.probability(yes_if_yes=self.yes_if_yes), checks.probability(yes_if_no=self.yes_if_no)
+        if not if_no < if_yes:
+            raise InvalidParameter(
+                "yes_if_no",
+                self.yes_if_no,
+                "must be less than yes_if_yes, or the answers say nothing",
+                "Write 0.25 and 0.75.",
+            )
+        check_replace(self.relation)
+        self._set(_if_yes=if_yes, _if_no=if_no)
+
+    @classmethod
+    def from_coins(cls, alpha: Number, beta: Number = Fraction(1, 2), *, unit: str = "person") -> Self:
+        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½)."""
+        truth, yes = checks.probability(alpha=alpha), checks.probability(beta=beta)
+        return cls(yes_if_yes=truth + (1 - truth) * yes, yes_if_no=(1 - truth) * yes, unit=unit)
+
+    @classmethod
+    def from_gamma(cls, gamma: Number, *, unit: str = "person") -> Self:
+        """Tell the truth with probability γ > ½, otherwise lie."""
+        truth = checks.probability(gamma=gamma)
+        if not truth > Fraction(1, 2):
+            raise InvalidParameter(
+                "gamma", gamma, "must be greater than 1/2, or the answers say nothing", "Write gamma=0.75."
+            )
+        return cls(yes_if_yes=truth, yes_if_no=1 - truth, unit=unit)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, *, unit: str = "person") -> Self:
+        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie."""
+        return cls.from_gamma(keep_probability(epsilon, others=1), unit=unit)
+
+    @classmethod
+    def solve(cls, *, within: Number, n: int, confidence: float = 0.95, unit: str = "person") -> Self:
+        """The smallest ε (four digits) at which the share of yes among `n` respondents is off by `within` at most."""
+        checks.whole(n=n)
+        return cls.from_epsilon(epsilon_for(cls.from_epsilon, within=within, confidence=confidence, n=n), unit=unit)
+
+    @property
+    def alpha(self) -> Fraction:
+        """The probability of telling the truth, in the form with two coins."""
+        return self._if_yes - self._if_no
+
+    @property
+    def beta(self) -> Fraction:
+        """The probability of yes when the first coin says not to tell the truth."""
+        return self._if_no / (1 - self.alpha)
+
+    @property
+    def gamma(self) -> Fraction:
+        """The probability of the truth in the form with a lie, which exists if yes and no are treated alike."""
+        if self._if_yes + self._if_no != 1:
+            raise InvalidParameter(
+                "beta",
+                self.beta,
+                "yes and no are not treated alike, so no single gamma describes it",
+                "Use alpha and beta.",
+            )
+        return self._if_yes
+
+    def privacy_loss(self) -> PureDP:
+        """ln of the larger of the two ratios of probabilities, upwards."""
+        ratio = max(self._if_yes / self._if_no, (1 - self._if_no) / (1 - self._if_yes))
+        return PureDP(ln_up(ratio), relation=self.relation, unit=self.unit)
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
+        """The randomized answer: a bool for one answer, a list or an array for many."""
+        if self._if_yes + self._if_no == 1:
+            return flip_answers(data, self._if_no, entropy)
+        if not is_array(data):
+            return self._one(data, entropy)
+        if isinstance(data, (list, tuple)) and len(data) <= SMALL:
+            return [self._one(answer, entropy) for answer in data]
+        return _through_bits(data, lambda words, size: self.release_bits(words, size, entropy))
+
+    def release_bits(self, words: NDArray[np.uint64], size: int, entropy: Entropy = SYSTEM) -> NDArray[np.uint64]:
+        """`size` answers packed 64 to a word, first answer lowest; spare bits come back as 0."""
+        _check_words(words, size)
+        if self._if_yes + self._if_no == 1:
+            return _flip_bits(words, size, self._if_no, entropy)
+        answers, truthful = bernoulli_bits(self.beta, size, entropy), bernoulli_bits(self.alpha, size, entropy)
+        answers ^= (answers ^ words) & truthful
+        return answers
+
+    def estimate(
+        self, answers: Any, n: int | None = None, *, confidence: float = 0.95, clip: bool = False
+    ) -> ShareEstimate:
+        """The share of yes behind randomized answers: the answers themselves, or how many of `n` said yes.
+
+        Accuracy: unbiased and, unless it leaves [0, 1], of maximum likelihood; `clip=True` cuts it off there (biased).
+        """
+        if n is None:
+            answers = [_is_yes(answer) for answer in answers]
+            answers, n = sum(answers), len(answers)
+        return estimate_share(answers, n, if_yes=self._if_yes, if_no=self._if_no, confidence=confidence, clip=clip)
+
+    def accuracy(self, confidence: float = 0.95, *, n: int = 1) -> float:
+        """How far the estimated share of yes among `n` respondents may be off because of the coins.
+
+        Accuracy: Hoeffding's bound, true for every n and every truth: √(ln(2/failure)/(2n))/α. Above 1 it promises
+        nothing.
+        """
+        failure = 1 - checks.probability(confidence=confidence)
+        return math.sqrt(ln_up(2 / failure) / (2 * checks.whole(n=n))) / float(self.alpha)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the estimate from one answer (the coins alone), for the worse of the two truths."""
+        yes, no = self._if_yes * (1 - self._if_yes), self._if_no * (1 - self._if_no)
+        return float(max(yes, no) / self.alpha**2)
+
+    def _one(self, answer: object, entropy: Entropy) -> bool:
+        return LazyUniform(entropy).below(rational(self._if_yes if _is_yes(answer) else self._if_no))
+
+
+def check_replace(relation: str) -> None:
+    """Local mechanisms hide what an answer is, not that it was given."""
+    if relation != "replace":
+        raise InvalidParameter(
+            "relation", relation, "an answer hides what it says, not that it was given", "Write relation='replace'."
+        )
+
+
+def keep_probability(epsilon: Number, *, others: int) -> Fraction:
+    """The largest multiple of 2^-64 whose odds against each of `others` equally likely alternatives are at most e^ε.
+
+    The truth is kept with probability p ≤ e^ε/(e^ε + others), so that p/((1−p)/others) ≤ e^ε; the loss stated from p,
+    rounded upwards, does not exceed ε either.
+    """
+    exact, one = checks.positive(epsilon=epsilon), 1 << PROBABILITY_BITS
+    _, high = exp_neg(min(exact, Fraction(100)))(PROBABILITY_BITS + 96)
+    units = min(math.floor(one / (1 + others * Fraction(high, one << 96))), one - 1)
+    while units * (others + 1) > one and ln_up(Fraction(units * others, one - units)) > exact:
+        units -= 1
+    if units * (others + 1) <= one:
+        raise InvalidParameter("epsilon", epsilon, "is so small that the answers would say nothing", "Write epsilon=1.")
+    return Fraction(units, one)
+
+
+def flip_answers(data: Any, probability: Fraction, entropy: Entropy) -> Any:
+    """Each answer, turned round with exactly this probability: a bool for one, a list or an array for many."""
+    flipped = rational(probability)
+    if not is_array(data):
+        return LazyUniform(entropy).below(flipped) is not _is_yes(data)
+    if isinstance(data, (list, tuple)) and len(data) <= SMALL:
+        return [LazyUniform(entropy).below(flipped) is not _is_yes(answer) for answer in data]
+    return _through_bits(data, lambda words, size: _flip_bits(words, size, probability, entropy))
+
+
+def _flip_bits(words: NDArray[np.uint64], size: int, probability: Fraction, entropy: Entropy) -> NDArray[np.uint64]:
+    answers = bernoulli_bits(probability, size, entropy)
+    answers ^= words
+    if size % 64:
+        answers[-1] &= (1 << size % 64) - 1
+    return answers
+
+
+def _through_bits(data: Any, randomize: Any) -> Any:
+    """Pack truth values, randomize the words, unpack to the shape that came in."""
+    import numpy as np
+
+    from lapwing.noise.arrays import unpack
+
+    truths = np.array([_is_yes(answer) for answer in data]) if isinstance(data, (list, tuple)) else np.asarray(data)
+    truths = truths if truths.dtype.kind == "b" else np.asarray(truths == 1)
+    packed = np.packbits(truths.ravel(), bitorder="little")
+    words = np.zeros(-(-truths.size // 64), dtype="<u8")
+    words.view(np.uint8)[: len(packed)] = packed
+    answers = unpack(randomize(words.astype(np.uint64, copy=False), truths.size), truths.size).reshape(truths.shape)
+    return answers.tolist() if isinstance(data, (list, tuple)) else answers
+
+
+def _is_yes(answer: object) -> bool:
+    return answer is True or bool(answer == 1)
+
+
+def _check_words(words: Any, size: int) -> None:
+    expected = -(-checks.whole(minimum=0, size=size) // 64)
+    if getattr(getattr(words, "dtype", None), "name", None) != "uint64" or words.shape != (expected,):
+        raise InvalidParameter(
+            "words", f"<{type(words).__name__}>", f"must be {expected} uint64 words", "Pack 64 answers to a word."
+        )

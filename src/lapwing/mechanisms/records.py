@@ -1,0 +1,193 @@
+"""Records to bounded whole numbers: clamp to public bounds, round to a public grid, sum without error.
+
+What happens to one record depends on that record alone. Records that are not finite numbers (None, NaN, infinities,
+text) are absent, without a word: an error or a warning would tell about a record. Rounding is monotone, so a clamped
+and rounded record lies between the rounded bounds, and it does not matter which of the two is done first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter
+from lapwing.exact import float_down, float_up
+from lapwing.mechanisms.grid import is_array
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_STEPS = 1 << 53
+"""Rounded bounds stay within this, so that doubles hold every step exactly."""
+
+_INT64_SUM = 1 << 62
+_DEFAULT_BITS = 30
+_SMALLEST = Fraction(1, 1 << 900)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedGrid:
+    """Public bounds on a public grid: a record becomes floor(clamp(x)/g + 1/2), from `bottom` to `top` steps."""
+
+    low: Fraction
+    high: Fraction
+    granularity: Fraction
+    bottom: int
+    top: int
+
+    @classmethod
+    def of(cls, bounds: object, granularity: object = None) -> BoundedGrid:
+        """Check the bounds and the granularity; by default the grid has about 2^30 steps between the bounds."""
+        low, high = checks.interval(bounds=bounds)
+        grid = _default_granularity(low, high) if granularity is None else checks.positive(granularity=granularity)
+        bottom, top = _rounded(low, grid), _rounded(high, grid)
+        if max(-bottom, top) > LARGEST_STEPS:
+            raise InvalidParameter("granularity", granularity, "is too fine for these bounds", "Use a coarser grid.")
+        if bottom == top:
+            raise InvalidParameter(
+                "granularity", granularity, "both bounds round to the same grid point", "Use a finer grid."
+            )
+        return cls(low, high, grid, bottom, top)
+
+    def steps(self, records: Any) -> Sequence[int] | NDArray[np.int64]:
+        """The steps of the records that are present, in their order."""
+        listed = as_records(records)
+        if isinstance(listed, list):
+            return [steps for value in listed if (steps := self._one(value)) is not None]
+        if listed.dtype.kind not in "biuf":
+            return self.steps(listed.ravel().tolist())
+        return self._many(listed.ravel())
+
+    def _one(self, value: object) -> int | None:
+        ratio = _ratio(value)
+        if ratio is None:
+            return None
+        top, bottom = ratio[0] * self.granularity.denominator, ratio[1] * self.granularity.numerator
+        return min(max((2 * top + bottom) // (2 * bottom), self.bottom), self.top)
+
+    def _many(self, array: NDArray[Any]) -> NDArray[np.int64]:
+        """The same for a numeric array. Doubles decide; what they leave undecided is decided by `_one`."""
+        import numpy as np
+
+        beyond_doubles = array.dtype.kind in "iu" and max(-self.low, self.high) > LARGEST_STEPS
+        if beyond_doubles or not _SMALLEST < self.granularity < 1 / _SMALLEST:
+            return np.array([one for value in array.tolist() if (one := self._one(value)) is not None], dtype=np.int64)
+        with np.errstate(all="ignore"):  # a warning would depend on the data
+            values = self._as_doubles(array)
+            scaled = values / float(self.granularity)
+            whole = np.floor(scaled)
+            rest = scaled - whole
+            steps = (whole + (rest >= 0.5)).astype(np.int64)
+            if not _is_power_of_two(self.granularity):
+                # the quotient of doubles is off by less than 2^-51 relatively: only near a half could that matter
+                unsure = np.flatnonzero(np.abs(rest - 0.5) <= np.abs(scaled) * 2.0**-51)
+                steps[unsure] = [self._one(value) or 0 for value in values[unsure].tolist()]
+        return np.clip(steps, self.bottom, self.top, out=steps)
+
+    def _as_doubles(self, array: NDArray[Any]) -> NDArray[np.float64]:
+        """Present values as doubles, brought near the bounds first so that nothing overflows; exact in between."""
+        import numpy as np
+
+        if array.dtype.kind in "iu":
+            limits = np.iinfo(array.dtype)
+            low, high = (
+                min(max(bound, limits.min), limits.max) for bound in (math.floor(self.low), math.ceil(self.high))
+            )
+            clamped: NDArray[np.float64] = np.clip(array, low, high).astype(np.float64)
+            return clamped
+        values = array.astype(np.float64, copy=False)
+        finite = np.isfinite(values)
+        if not finite.all():
+            values = values[finite]
+        return np.clip(values, float_down(self.low), float_up(self.high))
+
+    def value(self, steps: Fraction | int) -> float:
+        """Steps as a number of the data's own unit."""
+        return float(steps * self.granularity)
+
+
+def as_records(records: Any) -> list[Any] | NDArray[Any]:
+    """Records as a list, or as an array where that changes no value.
+
+    Numpy gives a mixed list one common type, so one record could change how another is rounded: only lists of nothing
+    but floats, or nothing but ints, become arrays.
+    """
+    if not is_array(records):
+        raise InvalidParameter(
+            "data",
+            f"<{type(records).__name__}>",
+            "is not a collection of records",
+            "Pass a list or an array, one entry each.",
+        )
+    if not isinstance(records, (list, tuple, range)):
+        import numpy as np
+
+        return np.asarray(records)
+    kinds = set(map(type, records)) if len(records) > 256 else set()
+    if kinds in ({float}, {int}):
+        try:
+            import numpy as np
+
+            return np.array(records, dtype=np.float64 if kinds == {float} else np.int64)
+        except (ImportError, OverflowError):  # no numpy, or an int beyond int64: the list gives the same steps
+            pass
+    return list(records)
+
+
+def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
+    """The sum of steps of at most `largest` in magnitude: in int64 while |sum| ≤ 2^62 is certain, else in parts."""
+    if isinstance(steps, list):
+        return sum(steps)
+    array: Any = steps
+    part = _INT64_SUM // max(largest, 1)
+    return sum(int(array[start : start + part].sum()) for start in range(0, len(array), part))
+
+
+def is_present(value: object) -> bool:
+    """Whether a record counts: anything but None, NaN, an infinity, and False (so that conditions can be counted)."""
+    if value is None or value is False:
+        return False
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "ndim", None) == 0 and not isinstance(value, float):
+        plain = item()
+        return is_present(plain) if plain is None or isinstance(plain, (bool, float)) else True
+    return math.isfinite(value) if isinstance(value, float) else True
+
+
+def _ratio(value: object) -> tuple[int, int] | None:
+    """A finite number as numerator and denominator, anything else as None."""
+    method = getattr(value, "as_integer_ratio", None)
+    if method is None:
+        if isinstance(value, (type(None), str)) or getattr(value, "ndim", None) != 0:
+            return None
+        value = getattr(value, "item", lambda: None)()
+        method = getattr(value, "as_integer_ratio", None)
+    try:
+        ratio: tuple[int, int] | None = method() if method is not None else None
+    except (ArithmeticError, ValueError, TypeError):  # NaN, an infinity, a number type rather than a number
+        return None
+    return ratio
+
+
+def _rounded(value: Fraction, granularity: Fraction) -> int:
+    return math.floor(value / granularity + Fraction(1, 2))
+
+
+def _default_granularity(low: Fraction, high: Fraction) -> Fraction:
+    """A power of two: 2^30 steps between the bounds or a little more, but no bound beyond 2^53 steps."""
+    width, farthest = _exponent(high - low), _exponent(max(-low, high)) + 2
+    return Fraction(2) ** max(width - _DEFAULT_BITS, farthest - LARGEST_STEPS.bit_length() + 1)
+
+
+def _exponent(value: Fraction) -> int:
+    """An e with 2^e ≤ value < 2^(e+2)."""
+    return value.numerator.bit_length() - value.denominator.bit_length() - 1
+
+
+def _is_power_of_two(value: Fraction) -> bool:
+    return not (value.numerator & (value.numerator - 1) or value.denominator & (value.denominator - 1))

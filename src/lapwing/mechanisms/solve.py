@@ -1,0 +1,82 @@
+"""Accuracy first: the smallest epsilon whose answers are as accurate as asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+
+_PER_DECADE = 9000
+_DECADES = range(-9, 4)
+
+
+class HasAccuracy(Protocol):
+    """Anything that states its own accuracy."""
+
+    @property
+    def accuracy(self) -> Callable[..., float]:
+        """The half-width at a confidence."""
+
+
+def epsilon_for(
+    mechanism: Callable[[float], HasAccuracy], *, within: Number, confidence: float = 0.95, **options: Any
+) -> float:
+    """The smallest epsilon of four significant digits for which `mechanism(epsilon)` errs by `within` at most.
+
+    Bisection on the accuracy that the mechanism itself states, with `options` passed on to its `accuracy`. An epsilon
+    too small to build the mechanism counts as too small. Public parameters only: nothing is spent.
+
+    >>> from lapwing.mechanisms import Laplace
+    >>> epsilon_for(lambda epsilon: Laplace(epsilon=epsilon, sensitivity=1), within=5)
+    0.5382
+    """
+    target = checks.not_negative(within=within)
+    checks.probability(confidence=confidence)
+
+    def enough(index: int) -> bool:
+        try:
+            candidate = mechanism(_epsilon(index))
+        except InvalidParameter as error:
+            if index == last or error.name not in ("epsilon", "granularity", "scale", "sigma"):
+                raise
+            return False
+        return candidate.accuracy(confidence, **options) <= target
+
+    low, last = -1, _PER_DECADE * len(_DECADES) - 1
+    high = last
+    if not enough(high):
+        raise InvalidParameter(
+            "within", within, f"is out of reach even at epsilon = {_epsilon(last):g}", "Allow a larger error."
+        )
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return _epsilon(high)
+
+
+def _epsilon(index: int) -> float:
+    """The numbers 1.000e-9, 1.001e-9, …, 9.999e3 in order."""
+    decade, place = divmod(index, _PER_DECADE)
+    return float(f"{1000 + place}e{_DECADES[decade] - 3}")
+
+
+class Solvable:
+    """For mechanisms made from an epsilon: `solve` finds the one that is accurate enough."""
+
+    __slots__ = ()
+
+    @classmethod
+    def solve(cls, *, within: Number, confidence: float = 0.95, **parameters: Any) -> Self:
+        """The mechanism with the smallest epsilon (four digits) that errs by `within` at most, at this confidence.
+
+        Parameters that `accuracy` takes (such as `simultaneous`) go there, the others to the constructor.
+        """
+        accuracy: Any = cls.accuracy  # type: ignore[attr-defined]
+        options = {name: parameters.pop(name) for name in inspect.signature(accuracy).parameters if name in parameters}
+        make: Callable[[float], Any] = lambda epsilon: cls(epsilon=epsilon, **parameters)  # type: ignore[call-arg]  # noqa: E731
+        solved: Self = make(epsilon_for(make, within=within, confidence=confidence, **options))
+        return solved

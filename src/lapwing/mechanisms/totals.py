@@ -1,0 +1,256 @@
+"""Counts, sums and means of records within public bounds: clamp, round to a grid, add up exactly, add noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import float_up
+from lapwing.mechanisms.grid import from_steps, is_array
+from lapwing.mechanisms.laplace import Laplace
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum, is_present
+from lapwing.mechanisms.solve import Solvable
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count(Solvable, Mechanism):
+    """How many records there are, or how many are true. A record that is None, NaN, infinite or False does not count.
+
+    Pre-condition: a unit owns at most `max_rows_per_unit` records. A whole number instead of records is taken as the
+    exact count.
+
+    Privacy: pure ε, under either relation.
+    Proof: totals.md
+
+    >>> isinstance(Count(epsilon=1).release([True, False, True]), int)
+    True
+    """
+
+    epsilon: Number
+    max_rows_per_unit: int = 1
+    _noise: Laplace = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        self._set(_noise=_noise(self, checks.positive(epsilon=self.epsilon), 1))
+
+    def privacy_loss(self) -> PureDP:
+        """Pure."""
+        return self._noise.privacy_loss()
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> int:
+        """The noisy count; it may be negative."""
+        count = number_present(data) if is_array(data) else data
+        noisy: int = self._noise.release(count, entropy)
+        return noisy
+
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """How far the count may be off."""
+        return self._noise.accuracy(confidence)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the count."""
+        return self._noise.variance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum(Solvable, Mechanism):
+    """The sum of the records, each clamped to public `bounds`. A record that is not a finite number adds nothing.
+
+    Pre-condition: a unit owns at most `max_rows_per_unit` records. The grid is fine by default (2^30 steps between the
+    bounds); with `granularity=1` sums of whole numbers stay whole.
+
+    Privacy: pure ε. Under add_remove a record moves the sum by max(|low|, |high|), under replace by the width of the
+    bounds, 0 included because a record may be absent.
+    Proof: totals.md
+
+    >>> isinstance(Sum(epsilon=1, bounds=(0, 120), granularity=1).release([33, 47, 150, None]), int)
+    True
+    """
+
+    epsilon: Number
+    bounds: tuple[Number, Number]
+    granularity: Number | None = None
+    max_rows_per_unit: int = 1
+    _grid: BoundedGrid = field(init=False, repr=False, compare=False)
+    _noise: Laplace = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        grid = BoundedGrid.of(self.bounds, self.granularity)
+        high, low = max(grid.top, 0), min(grid.bottom, 0)
+        steps = max(high, -low) if self.relation == "add_remove" else high - low
+        self._set(_grid=grid, _noise=_noise(self, checks.positive(epsilon=self.epsilon), steps))
+
+    def privacy_loss(self) -> PureDP:
+        """Pure."""
+        return self._noise.privacy_loss()
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
+        """The noisy sum: whole on a whole grid, else a float."""
+        steps = self._grid.steps(data)
+        total = exact_sum(steps, max(-self._grid.bottom, self._grid.top))
+        return from_steps(self._noise.release(total, entropy), self._grid.granularity)
+
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """How far the noise may move the sum.
+
+        Accuracy: of the sum of the clamped, rounded records. Clamping biases it by what it cuts off; rounding by less
+        than half a granularity for each record.
+        """
+        return float_up(Fraction(self._noise.accuracy(confidence)) * self._grid.granularity)
+
+    @property
+    def variance(self) -> float:
+        """The variance of the sum."""
+        return self._noise.variance * float(self._grid.granularity) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean(Solvable, Mechanism):
+    """The mean of the records, each clamped to public `bounds`. A record that is not a finite number is left out.
+
+    Half of ε pays for the sum of deviations from the middle of the bounds, half for the count. Under replace the number
+    of records may be public: declare it as `n`; then all of ε pays for the sum, and a record that is not a finite
+    number counts as the middle. The answer lies within the bounds, and is their middle when the noisy count is not
+    positive.
+
+    Pre-condition: a unit owns at most `max_rows_per_unit` records (with `n`: one).
+
+    Privacy: pure ε.
+    Proof: totals.md
+
+    >>> 0 <= Mean(epsilon=1, bounds=(0, 120)).release([33, 47, 150, None]) <= 120
+    True
+    """
+
+    epsilon: Number
+    bounds: tuple[Number, Number]
+    granularity: Number | None = None
+    max_rows_per_unit: int = 1
+    n: int | None = None
+    _grid: BoundedGrid = field(init=False, repr=False, compare=False)
+    _middle: int = field(init=False, repr=False, compare=False)
+    _sum_noise: Laplace = field(init=False, repr=False, compare=False)
+    _count_noise: Laplace | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        epsilon, grid = checks.positive(epsilon=self.epsilon), BoundedGrid.of(self.bounds, self.granularity)
+        if self.n is not None:
+            self._check_public_n()
+        middle = (grid.bottom + grid.top) // 2
+        half = grid.top - middle
+        share = epsilon / 2 if self.n is None else epsilon
+        self._set(
+            _grid=grid,
+            _middle=middle,
+            _sum_noise=_noise(self, share, half if self.relation == "add_remove" else grid.top - grid.bottom),
+            _count_noise=_noise(self, share, 1) if self.n is None else None,
+        )
+
+    def _check_public_n(self) -> None:
+        checks.whole(n=self.n)
+        if self.relation != "replace":
+            raise InvalidParameter(
+                "n",
+                self.n,
+                "the number of records is what add_remove hides",
+                "Leave n out, or write relation='replace'.",
+            )
+        if self.max_rows_per_unit != 1:
+            raise InvalidParameter(
+                "n",
+                self.n,
+                "units with several records change the number of records",
+                "Leave n out, or give units one record.",
+            )
+
+    def privacy_loss(self) -> PureDP:
+        """Pure: the sum's share and the count's share."""
+        loss = self._sum_noise.privacy_loss()
+        return loss if self._count_noise is None else loss + self._count_noise.privacy_loss()
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> float:
+        """The noisy mean, within the bounds."""
+        records = as_records(data)
+        if self.n is not None and (len(records) if isinstance(records, list) else records.size) != self.n:
+            raise InvalidParameter(
+                "data", "<records>", f"there must be n = {self.n} records, as declared", "Declare the public n."
+            )
+        steps = self._grid.steps(records)
+        deviations = exact_sum(steps, max(-self._grid.bottom, self._grid.top)) - self._middle * len(steps)
+        noisy_sum = self._sum_noise.release(deviations, entropy)
+        count = self._divisor(len(steps), entropy)
+        mean = self._middle + Fraction(noisy_sum, count) if count > 0 else Fraction(self._middle)
+        return float(min(max(mean * self._grid.granularity, self._grid.low), self._grid.high))
+
+    def _divisor(self, count: int, entropy: Entropy) -> int:
+        if self._count_noise is None:
+            return self.n or 1
+        noisy: int = self._count_noise.release(count, entropy)
+        return noisy
+
+    def accuracy(self, confidence: float = 0.95, *, count: int = 0) -> float:
+        """How far the noise may move the mean of at least `count` records (a declared, public number).
+
+        Accuracy: of the mean of the clamped, rounded records. With public `n` it needs no count. Otherwise sum and
+        count are each within their half-widths s and c at half the risk, and then |error| ≤ (s + half-width of the
+        bounds · c)/(count − c). Without a count nothing better than the width of the bounds can be promised.
+        """
+        failure = 1 - checks.probability(confidence=confidence)
+        width = self._grid.high - self._grid.low
+        if self._count_noise is None:
+            error = Fraction(self._sum_noise.accuracy(confidence)) / (self.n or 1)
+        else:
+            sure = 1 - failure / 2
+            off_count = Fraction(self._count_noise.accuracy(sure))  # type: ignore[arg-type]
+            off_sum = Fraction(self._sum_noise.accuracy(sure))  # type: ignore[arg-type]
+            least = checks.whole(minimum=0, count=count) - off_count
+            half = self._grid.top - self._middle
+            error = (off_sum + half * off_count) / least if least > 0 else width / self._grid.granularity
+        return float_up(min(error * self._grid.granularity, width))
+
+    @property
+    def variance(self) -> float:
+        """With public `n` the variance of the mean before clamping; else the most that fits within the bounds."""
+        if self._count_noise is None:
+            return self._sum_noise.variance * (float(self._grid.granularity) / (self.n or 1)) ** 2
+        return float(self._grid.high - self._grid.low) ** 2 / 4
+
+
+def _noise(mechanism: Count | Sum | Mean, epsilon: Fraction, steps_per_row: int) -> Laplace:
+    """The noise for an integer that one record moves by `steps_per_row` at most."""
+    rows = checks.whole(max_rows_per_unit=mechanism.max_rows_per_unit)
+    return Laplace(
+        epsilon=epsilon,
+        sensitivity=rows * steps_per_row,
+        on_grid=True,
+        relation=mechanism.relation,
+        unit=mechanism.unit,
+    )
+
+
+def number_present(records: Any) -> int:
+    """How many records count (see `is_present`)."""
+    listed = as_records(records)
+    if isinstance(listed, list):
+        return sum(map(is_present, listed))
+    import numpy as np
+
+    match listed.dtype.kind:
+        case "b":
+            return int(np.count_nonzero(listed))
+        case "f":
+            return int(np.count_nonzero(np.isfinite(listed)))
+        case "O":
+            return sum(map(is_present, listed.ravel().tolist()))
+    return int(listed.size)
