@@ -1,0 +1,219 @@
+"""Epsilon measured from outside: release many times on two neighbouring data sets and see how they can be told apart.
+
+The first half of the outputs is for searching an event, the second, fresh half for testing it: Clopper–Pearson limits
+on both probabilities, in both directions, at a confidence shared out by Bonferroni. The result is a lower bound on the
+true epsilon, wrong with probability at most 1 − confidence whatever the mechanism does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from lapwing import checks
+from lapwing.adversary.events import Event, Outputs, best_events
+from lapwing.adversary.intervals import ceiling, epsilon_shown
+from lapwing.adversary.observe import Release, observe
+from lapwing.errors import InvalidParameter
+from lapwing.exact import float_up
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import ApproxDP, Loss, PureDP, Relation
+
+if TYPE_CHECKING:
+    from lapwing.checks import Number
+
+Direction = Literal["first", "second"]
+LIMITS = 4
+"""Two directions, in each a lower and an upper limit."""
+DEFAULT_DELTA = 1e-6
+"""Where the loss is a curve and nobody says at which delta to read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two neighbouring data sets, and how they are neighbours."""
+
+    first: Any
+    second: Any
+    relation: Relation = "add_remove"
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        checks.one_of(("add_remove", "replace"), relation=self.relation)
+
+    def __str__(self) -> str:
+        return self.note or f"{self.first!r} and {self.second!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found."""
+
+    epsilon_lower_bound: float
+    """The true epsilon is at least this, with the stated confidence."""
+    event: Event
+    """The event that shows it."""
+    direction: Direction
+    """The data set that makes the event more likely."""
+    hits: tuple[int, int]
+    """How often the event happened among the fresh outputs of the first and of the second data set."""
+    trials: int
+    """The fresh outputs of each data set."""
+    confidence: float
+    delta: float
+    claimed: float | None
+    """The epsilon that the mechanism claims at this delta and for this pair."""
+    pair: Pair
+
+    @property
+    def caught(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.claimed is not None and self.epsilon_lower_bound > self.claimed
+
+    @property
+    def verdict(self) -> Literal["caught", "not caught", "no claim"]:
+        """The outcome in two words."""
+        if self.claimed is None:
+            return "no claim"
+        return "caught" if self.caught else "not caught"
+
+    @property
+    def ceiling(self) -> float:
+        """The most that an audit of this size could have shown, about ln(samples)."""
+        return ceiling(self.trials, (1 - self.confidence) / LIMITS, self.delta)
+
+    def explain(self) -> str:
+        """The finding in words, with what it does not prove."""
+        often, seldom = self.hits if self.direction == "first" else self.hits[::-1]
+        at = f" at delta = {self.delta:g}" if self.delta else ""
+        text = (
+            f"The event “{self.event}” happened in {often} of {self.trials} releases on the {self.direction} data set "
+            f"and in {seldom} of {self.trials} on its neighbour. With {self.confidence:.10g} confidence, epsilon is at "
+            f"least {self.epsilon_lower_bound:.3f}{at}."
+        )
+        if self.claimed is None:
+            return f"{text} The mechanism claims nothing to compare it with. {self._limits()}"
+        if self.caught:
+            return f"{text} The claim of {self.claimed:.3f} is false."
+        return f"{text} That does not contradict the claim of {self.claimed:.3f}. {self._limits()}"
+
+    def _limits(self) -> str:
+        return (
+            "An audit refutes, it never proves: another pair or event may show more, and no audit can show more than "
+            f"about ln(samples), here {self.ceiling:.1f}: passing at epsilon = 8 proves little."
+        )
+
+
+def audit(
+    mechanism: Any,
+    pair: Pair | tuple[Any, Any],
+    *,
+    samples: int = 20_000,
+    confidence: Number = 0.999,
+    delta: Number | None = None,
+    relation: Relation | None = None,
+    claimed: Loss | Number | None = None,
+    entropy: Entropy = SYSTEM,
+    progress: bool = False,
+) -> Audit:
+    """A lower bound on the epsilon that a mechanism really has, from `samples` releases on each of two neighbours.
+
+    `mechanism` has `release(data, entropy)`, or is a function of the data or of (data, entropy). Its claim is its
+    `privacy_loss()` unless `claimed` says otherwise; a number means pure privacy, or (number, delta). `relation` says
+    how the pair are neighbours; a claim for add_remove is converted for a pair under replace.
+
+    >>> audit(lambda data: len(data), ([1, 2], [1, 2, 3]), samples=2000, claimed=1).caught
+    True
+    """
+    count = checks.whole(samples=samples, minimum=8)
+    level = float(checks.probability(confidence=confidence))
+    neighbours = _as_pair(pair, mechanism, relation)
+    loss = _claim(mechanism, claimed, delta, neighbours.relation)
+    at = _delta(loss, delta)
+    release = _release_of(mechanism)
+    with ExitStack() as stack:
+        tick = _progress_bar(stack, 2 * count) if progress else lambda: None
+        first, second = (observe(release, data, count, entropy, tick) for data in (neighbours.first, neighbours.second))
+    half, alpha = count // 2, (1 - level) / LIMITS
+    found: list[tuple[float, Event, Direction, tuple[int, int]]] = []
+    directions: tuple[Direction, Direction] = ("first", "second")
+    for direction, event in zip(directions, best_events(first[:half], second[:half], alpha, at), strict=True):
+        hits = _count(event, first[half:]), _count(event, second[half:])
+        often, seldom = hits if direction == "first" else hits[::-1]
+        found.append((float(epsilon_shown(often, seldom, count - half, alpha, at)), event, direction, hits))
+    shown, event, direction, hits = max(found, key=lambda entry: entry[0])
+    return Audit(
+        epsilon_lower_bound=max(shown, 0.0),
+        event=event,
+        direction=direction,
+        hits=hits,
+        trials=count - half,
+        confidence=level,
+        delta=at,
+        claimed=None if loss is None else loss.epsilon_at(at),
+        pair=neighbours,
+    )
+
+
+def _as_pair(pair: Pair | tuple[Any, Any], mechanism: Any, relation: Relation | None) -> Pair:
+    if isinstance(pair, Pair):
+        return pair
+    if not isinstance(pair, tuple) or len(pair) != 2:
+        raise InvalidParameter("pair", type(pair).__name__, "is not two data sets", "Write pair=(first, second).")
+    stated: Relation = getattr(mechanism, "relation", "add_remove")
+    return Pair(*pair, relation=relation or stated)
+
+
+def _claim(mechanism: Any, claimed: Loss | Number | None, delta: Number | None, relation: Relation) -> Loss | None:
+    """What is claimed for this kind of pair."""
+    loss: Loss
+    if isinstance(claimed, Loss):
+        loss = claimed
+    elif claimed is not None:
+        loss = PureDP(claimed, relation=relation) if not delta else ApproxDP(claimed, delta, relation=relation)
+    elif hasattr(mechanism, "privacy_loss"):
+        loss = mechanism.privacy_loss()
+    else:
+        return None
+    # From replace to add_remove this refuses: the claim says nothing about such a pair.
+    return loss.to_replace() if relation == "replace" else loss.to_add_remove()
+
+
+def _delta(loss: Loss | None, delta: Number | None) -> float:
+    """The delta at which epsilon is measured: the one asked for, or the one the claim names."""
+    if delta is not None:
+        return float_up(checks.share(delta=delta))
+    if loss is None or isinstance(loss, PureDP):
+        return 0.0
+    return float_up(loss.delta) if isinstance(loss, ApproxDP) else DEFAULT_DELTA
+
+
+def _release_of(mechanism: Any) -> Release:
+    """The mechanism as a function of data and entropy."""
+    function = getattr(mechanism, "release", mechanism)
+    if not callable(function):
+        raise InvalidParameter(
+            "mechanism", type(mechanism).__name__, "cannot release anything", "Pass a mechanism or a function."
+        )
+    try:
+        takes_entropy = "entropy" in inspect.signature(function).parameters
+    except ValueError:  # some built-in functions do not tell
+        takes_entropy = False
+    if takes_entropy:
+        return lambda data, entropy: function(data, entropy=entropy)
+    return lambda data, entropy: function(data)
+
+
+def _count(event: Event, outputs: Outputs) -> int:
+    return sum(map(event.happened, outputs))
+
+
+def _progress_bar(stack: ExitStack, total: int) -> Callable[[], None]:
+    from rich.progress import Progress
+
+    bar = stack.enter_context(Progress())
+    task = bar.add_task("auditing", total=total)
+    return lambda: bar.advance(task, 1000)

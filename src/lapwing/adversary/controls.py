@@ -1,0 +1,137 @@
+"""Broken controls: mechanisms that claim epsilon = 1 and do not have it, each with the neighbours that give it away.
+
+An auditor is only worth trusting if it catches these on every run. They are classic mistakes from papers and
+textbooks; `peers.py` has the ones found in released software. All but the deliberate mistake is done right: integer
+noise, exact sums.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from lapwing.adversary.auditor import Pair
+from lapwing.adversary.observe import Release
+from lapwing.noise import Entropy, Recorded, discrete_laplace
+from lapwing.privacy import ApproxDP, PureDP, Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A mechanism that claims epsilon = 1 wrongly. **Not private.**"""
+
+    name: str
+    lesson: str
+    """What is wrong with it."""
+    release: Release
+    pair: Pair
+    """Neighbours that give it away."""
+    shows: float
+    """The epsilon that an audit with 20,000 samples shows on this pair, on average."""
+    spread: float = 0.0
+    """The standard deviation of that."""
+    delta: float = 0.0
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def relation(self) -> Relation:
+        """The relation for which the claim is made."""
+        return self.pair.relation
+
+    def privacy_loss(self) -> PureDP | ApproxDP:
+        """The false claim."""
+        return ApproxDP(1, self.delta, relation=self.relation) if self.delta else PureDP(1, relation=self.relation)
+
+
+def control(pair: Pair, shows: float, spread: float = 0.0, delta: float = 0.0) -> Callable[[Release], Control]:
+    """Make a control of a function; its name and its docstring become the name and the lesson."""
+
+    def make(release: Release) -> Control:
+        lesson = " ".join((release.__doc__ or "").split())
+        return Control(release.__name__.replace("_", " "), lesson, release, pair, shows, spread, delta)
+
+    return make
+
+
+CEILING = 7.09
+"""What 20,000 samples show of an event that always happens on one data set and never on the other."""
+THOUSAND = 1000
+"""Steps per unit where a mistake shows best in fine-grained answers."""
+SWAP = (0,) * 20 + (1,) * 20
+SEED = [int.from_bytes(hashlib.sha256(b"seed 42, word %d" % word).digest()[:8], "big") for word in range(64)]
+
+
+@control(Pair((-500, 500), (500, -500), note="two answers pass each other, in thousandths"), shows=5.53, spread=0.02)
+def sparse_vector_without_query_noise(answers: Sequence[int], entropy: Entropy) -> list[bool]:
+    """Noise on the threshold alone: which answers lie above a common threshold tells their order exactly.
+
+    Lyu, Su and Li 2017, Algorithm 5 (after Stoddard et al. 2014).
+    """
+    threshold = discrete_laplace(2 * THOUSAND, entropy=entropy)
+    return [answer >= threshold for answer in answers]
+
+
+@control(Pair(SWAP, SWAP[::-1], note="twenty answers one higher, twenty one lower"), shows=3.95, spread=0.16)
+def sparse_vector_without_cutoff(answers: Sequence[int], entropy: Entropy) -> list[bool]:
+    """It never stops: only answers below the threshold come free, every one above it costs again.
+
+    Lyu, Su and Li 2017, Algorithm 6 (after Chen et al. 2015).
+    """
+    threshold = discrete_laplace(2, entropy=entropy)
+    noise = discrete_laplace(2, size=len(answers), entropy=entropy).tolist()
+    return [answer + wobble >= threshold for answer, wobble in zip(answers, noise, strict=True)]
+
+
+@control(Pair((0,) * 4, (1,) * 4, note="one person who counts in four groups"), shows=3.48, spread=0.11)
+def noisy_max_that_returns_the_value(counts: Sequence[int], entropy: Entropy) -> int:
+    """Reporting the largest noisy count itself: its law changes with every count, not only with the winner's."""
+    return max(count + discrete_laplace(1, entropy=entropy) for count in counts)
+
+
+@control(Pair((1, 0), (0, 1), "replace", note="one person moves to the other bin"), shows=1.84, spread=0.025)
+def histogram_with_sensitivity_one_under_replace(counts: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
+    """Under replace a person changes two bins, so the noise has to be twice as wide."""
+    return tuple(count + discrete_laplace(1, entropy=entropy) for count in counts)
+
+
+@control(Pair((1, 1, 1), (1, 1, 1, 10**6), note="one value far outside the bounds"), shows=CEILING)
+def unclamped_sum(values: Sequence[int], entropy: Entropy) -> int:
+    """The noise is made for values in [0, 1], but nobody clamps them."""
+    return sum(values) + discrete_laplace(1, entropy=entropy)
+
+
+@control(Pair((7, 7, 7), (7, 7, 7, 10**6), note="all values equal, and one outlier"), shows=CEILING)
+def bounds_from_data(values: Sequence[int], entropy: Entropy) -> int:
+    """The noise is as wide as the data: the width of the noise tells whether the outlier is there."""
+    width = max(values) - min(values)
+    return sum(values) + (discrete_laplace(width, entropy=entropy) if width else 0)
+
+
+@control(Pair((1,), (1, 0), note="one person, and two"), shows=2.45, spread=0.22)
+def mean_with_the_true_number_of_people(values: Sequence[int], entropy: Entropy) -> Fraction:
+    """A mean of values in [0, 1] with noise of width 1/n: under add_remove n is secret, and the noise tells it."""
+    n = len(values)
+    return Fraction(sum(values), n) + Fraction(discrete_laplace(Fraction(THOUSAND, n), entropy=entropy), THOUSAND)
+
+
+@control(Pair((1, 1), (1, 1, 1), note="two people, and three"), shows=CEILING)
+def count_with_a_reused_seed(values: Sequence[Any], entropy: Entropy) -> int:
+    """The generator is seeded anew for every release: the noise is a constant, and can be subtracted."""
+    return len(values) + discrete_laplace(1, entropy=Recorded(SEED, 64))
+
+
+CLASSICS: tuple[Control, ...] = (
+    sparse_vector_without_query_noise,
+    sparse_vector_without_cutoff,
+    noisy_max_that_returns_the_value,
+    histogram_with_sensitivity_one_under_replace,
+    unclamped_sum,
+    bounds_from_data,
+    mean_with_the_true_number_of_people,
+    count_with_a_reused_seed,
+)

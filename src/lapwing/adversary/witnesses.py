@@ -1,0 +1,207 @@
+"""Tailored neighbours for every real mechanism: pairs on which it loses as much as it may, or nearly so.
+
+A contract test audits each of them and fails when a mechanism has none. Epsilons lie where an audit can see: around 1
+to 2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from lapwing.adversary.auditor import Pair
+from lapwing.mechanisms import (
+    AboveThreshold,
+    Count,
+    Exponential,
+    Gaussian,
+    Histogram,
+    KaryResponse,
+    Laplace,
+    Mean,
+    Median,
+    NoisyMax,
+    NoisyMaximum,
+    OneTimePad,
+    PermuteAndFlip,
+    ProposeTestRelease,
+    Quantile,
+    RandomizedResponse,
+    SampleAndAggregate,
+    SmoothMedian,
+    SparseVector,
+    StableMedian,
+    Sum,
+)
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.privacy import ApproxDP, Loss, Relation
+
+DELTA = 0.01
+"""Large enough for an audit to see what a delta permits."""
+NAN = math.nan
+SLOW, FAIR = 2_000, 6_000
+"""Samples for releases that take milliseconds, and for arrays."""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """A mechanism, two neighbours, and the claim they put to the test."""
+
+    mechanism: Mechanism
+    pair: Pair
+    claim: Loss
+    delta: float | None = None
+    """At which delta to read a claim that is a curve."""
+    samples: int = 20_000
+    """How many releases are worth their time."""
+
+    def __str__(self) -> str:
+        return f"{type(self.mechanism).__name__}: {self.pair}"
+
+
+@cache
+def all_witnesses() -> tuple[Witness, ...]:
+    """Every witness, of every mechanism."""
+    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _stable)
+    return tuple(witness for family in families for witness in family())
+
+
+def _witness(mechanism: Mechanism, first: Any, second: Any, note: str, **options: Any) -> Witness:
+    claim = options.pop("claim", None) or mechanism.privacy_loss()
+    return Witness(mechanism, Pair(first, second, claim.relation, note), claim, **options)
+
+
+def _noise() -> Iterator[Witness]:
+    import numpy as np
+
+    yield _witness(Laplace(epsilon=1, sensitivity=1), 0, 1, "a count of 0, and of 1")
+    yield _witness(Laplace(epsilon=1, sensitivity=1), NAN, 1.0, "a number that is none, and 1")
+    yield _witness(Laplace(epsilon=1, sensitivity=1.5, granularity=1), 0.49, 1.99, "rounded away from each other")
+    yield _witness(Laplace(epsilon=1, sensitivity=0.1), 0.0, 0.1, "tenths, on a grid of powers of two")
+    vector = Laplace(epsilon=2, sensitivity=4, dimensions=4, on_grid=True)
+    yield _witness(vector, [0] * 4, [1] * 4, "a vector of counts, all one higher")
+    yield _witness(
+        vector, np.zeros(4, dtype=np.int64), np.ones(4, dtype=np.int64), "the same as an array", samples=FAIR
+    )
+    rounding = Laplace(epsilon=2, sensitivity=1, dimensions=4, granularity=1)
+    yield _witness(rounding, [0.25] * 4, [0.5] * 4, "a vector that rounding moves by more than its sensitivity")
+    gaussian = Gaussian(sigma=1, sensitivity=1)
+    exact = ApproxDP(gaussian.epsilon_at(DELTA), DELTA)
+    yield _witness(gaussian, 0, 1, "a count of 0, and of 1, against the exact delta", claim=exact)
+    yield _witness(gaussian, 0, 1, "a count of 0, and of 1, against rho", delta=DELTA)
+    plane = Gaussian(sigma=2, sensitivity=2, dimensions=4, on_grid=True)
+    yield _witness(plane, [0] * 4, [1] * 4, "a vector of counts, all one higher", delta=DELTA)
+
+
+def _totals() -> Iterator[Witness]:
+    import numpy as np
+
+    relations: tuple[Relation, Relation] = ("add_remove", "replace")
+    yield _witness(Count(epsilon=1), [True] * 3, [True] * 4, "three people, and four")
+    yield _witness(Count(epsilon=1, relation="replace"), [True, True], [True, NAN], "an answer that goes missing")
+    keys = Histogram(epsilon=2, keys=["a", "b"], everything_else=True)
+    yield _witness(keys, ["a"], ["a", "z"], "one person more, with an unknown key")
+    swap = Histogram(epsilon=2, keys=["a", "b"], relation="replace")
+    yield _witness(swap, ["a", "a"], ["a", "b"], "one person moves from a to b")
+    bins = Histogram(epsilon=2, edges=[0, 10, 20], relation="replace")
+    yield _witness(bins, [9.99], [20.0], "from the end of one bin to the end of the other")
+    for relation in relations:
+        total = Sum(epsilon=1, bounds=(-1, 3), granularity=1, relation=relation)
+        after = [2, -math.inf, 3] if relation == "add_remove" else [2, 10**400]
+        yield _witness(total, [2, -math.inf], after, "one more at the upper bound")
+        yield _witness(
+            total, [-5.0, 1e308], [NAN, 1e308] if relation == "replace" else [1e308], "one at the lower bound"
+        )
+        mean = Mean(epsilon=2, bounds=(0, 10), granularity=1, relation=relation)
+        yield _witness(mean, [0], [0, 10] if relation == "add_remove" else [10], "the mean of few people")
+    public = Mean(epsilon=1, bounds=(0, 10), granularity=1, relation="replace", n=2)
+    yield _witness(
+        public, np.array([0.0, 5.0]), np.array([10.0, 5.0]), "the mean of a public number of people", samples=FAIR
+    )
+    fine = Sum(epsilon=1, bounds=(0, 0.1))
+    yield _witness(fine, np.array([0.03]), np.array([0.03, 0.1]), "the sum of an array on a fine grid", samples=FAIR)
+    yield _witness(NoisyMaximum(epsilon=1, bounds=(0, 10), granularity=1), [0, 0], [0, 0, 99], "a new maximum")
+
+
+def _coins() -> Iterator[Witness]:
+    yield _witness(OneTimePad(), True, False, "yes, and no")
+    coins = RandomizedResponse.from_coins(Fraction(1, 2))
+    yield _witness(coins, True, False, "yes, and no, with two coins")
+    yield _witness(RandomizedResponse.from_coins(0.5, 0.8), True, None, "yes, and no answer, with uneven coins")
+    lies = RandomizedResponse.from_epsilon(1)
+    yield _witness(lies, [True] * 3, [True, False, True], "three answers, one changed")
+    poll = KaryResponse.from_epsilon(1, categories=["bus", "bike", "car"])
+    yield _witness(poll, "bus", "bike", "bus, and bike")
+    yield _witness(poll, "car", "balloon", "a category, and none")
+    yield _witness(KaryResponse.from_epsilon(2, categories=10), [0, 3], [9, 3], "two answers, one changed")
+
+
+def _selections() -> Iterator[Witness]:
+    import numpy as np
+
+    for kind in (Exponential, PermuteAndFlip, NoisyMax):
+        general = kind(epsilon=2, sensitivity=1, candidates=2)
+        yield _witness(general, [1, 1], [0, 2], "a vote changes sides")
+        yield _witness(general, np.array([3.0, 0.0]), np.array([2.0, 1.0]), "the runner-up comes nearer", samples=FAIR)
+        monotone = kind(epsilon=2, sensitivity=1, candidates=["a", "b", "c"], monotone=True)
+        yield _witness(monotone, [0, 0, 0], [1, 0, 0], "one vote more")
+        yield _witness(monotone, [2, 0, 0], [2, 1, 1], "one voter more, for all but the first")
+        coarse = kind(epsilon=2, sensitivity=1.5, candidates=2, granularity=1, relation="replace")
+        yield _witness(coarse, [0.49, 1.5], [1.99, 0.0], "scores rounded away from each other")
+    fixed = Exponential(epsilon=1, sensitivity=1, candidates=["yes", "no"], fixed_normaliser=True)
+    yield _witness(fixed, [1, 0], [0, 1], "randomized response")
+
+
+def _streams() -> Iterator[Witness]:
+    import numpy as np
+
+    first = AboveThreshold(epsilon=2, sensitivity=1, threshold=0)
+    yield _witness(first, [0, 0, 0, 1], [1, 1, 1, 0], "the last answer rises, the others fall")
+    monotone = AboveThreshold(epsilon=2, sensitivity=1, threshold=0, monotone=True)
+    yield _witness(monotone, [-1] * 3, [0] * 3, "all answers one higher")
+    several = SparseVector(epsilon=2, sensitivity=1, threshold=0, cutoff=2)
+    yield _witness(several, [-1, -1, 0, 0], [0, 0, -1, -1], "two answers rise, two fall")
+    up, down = np.array([-1, -1, 0, 0]), np.array([0, 0, -1, -1])
+    yield _witness(several, up, down, "two answers of an array rise, two fall", samples=FAIR)
+    counts = SparseVector(epsilon=2, sensitivity=1, threshold=1, cutoff=3, monotone=True)
+    yield _witness(counts, [0, 1, 0, 1], [1, 2, 1, 2], "all answers one higher")
+
+
+def _quantiles() -> Iterator[Witness]:
+    import numpy as np
+
+    median = Median(epsilon=4, bounds=(0, 1), granularity=1)
+    yield _witness(median, [0, 1], [0, 1, 1], "one more at the upper bound")
+    yield _witness(median, [], [0.2], "nobody, and one at the lower bound")
+    swapped = Median(epsilon=4, bounds=(0, 1), granularity=1, relation="replace")
+    yield _witness(swapped, [0, 1], [9, 1], "from one bound to beyond the other")
+    yield _witness(swapped, [0, 0, 1], [0, None, 1], "one value goes missing")
+    high = Quantile(epsilon=4, bounds=(0, 4), granularity=4, q=0.75)
+    yield _witness(high, [0, 0, 0, 4], [0, 0, 0, 4, 4], "one more at the top, for the upper quartile")
+    below, above = np.array([0.0, 4.0]), np.array([0.0, 4.0, 3.0])
+    yield _witness(high, below, above, "one more near the top, as an array", samples=FAIR)
+
+
+def _stable() -> Iterator[Witness]:
+    smooth = SmoothMedian(epsilon=4, delta=DELTA, bounds=(0, 8), granularity=1)
+    yield _witness(smooth, [0, 8, 8], [0, 8], "across the gap in the middle", samples=SLOW)
+    yield _witness(smooth, [4] * 2, [4] * 3, "the noise becomes narrower", samples=SLOW)
+    swapped = SmoothMedian(epsilon=4, delta=DELTA, bounds=(0, 8), granularity=1, relation="replace")
+    yield _witness(swapped, [0, 0, 0, 8, 8], [0, 0, 8, 8, 8], "across the gap in the middle", samples=SLOW)
+    tested = StableMedian(epsilon=2, delta=DELTA, bound=2, bounds=(0, 8), granularity=1)
+    yield _witness(tested, [4] * 8, [4] * 9, "a median at the edge of the test")
+    yield _witness(tested, [3] * 8 + [5] * 8, [3] * 8 + [5] * 9, "a median that moves by the bound")
+    moved = StableMedian(epsilon=2, delta=DELTA, bound=2, bounds=(0, 8), granularity=1, relation="replace")
+    yield _witness(moved, [3] * 8 + [5] * 8, [3] * 7 + [5] * 9, "a median that moves by the bound")
+    proposed = ProposeTestRelease(epsilon=2, delta=DELTA, bound=1, function=len, distance=len)
+    yield _witness(proposed, [0] * 5, [0] * 6, "as many people as the test asks for, and one more")
+    averaged = SampleAndAggregate(epsilon=1, function=max, bounds=(0, 10), granularity=1, blocks=2)
+    yield _witness(averaged, [0], [0, 10], "blocks that may be empty")
+    ranked = SampleAndAggregate(
+        epsilon=4, function=max, bounds=(0, 1), granularity=1, blocks=2, aggregate="median", relation="replace"
+    )
+    yield _witness(ranked, [0, 1], [1, 1], "one block's output crosses the median")

@@ -1,0 +1,208 @@
+"""The auditor itself: sound on honest mechanisms, able to see every way an output can differ, clear in what it says."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lapwing import noise
+from lapwing.adversary import Pair, audit
+from lapwing.errors import InvalidParameter, NotPrivateWarning, UnsupportedConversion
+from lapwing.mechanisms import Gaussian, Laplace
+from lapwing.privacy import ApproxDP, PureDP
+
+FALSE_ALARM = 1e-6
+SURE = 1 - FALSE_ALARM
+
+
+def test_the_bound_lies_below_the_truth_and_not_far() -> None:
+    for epsilon in (0.5, 1, 2):
+        found = audit(Laplace(epsilon=epsilon, sensitivity=1), (0, 1), confidence=SURE)
+        assert 0.7 * epsilon < found.epsilon_lower_bound <= epsilon
+        assert found.verdict == "not caught"
+
+
+def test_an_honest_mechanism_is_caught_no_more_often_than_confidence_permits() -> None:
+    runs, risk = 150, 0.2
+    honest = Laplace(epsilon=0.5, sensitivity=1)
+    alarms = sum(audit(honest, (0, 1), samples=60, confidence=1 - risk).caught for _ in range(runs))
+    assert stats.binom.sf(alarms - 1, runs, risk) > FALSE_ALARM
+
+
+def test_outputs_that_fit_a_rich_family_of_events_by_chance_prove_nothing() -> None:
+    found = audit(lambda data, entropy: entropy.bits(64), (0, 1), samples=2000, claimed=0, confidence=SURE)
+    assert not found.caught
+    found = audit(
+        lambda data, entropy: [entropy.bits(8) for _ in range(20)], (0, 1), samples=800, claimed=0, confidence=SURE
+    )
+    assert not found.caught
+
+
+def warn(text: str) -> int:
+    warnings.warn(text, stacklevel=2)
+    return 0
+
+
+TELLTALES: dict[str, Callable[[int], Any]] = {
+    "a value": lambda data: data,
+    "a word": lambda data: ("no", "yes")[data],
+    "the type": lambda data: (1, 1.0)[data],
+    "the dtype": lambda data: np.zeros(2, dtype=(np.int64, np.int32)[data]),
+    "the shape": lambda data: np.zeros((2, 3) if data else (3, 2)),
+    "the length": lambda data: [0] * (3 + data),
+    "NaN": lambda data: math.nan if data else 0.0,
+    "an infinity": lambda data: math.inf if data else 0.0,
+    "a negative zero": lambda data: -0.0 if data else 0.0,
+    "None": lambda data: None if data else 0,
+    "the keys of a mapping": lambda data: {"a": 1} if data else {"b": 1},
+    "the order of keys": lambda data: {"a": 1, "b": 1} if data else {"b": 1, "a": 1},
+    "the members of a set": lambda data: {1, 2} if data else {1, 3},
+    "a nested value": lambda data: [(1, 2), (3, 4 + data)],
+    "an exact fraction": lambda data: Fraction(1, 3 + data),
+    "a decimal": lambda data: Decimal(f"0.{data}1"),
+    "bytes": lambda data: bytes([data]),
+    "an integer beyond any float": lambda data: 10**400 + data,
+    "an exception": lambda data: 1 // data,
+    "the text of an exception": lambda data: int(f"x{data}"),
+    "a warning": lambda data: warn("odd data") if data else 0,
+    "the text of a warning": lambda data: warn(f"{data} is odd"),
+    "an object's fields": lambda data: Pair(data, 0),
+}
+
+
+@pytest.mark.parametrize("release", TELLTALES.values(), ids=TELLTALES)
+def test_what_differs_is_seen(release: Callable[[int], Any]) -> None:
+    found = audit(release, (0, 1), samples=400, claimed=1)
+    assert found.caught
+    assert found.epsilon_lower_bound == pytest.approx(found.ceiling)
+    assert found.hits in ((200, 0), (0, 200))
+
+
+def test_the_value_is_seen_beside_a_warning_that_always_comes() -> None:
+    assert audit(lambda data: data + warn("always"), (0, 1), samples=400, claimed=1).caught
+
+
+def test_the_lowest_bits_of_floats_are_read() -> None:
+    rng = np.random.default_rng(7)
+    found = audit(lambda data: data + rng.laplace(), (0.0, 1.0), claimed=1)
+    assert "lowest bit" in str(found.event)
+    assert found.caught
+    found = audit(lambda data: data + rng.normal(scale=4), (0.0, 1.0), claimed=1, delta=1e-5)
+    assert found.caught
+
+
+def test_independent_coordinates_are_added_up() -> None:
+    vector = Laplace(epsilon=10, sensitivity=10, dimensions=10, on_grid=True)
+    found = audit(vector, ([0] * 10, [1] * 10), samples=4000, claimed=1.2)
+    assert found.caught, "one coordinate alone shows no more than 1"
+
+
+def test_noise_shared_between_coordinates_is_subtracted() -> None:
+    def shared(data: tuple[int, ...], entropy: noise.Entropy) -> list[int]:
+        wobble = noise.discrete_laplace(10**6, entropy=entropy)
+        return [value + wobble for value in data]
+
+    assert audit(shared, ((1, 5), (1, 6)), samples=1000, claimed=1).caught
+
+
+def test_noise_of_another_width_is_seen_in_both_tails() -> None:
+    found = audit(lambda scale, entropy: noise.discrete_laplace(scale, entropy=entropy), (50, 100), claimed=0.5)
+    assert found.caught
+    assert "distance" in str(found.event)
+
+
+def test_delta_forgives_what_happens_more_rarely() -> None:
+    def leak(data: int, entropy: noise.Entropy) -> int | None:
+        return data if noise.bernoulli(Fraction(1, 20), entropy=entropy) else None
+
+    assert audit(leak, (0, 1), claimed=1).caught
+    assert audit(leak, (0, 1), claimed=1, delta=0.02).caught
+    forgiven = audit(leak, (0, 1), claimed=1, delta=0.05, confidence=SURE)
+    assert not forgiven.caught
+    assert forgiven.claimed == 1
+
+
+def test_a_claim_is_read_at_its_own_delta_or_at_the_one_asked_for() -> None:
+    mechanism = Gaussian(sigma=2, sensitivity=1)
+    assert audit(mechanism, (0, 1), samples=100).delta == 1e-6
+    found = audit(mechanism, (0, 1), samples=100, delta=0.01)
+    assert found.claimed == mechanism.privacy_loss().epsilon_at(0.01)
+    assert audit(mechanism, (0, 1), samples=100, claimed=ApproxDP(1, Fraction(1, 3))).claimed == 1
+    assert audit(mechanism, (0, 1), samples=100, claimed=ApproxDP(1, 0.1), delta=0.01).claimed == math.inf
+
+
+def test_a_claim_for_add_remove_is_doubled_for_a_pair_under_replace() -> None:
+    mechanism = Laplace(epsilon=1, sensitivity=1)
+    found = audit(mechanism, Pair(0, 2, "replace"), confidence=SURE)
+    assert found.claimed == 2
+    assert 1 < found.epsilon_lower_bound <= 2
+    assert audit(mechanism, (0, 2), relation="replace", samples=100).claimed == 2
+    assert audit(Laplace(epsilon=1, sensitivity=1, relation="replace"), (0, 1), samples=100).pair.relation == "replace"
+
+
+def test_a_claim_for_replace_says_nothing_about_adding_and_removing() -> None:
+    with pytest.raises(UnsupportedConversion):
+        audit(lambda data: data, Pair(0, 1, "add_remove"), claimed=PureDP(1, relation="replace"))
+
+
+def test_a_function_may_take_entropy_or_not() -> None:
+    with pytest.warns(NotPrivateWarning):
+        first, second = noise.Reproducible(3), noise.Reproducible(3)
+    release = Laplace(epsilon=1, sensitivity=1).release
+    runs = [audit(release, (0, 1), samples=500, entropy=entropy) for entropy in (first, second)]
+    assert runs[0].hits == runs[1].hits
+    assert runs[0].verdict == "no claim"
+    counter = itertools.count()
+    assert audit(lambda data: next(counter) % 2, (0, 1), samples=400, claimed=0.1).verdict == "not caught"
+    assert audit(abs, (-1, 2), samples=400, claimed=1).caught
+
+
+def test_the_event_found_can_be_asked_about_any_output() -> None:
+    found = audit(Laplace(epsilon=2, sensitivity=5), (0, 5), samples=4000)
+    extreme = 100 if found.direction == "second" else -100
+    assert found.event.contains(extreme)
+    assert found.event.contains(np.int64(extreme))
+    assert not found.event.contains(-extreme)
+
+
+def test_the_finding_is_explained_with_what_it_does_not_prove() -> None:
+    caught = audit(lambda data: data, (0, 1), samples=1000, claimed=1).explain()
+    assert "500 of 500" in caught
+    assert "is false" in caught
+    passed = audit(Laplace(epsilon=8, sensitivity=1), (0, 1), samples=1000)
+    assert "no audit can show more than about ln(samples)" in passed.explain()
+    assert "passing at epsilon = 8 proves little" in passed.explain()
+    assert passed.ceiling < 8
+    assert "at delta = 0.01" in audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0.01).explain()
+
+
+def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    assert audit(lambda data: data, (0, 1), samples=1000, claimed=1, progress=True).caught
+    assert "auditing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"samples": 3}, "samples"),
+        ({"confidence": 1}, "confidence"),
+        ({"delta": -1}, "delta"),
+        ({"relation": "near"}, "relation"),
+        ({"claimed": -1}, "epsilon"),
+        ({"pair": [0, 1]}, "pair"),
+        ({"mechanism": 5}, "mechanism"),
+    ],
+)
+def test_what_cannot_be_audited_is_said(options: dict[str, Any], name: str) -> None:
+    options = {"mechanism": abs, "pair": (0, 1), "samples": 100, **options}
+    with pytest.raises(InvalidParameter, match=name):
+        audit(options.pop("mechanism"), options.pop("pair"), **options)
