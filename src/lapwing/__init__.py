@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from lapwing._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from lapwing.adversary import *
-    from lapwing.mechanisms import *
-    from lapwing.privacy import *
+    from lapwing.adversary import *  # noqa: F403
+    from lapwing.mechanisms import *  # noqa: F403
+    from lapwing.privacy import *  # noqa: F403
 
 _ROOMS = ("privacy", "mechanisms", "adversary", "noise", "errors", "checks", "exact")
 _LIFTED = _ROOMS[:3]

@@ -64,7 +64,7 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
 
     array = np.asarray(data)
     if array.dtype.kind == "b" or (array.dtype.kind == "i" and granularity == 1):
-        return array.astype(np.int64, copy=False)
+        return np.asarray(array, dtype=np.int64)
     exponent = _power_of_two(granularity)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
         flat_array, steps = array.ravel(), np.empty(array.size, dtype=np.int64)

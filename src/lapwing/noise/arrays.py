@@ -171,7 +171,8 @@ def bernoulli_exp_steps(
     steps: NDArray[np.int64], unit: Fraction, entropy: Entropy, margin: float = _MARGIN
 ) -> NDArray[np.bool_]:
     """For each k ≥ 0 in `steps`: true with probability exactly e^(−k·unit)."""
-    return decide_exp(steps * float(min(unit, 10**6)), lambda index: unit * int(steps[index]), entropy, margin)
+    near = steps * float(min(unit, Fraction(10**6)))
+    return decide_exp(near, lambda index: unit * int(steps[index]), entropy, margin)
 
 
 def decide_exp(
