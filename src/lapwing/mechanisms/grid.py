@@ -104,7 +104,7 @@ def add_saturating(steps: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
 
     if noise.dtype == object:
         exact = steps.astype(object) + noise
-        return np.clip(exact, INT64_MIN, INT64_MAX).astype(np.int64)
+        return np.asarray(np.clip(exact, INT64_MIN, INT64_MAX), dtype=np.int64)
     total = steps + noise  # wraps silently; the signs tell
     wrapped = ((steps ^ total) & (noise ^ total)) < 0
     if wrapped.any():
