@@ -13,7 +13,7 @@ from lapwing.adversary import CONTROLS, Control, Witness, all_witnesses, audit
 FALSE_ALARM = 1e-6
 """Per audit of a real mechanism: with up to 100 of them the suite fails by chance in one of ten thousand runs."""
 
-TEETH = 0.15
+TEETH = 0.2
 """Each mechanism has a witness that shows at least this share of its claim; a claim of less would be caught."""
 
 EXPORTED = [getattr(lapwing.mechanisms, name) for name in lapwing.mechanisms.__all__]

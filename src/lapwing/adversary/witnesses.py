@@ -159,31 +159,32 @@ def _selections() -> Iterator[Witness]:
 def _streams() -> Iterator[Witness]:
     import numpy as np
 
-    first = AboveThreshold(epsilon=2, sensitivity=1, threshold=0)
-    yield _witness(first, [0, 0, 0, 1], [1, 1, 1, 0], "the last answer rises, the others fall")
-    monotone = AboveThreshold(epsilon=2, sensitivity=1, threshold=0, monotone=True)
-    yield _witness(monotone, [-1] * 3, [0] * 3, "all answers one higher")
-    several = SparseVector(epsilon=2, sensitivity=1, threshold=0, cutoff=2)
-    yield _witness(several, [-1, -1, 0, 0], [0, 0, -1, -1], "two answers rise, two fall")
-    up, down = np.array([-1, -1, 0, 0]), np.array([0, 0, -1, -1])
-    yield _witness(several, up, down, "two answers of an array rise, two fall", samples=FAIR)
-    counts = SparseVector(epsilon=2, sensitivity=1, threshold=1, cutoff=3, monotone=True)
-    yield _witness(counts, [0, 1, 0, 1], [1, 2, 1, 2], "all answers one higher")
+    first = AboveThreshold(epsilon=4, sensitivity=1, threshold=0)
+    yield _witness(first, [-1] * 5 + [0], [0] * 5 + [-1], "the last answer falls, the others rise")
+    monotone = AboveThreshold(epsilon=4, sensitivity=1, threshold=0, monotone=True)
+    yield _witness(monotone, [-1] * 5 + [0], [0] * 6, "the last answer stays, the others rise")
+    several = SparseVector(epsilon=4, sensitivity=1, threshold=0, cutoff=2)
+    high, low = [-1] * 3 + [0] * 2, [0] * 3 + [-1] * 2
+    yield _witness(several, high, low, "three answers rise, two fall")
+    yield _witness(several, np.array(high), np.array(low), "three answers of an array rise, two fall", samples=FAIR)
+    counts = SparseVector(epsilon=4, sensitivity=1, threshold=0, cutoff=3, monotone=True)
+    yield _witness(counts, [-1] * 5 + [0] * 3, [0] * 8, "three answers stay, the others rise")
 
 
 def _quantiles() -> Iterator[Witness]:
     import numpy as np
 
-    median = Median(epsilon=4, bounds=(0, 1), granularity=1)
-    yield _witness(median, [0, 1], [0, 1, 1], "one more at the upper bound")
-    yield _witness(median, [], [0.2], "nobody, and one at the lower bound")
+    # Many points to the left of the values, few to the right: one more value on the right moves their weights apart.
+    median = Median(epsilon=2, bounds=(0, 1020), granularity=1)
+    yield _witness(median, [1000] * 2, [1000] * 2 + [9999], "one more beyond the upper bound")
+    yield _witness(Median(epsilon=4, bounds=(0, 1), granularity=1), [], [0.2], "nobody, and one at the lower bound")
     swapped = Median(epsilon=4, bounds=(0, 1), granularity=1, relation="replace")
     yield _witness(swapped, [0, 1], [9, 1], "from one bound to beyond the other")
     yield _witness(swapped, [0, 0, 1], [0, None, 1], "one value goes missing")
-    high = Quantile(epsilon=4, bounds=(0, 4), granularity=4, q=0.75)
-    yield _witness(high, [0, 0, 0, 4], [0, 0, 0, 4, 4], "one more at the top, for the upper quartile")
-    below, above = np.array([0.0, 4.0]), np.array([0.0, 4.0, 3.0])
-    yield _witness(high, below, above, "one more near the top, as an array", samples=FAIR)
+    high = Quantile(epsilon=3, bounds=(0, 10_020), granularity=1, q=0.75)
+    yield _witness(high, [10_000] * 2, [10_000] * 2 + [10_020], "one more at the top, for the upper quartile")
+    below, above = np.array([1e4] * 2), np.array([1e4] * 2 + [math.pi * 1e4])
+    yield _witness(high, below, above, "one more at the top, as an array", samples=FAIR)
 
 
 def _stable() -> Iterator[Witness]:
@@ -192,13 +193,12 @@ def _stable() -> Iterator[Witness]:
     yield _witness(smooth, [4] * 2, [4] * 3, "the noise becomes narrower", samples=SLOW)
     swapped = SmoothMedian(epsilon=4, delta=DELTA, bounds=(0, 8), granularity=1, relation="replace")
     yield _witness(swapped, [0, 0, 0, 8, 8], [0, 0, 8, 8, 8], "across the gap in the middle", samples=SLOW)
-    tested = StableMedian(epsilon=2, delta=DELTA, bound=2, bounds=(0, 8), granularity=1)
-    yield _witness(tested, [4] * 8, [4] * 9, "a median at the edge of the test")
-    yield _witness(tested, [3] * 8 + [5] * 8, [3] * 8 + [5] * 9, "a median that moves by the bound")
-    moved = StableMedian(epsilon=2, delta=DELTA, bound=2, bounds=(0, 8), granularity=1, relation="replace")
-    yield _witness(moved, [3] * 8 + [5] * 8, [3] * 7 + [5] * 9, "a median that moves by the bound")
-    proposed = ProposeTestRelease(epsilon=2, delta=DELTA, bound=1, function=len, distance=len)
-    yield _witness(proposed, [0] * 5, [0] * 6, "as many people as the test asks for, and one more")
+    tested = StableMedian(epsilon=4, delta=DELTA, bound=2, bounds=(0, 8), granularity=1)
+    yield _witness(tested, [3] * 3 + [5] * 3, [3] * 3 + [5] * 4, "a median that moves by the bound and passes the test")
+    moved = StableMedian(epsilon=4, delta=DELTA, bound=2, bounds=(0, 8), granularity=1, relation="replace")
+    yield _witness(moved, [3] * 4 + [5] * 4, [3] * 3 + [5] * 5, "a median that moves by the bound")
+    proposed = ProposeTestRelease(epsilon=4, delta=DELTA, bound=1, function=len, distance=len)
+    yield _witness(proposed, [0] * 2, [0] * 3, "as many people as the test asks for, and one more")
     averaged = SampleAndAggregate(epsilon=1, function=max, bounds=(0, 10), granularity=1, blocks=2)
     yield _witness(averaged, [0], [0, 10], "blocks that may be empty")
     ranked = SampleAndAggregate(
