@@ -64,6 +64,20 @@ def explain(
         typer.echo(json.dumps(explanation.data) if as_json else explanation.text)
 
 
+@app.command()
+def audit(
+    samples: Annotated[
+        int, typer.Option(help="Releases on each of two neighbours; no audit shows more than ln of it.")
+    ] = 20_000,
+) -> None:
+    """Attack every mechanism we have, and the broken ones that must be caught."""
+    from lapwing.cli.audit import show
+
+    with _told():
+        if not show(Console(theme=theme.COLOURS, highlight=False), samples):
+            raise typer.Exit(1)
+
+
 class _told:  # noqa: N801 - reads like a verb where it is used
     """Turn our own errors into one readable line and exit code 2; let everything else through."""
 

@@ -1,0 +1,83 @@
+"""What people see on the command line."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import lapwing
+from lapwing.cli.commands import app
+from lapwing.cli.demo import REGIONS, patients
+
+
+def run(*words: str, code: int = 0) -> str:
+    result = CliRunner().invoke(app, list(words), env={"COLUMNS": "100"})
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def test_the_version_is_the_version_of_the_package() -> None:
+    assert run("--version").strip() == lapwing.__version__
+
+
+def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:
+    shown = run("demo")
+    people = patients()
+    row = re.search(r"^\s*patients\s+([\d,]+)\s+([\d,]+)\s+± (\d+)\s+ε = 0.2", shown, re.MULTILINE)
+    assert row is not None
+    exact, private, error = (int(word.replace(",", "")) for word in row.groups())
+    assert exact == len(people) == 3000
+    assert error == 15
+    assert abs(private - exact) < 200  # the chance of more is e^-40
+    assert all(region in shown for region in REGIONS)
+    assert "ε = 1 in all" in shown
+    assert "at most 74 out of 100" in shown
+
+
+def test_a_smaller_budget_gives_larger_errors() -> None:
+    assert "± 1498" in run("demo", "--epsilon", "0.01")
+
+
+def test_the_demo_never_shows_the_same_noise_twice() -> None:
+    assert run("demo") != run("demo")
+
+
+def test_a_picture_of_the_demo_loads_nothing_from_anywhere(tmp_path: Path) -> None:
+    run("demo", "--svg", str(tmp_path / "demo.svg"))
+    picture = (tmp_path / "demo.svg").read_text()
+    assert picture.startswith("<svg")
+    assert "@font-face" not in picture
+    assert "url(http" not in picture
+
+
+def test_a_guarantee_is_explained_in_words_and_as_data() -> None:
+    assert "2.718 times as likely" in " ".join(run("explain", "1").split())
+    data = json.loads(run("explain", "1", "--delta", "1e-6", "--json"))
+    assert (data["epsilon"], data["delta"], data["out_of_100_after"]) == (1.0, 1e-6, 74)
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("demo", "--epsilon", "0"), "Write epsilon=1"),
+        (("demo", "--epsilon", "-1"), "Write epsilon=1"),
+        (("demo", "--epsilon", "nan"), "must be finite"),
+        (("explain", "1", "--relation", "friends"), "add_remove, replace"),
+        (("explain", "1", "--prior", "2"), "between 0 and 1"),
+        (("audit", "--samples", "1"), "at least 100"),
+    ],
+)
+def test_wrong_words_get_one_line_that_helps(words: tuple[str, ...], hint: str) -> None:
+    shown = run(*words, code=2)
+    assert hint in " ".join(shown.split())
+    assert "Traceback" not in shown
+
+
+def test_the_audit_lists_what_it_caught() -> None:
+    shown = run("audit", "--samples", "200", code=1)  # too few to catch all of the broken ones, and it says so
+    assert "Broken on purpose" in shown
+    assert re.search(r"\d+ of \d+ broken ones caught, 0 of \d+ real ones accused", shown)
