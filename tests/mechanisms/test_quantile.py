@@ -126,7 +126,7 @@ def test_the_share_is_taken_as_a_simple_fraction() -> None:
 
 
 def test_more_rows_per_unit_mean_more_noise_at_the_same_epsilon() -> None:
-    one, three = (Quantile(epsilon=1, bounds=(0, 9), max_rows=rows) for rows in (1, 3))
+    one, three = (Quantile(epsilon=1, bounds=(0, 9), max_rows_per_unit=rows) for rows in (1, 3))
     assert three._scale == 3 * one._scale
     assert three.privacy_loss() == one.privacy_loss()
 
@@ -152,7 +152,7 @@ def test_the_default_grid_is_whole_for_wide_whole_bounds_and_fine_otherwise() ->
         ("granularity", 0),
         ("granularity", 1000),
         ("granularity", 1e-30),
-        ("max_rows", 0),
+        ("max_rows_per_unit", 0),
     ],
 )
 def test_bad_parameters_are_refused_by_name(name: str, value: object) -> None:

@@ -30,7 +30,7 @@ class Quantile(Solvable, Mechanism):
     """A grid point whose rank is near the share `q` of the values.
 
     Values are clamped to the public `bounds` and rounded to the grid; what is not a finite number is left out. `q` is
-    taken as the nearest fraction a/b with b ≤ 10,000. `max_rows` is the number of values one unit may have.
+    taken as the nearest fraction a/b with b ≤ 10,000. `max_rows_per_unit` is the number of values one unit may have.
 
     Privacy: pure ε; ε²/8-zCDP.
     Accuracy: in ranks, because how far apart ranks are is a secret of the data.
@@ -44,14 +44,14 @@ class Quantile(Solvable, Mechanism):
     bounds: tuple[Number, Number]
     q: Number = Fraction(1, 2)
     granularity: Number | None = None
-    max_rows: int = 1
+    max_rows_per_unit: int = 1
     _ladder: Ladder = field(init=False, repr=False, compare=False)
     _share: Fraction = field(init=False, repr=False, compare=False)
     _scale: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
-        epsilon, rows = checks.positive(epsilon=self.epsilon), checks.whole(max_rows=self.max_rows)
+        epsilon, rows = checks.positive(epsilon=self.epsilon), checks.whole(max_rows_per_unit=self.max_rows_per_unit)
         share = checks.share(q=self.q).limit_denominator(LARGEST_DENOMINATOR)
         self._set(_ladder=Ladder(self.bounds, self.granularity), _share=share, bounds=tuple(self.bounds))
         self._set(_scale=drawable(2 * rows * self._rank_sensitivity() / epsilon, epsilon=self.epsilon))
@@ -62,7 +62,7 @@ class Quantile(Solvable, Mechanism):
 
     def privacy_loss(self) -> PureDP:
         """Pure, from the scale used for rank distances."""
-        sensitivity = self.max_rows * self._rank_sensitivity()
+        sensitivity = self.max_rows_per_unit * self._rank_sensitivity()
         return PureDP(2 * sensitivity / self._scale, relation=self.relation, unit=self.unit)
 
     def zcdp_loss(self) -> ZCDP:
