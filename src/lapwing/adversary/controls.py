@@ -76,7 +76,7 @@ def sparse_vector_without_query_noise(answers: Sequence[int], entropy: Entropy) 
     return [answer >= threshold for answer in answers]
 
 
-@control(Pair(SWAP, SWAP[::-1], note="twenty answers one higher, twenty one lower"), shows=3.95, spread=0.16)
+@control(Pair(SWAP, SWAP[::-1], note="twenty answers one higher, twenty one lower"), shows=4.0, spread=0.22)
 def sparse_vector_without_cutoff(answers: Sequence[int], entropy: Entropy) -> list[bool]:
     """It never stops: only answers below the threshold come free, every one above it costs again.
 
@@ -112,7 +112,7 @@ def bounds_from_data(values: Sequence[int], entropy: Entropy) -> int:
     return sum(values) + (discrete_laplace(width, entropy=entropy) if width else 0)
 
 
-@control(Pair((1,), (1, 0), note="one person, and two"), shows=2.45, spread=0.22)
+@control(Pair((1,), (1, 0), note="one person, and two"), shows=2.4, spread=0.22)
 def mean_with_the_true_number_of_people(values: Sequence[int], entropy: Entropy) -> Fraction:
     """A mean of values in [0, 1] with noise of width 1/n: under add_remove n is secret, and the noise tells it."""
     n = len(values)

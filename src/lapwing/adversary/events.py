@@ -29,6 +29,8 @@ MOST_VALUES = 512
 MOST_COORDINATES = 32
 MOST_SCORED = 256
 FEW_VALUES = 64
+CAUTION = 0.01
+"""Candidates are judged at a stricter level than the winner will be: the best of many is lucky, more so if it is rare."""
 
 Outputs = Sequence[Observation]
 
@@ -108,7 +110,7 @@ def _best(families: list[Candidates], alpha: float, delta: float) -> Event:
     for family in families:
         if not len(family.hits):
             continue
-        shown = epsilon_shown(family.hits, family.others, family.trials, alpha, delta)
+        shown = epsilon_shown(family.hits, family.others, family.trials, CAUTION * alpha, delta)
         index = int(np.argmax(shown))
         if shown[index] > best:
             best, chosen = float(shown[index]), family.event(index)
