@@ -76,7 +76,7 @@ def sparse_vector_without_query_noise(answers: Sequence[int], entropy: Entropy) 
     return [answer >= threshold for answer in answers]
 
 
-@control(Pair(SWAP, SWAP[::-1], note="twenty answers one higher, twenty one lower"), shows=4.0, spread=0.22)
+@control(Pair(SWAP, SWAP[::-1], note="twenty answers one higher, twenty one lower"), shows=4.0, spread=0.25)
 def sparse_vector_without_cutoff(answers: Sequence[int], entropy: Entropy) -> list[bool]:
     """It never stops: only answers below the threshold come free, every one above it costs again.
 
@@ -93,7 +93,7 @@ def noisy_max_that_returns_the_value(counts: Sequence[int], entropy: Entropy) ->
     return max(count + discrete_laplace(1, entropy=entropy) for count in counts)
 
 
-@control(Pair((1, 0), (0, 1), "replace", note="one person moves to the other bin"), shows=1.84, spread=0.025)
+@control(Pair((1, 0), (0, 1), "replace", note="one person moves to the other bin"), shows=1.84, spread=0.03)
 def histogram_with_sensitivity_one_under_replace(counts: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
     """Under replace a person changes two bins, so the noise has to be twice as wide."""
     return tuple(count + discrete_laplace(1, entropy=entropy) for count in counts)

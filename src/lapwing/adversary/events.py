@@ -30,7 +30,7 @@ MOST_COORDINATES = 32
 MOST_SCORED = 256
 FEW_VALUES = 64
 CAUTION = 0.01
-"""Candidates are judged at a stricter level than the winner will be: the best of many is lucky, more so if it is rare."""
+"""Candidates are judged more strictly than the winner will be: the best of many is lucky, above all if it is rare."""
 
 Outputs = Sequence[Observation]
 

@@ -30,7 +30,7 @@ def laplace_in_floats(value: float, entropy: Entropy) -> float:
     return value + (size if entropy.bits(1) else -size)
 
 
-@control(Pair(0.0, 1.0, note="a count of 0, and of 1"), shows=4.26, spread=0.04, delta=1e-5)
+@control(Pair(0.0, 1.0, note="a count of 0, and of 1"), shows=4.25, spread=0.05, delta=1e-5)
 def gaussian_in_floats(value: float, entropy: Entropy) -> float:
     """Normal noise of deviation 4 in floating point, by Box and Muller: the lowest bits betray the value here too."""
     radius = math.sqrt(-2 * math.log((entropy.bits(53) + 1) * 2.0**-53))
@@ -82,14 +82,14 @@ def exponential_mechanism_that_underflows(utilities: Sequence[int], entropy: Ent
     return next((index for index, weight in enumerate(weights) if (point := point - weight) < 0), 0)
 
 
-@control(Pair((1, 1), (0, 2), note="one candidate loses a vote to the other"), shows=2.84, spread=0.06)
+@control(Pair((1, 1), (0, 2), note="one candidate loses a vote to the other"), shows=2.84, spread=0.08)
 def noisy_max_that_charges_a_quarter(scores: Sequence[int], entropy: Entropy) -> int:
     """Scores that move against each other need noise of scale 2; this has 1/2 and says epsilon = 1 all the same."""
     noisy = [score + discrete_laplace(Fraction(1, 2), entropy=entropy) for score in scores]
     return noisy.index(max(noisy))
 
 
-@control(Pair(0, 1, "replace", note="answer 0, and answer 1"), shows=1.85, spread=0.03)
+@control(Pair(0, 1, "replace", note="answer 0, and answer 1"), shows=1.85, spread=0.05)
 def unary_encoding_at_full_epsilon(answer: int, entropy: Entropy) -> tuple[bool, ...]:
     """One bit per possible answer, each randomised at epsilon = 1: two bits change, so the loss is 2."""
     return tuple((index == answer) ^ (not bernoulli(TRUTH, entropy=entropy)) for index in range(4))
@@ -104,7 +104,7 @@ def bit_vector_with_an_off_by_one(bits: Sequence[bool], entropy: Entropy) -> tup
     return tuple(flipped)
 
 
-@control(Pair(0, 1, "replace", note="answer 0, and answer 1"), shows=6.6, spread=0.01)
+@control(Pair(0, 1, "replace", note="answer 0, and answer 1"), shows=6.6, spread=0.015)
 def rappor_that_never_clears_a_bit(answer: int, entropy: Entropy) -> tuple[bool, ...]:
     """Noise sets bits but never clears one: a 0 proves that the answer was another."""
     return tuple(index == answer or not bernoulli(HALF_TRUTH, entropy=entropy) for index in range(4))
