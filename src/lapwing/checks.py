@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
+from typing import Any
 
 from lapwing.errors import InvalidParameter
 
 Number = int | float | Fraction | Decimal
+
+_LARGEST_EXPONENT = 10_000  # of a Decimal: its exact value is an integer of as many digits
 
 
 def exact(**named: object) -> Fraction:
@@ -95,18 +98,30 @@ def _exact(name: str, value: object) -> Fraction:
         return value
     if isinstance(value, bool):
         raise InvalidParameter(name, value, "is a truth value, not a number", f"Write {name}=1, for example.")
-    if isinstance(value, (int, float, Decimal)):
-        if not isinstance(value, int) and not math.isfinite(value):
+    if isinstance(value, int):
+        return Fraction(value)
+    if isinstance(value, (float, Decimal)):
+        if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
             raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
+        if isinstance(value, Decimal) and abs(int(value.as_tuple().exponent)) > _LARGEST_EXPONENT:
+            raise InvalidParameter(name, value, "has too many digits", f"Write {name}=1, for example.")
         return Fraction(value)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     item = getattr(value, "item", None)  # a numpy scalar, without importing numpy
-    if callable(item) and getattr(value, "ndim", None) == 0:
-        return _exact(name, item())
+    if callable(item) and getattr(value, "ndim", None) == 0 and not getattr(value, "mask", False):
+        plain = item()
+        return _exact(name, plain) if type(plain) is not type(value) else _exact_wide(name, plain)
     raise InvalidParameter(
         name,
         value,
         f"is not a number but of type {type(value).__name__}",
         f"Write {name}=1 without quotes, for example.",
     )
+
+
+def _exact_wide(name: str, value: Any) -> Fraction:
+    """A numpy longdouble, which no type of Python can hold."""
+    if not math.isfinite(value):
+        raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
+    return Fraction(*map(int, value.as_integer_ratio()))

@@ -22,12 +22,19 @@ class LapwingError(Exception):
     """Everything Lapwing raises on purpose."""
 
 
+def _shown(value: object) -> str:
+    try:
+        return repr(value)
+    except ValueError:  # Python refuses to print integers of more than 4300 digits
+        return f"a very long {type(value).__name__}"
+
+
 class InvalidParameter(LapwingError, ValueError):
     """A public parameter that cannot be used."""
 
     def __init__(self, name: str, value: object, why: str, hint: str) -> None:
         self.name, self.value, self.hint = name, value, hint
-        super().__init__(f"{name} = {value!r}: {why}. {hint}")
+        super().__init__(f"{name} = {_shown(value)}: {why}. {hint}")
 
 
 class IncompatibleLosses(LapwingError, ValueError):

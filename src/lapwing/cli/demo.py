@@ -136,8 +136,8 @@ def _words(loss: PureDP) -> Text:
     data = loss.explain().data
     return Text.assemble(
         ("What a patient risks by taking part. ", "bold"),
-        f"Whoever thought a statement about one {_UNIT} as likely as not (50 out of 100) will, after reading all "
-        f"this, give it at most {data['out_of_100_after']} out of 100 – whatever else they know. ",
+        f"Whoever knew everybody else and thought it as likely as not (50 out of 100) that one {_UNIT} is among them "
+        f"will, after reading all this, give it at most {data['out_of_100_after']} out of 100. ",
         (f"Guarantee: {loss}.", "quiet"),
     )
 

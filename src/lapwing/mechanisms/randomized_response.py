@@ -46,7 +46,7 @@ class RandomizedResponse(Mechanism):
 
     >>> survey = RandomizedResponse.from_coins(0.5, 0.5)
     >>> print(survey.privacy_loss())
-    ε = 1.09861 (replace, per person)
+    ε = 1.09862 (replace, per person)
     >>> survey.estimate(450, n=1000).share
     0.4
     """

@@ -19,7 +19,7 @@ from lapwing.checks import Number
 from lapwing.errors import IncompatibleLosses, InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_down, float_up
 from lapwing.privacy import bounds
-from lapwing.privacy.losses import ApproxDP, Loss, PureDP, assign
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, assign
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
 
 if TYPE_CHECKING:
@@ -33,6 +33,9 @@ FLOAT_SLACK = 2.0**-44
 
 _CELL = 1e-4
 _MOST_CELLS = 1 << 20
+_MOST_RELEASES = 1 << 44  # their slack alone is 1
+_MOST_STEPS = 1 << 20  # of discrete noise: dp-accounting lists them one by one
+_WIDEST = 600  # e^600 is still a float
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +121,13 @@ class PLD(Loss):
         if delta == 0:
             return self._pure_epsilon()
         target = float_down(delta) * (1 - 1e-9) - self._slack()
-        epsilon = _distribution(self.events).get_epsilon_for_delta(target) if target > 0 else math.inf
-        if not math.isfinite(epsilon):
-            return self._pure_epsilon()
-        return Fraction(epsilon) * (1 + Fraction(1, 10**9))
+        if target > 0 and _in_reach(self.events):
+            epsilon = float(_distribution(self.events).get_epsilon_for_delta(target))
+            if math.isfinite(epsilon):
+                return Fraction(epsilon) * (1 + Fraction(1, 10**9))
+        concentrated = self._concentrated()
+        known = (self._pure_epsilon(), None if concentrated is None else concentrated._epsilon_at(delta))
+        return min((bound for bound in known if bound is not None), default=None)
 
     def _delta_at(self, epsilon: Fraction) -> Fraction:
         if not self.events:
@@ -129,6 +135,9 @@ class PLD(Loss):
         pure = self._pure_epsilon()
         if pure is not None and epsilon >= pure:
             return bounds.ZERO
+        if not _in_reach(self.events):
+            concentrated = self._concentrated()
+            return bounds.ONE if concentrated is None else concentrated._delta_at(epsilon)
         found = float(_distribution(self.events).get_delta_for_epsilon(float_down(epsilon)))
         return Fraction(max(found, 0.0) * (1 + 1e-9) + self._slack())
 
@@ -144,8 +153,21 @@ class PLD(Loss):
                 return None
         return total
 
+    def _concentrated(self) -> ZCDP | None:
+        """The approximate zCDP of the events, which remains where floats do not reach; None when Σδ passes 1.
+
+        Proof: Laplace noise is Δ/b-DP; Gaussian noise, also discrete, is Δ²/(2σ²)-zCDP (Bun and Steinke 2016,
+        Proposition 1.6; CKS 2020, Theorem 4). Both give ratio²/2.
+        """
+        rho = delta = bounds.ZERO
+        for event, count in self.events:
+            size = event.sensitivity / event.scale if isinstance(event, AdditiveNoise) else event.epsilon
+            rho += count * size**2 / 2
+            delta += count * event.delta if isinstance(event, ApproxDP) else bounds.ZERO
+        return None if bounds.tidy(delta) >= 1 else ZCDP(rho, delta, relation=self.relation, unit=self.unit)
+
     def _slack(self) -> float:
-        return FLOAT_SLACK * sum(count for _, count in self.events)
+        return FLOAT_SLACK * min(sum(count for _, count in self.events), _MOST_RELEASES)
 
     def _under(self, relation: Relation) -> PLD:
         moved = [(event if isinstance(event, AdditiveNoise) else event._under(relation), n) for event, n in self.events]
@@ -181,6 +203,9 @@ def subsampled_gaussian(loss: PLD, rate: Fraction, sampling: str) -> RenyiDP:
     noise = dp_accounting.GaussianDpEvent(math.sqrt(float_down(1 / precision)) * (1 - 1e-15))
     accountant.compose(dp_accounting.PoissonSampledDpEvent(min(1.0, float_up(rate)), noise))
     pairs = [(a, float(e)) for a, e in zip(ORDERS, accountant.rdp, strict=True) if math.isfinite(e)]
+    if not pairs:
+        why = "its divergence is infinite at every order, as far as floats can tell"
+        raise UnsupportedConversion(loss, "a subsampled loss", why, "Use noise of a larger scale.")
     epsilons = [Fraction(max(e, 0.0)) * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12) for _, e in pairs]
     return RenyiDP([a for a, _ in pairs], epsilons, relation=loss.relation, unit=loss.unit)
 
@@ -198,6 +223,24 @@ def _distribution(events: tuple[tuple[Event, int], ...]) -> Any:
     return cast("dp.PrivacyLossDistribution", total)
 
 
+def _in_reach(events: tuple[tuple[Event, int], ...]) -> bool:
+    """Whether floats and memory suffice for the distribution."""
+    return sum(count for _, count in events) < _MOST_RELEASES and all(_is_manageable(event) for event, _ in events)
+
+
+def _is_manageable(event: Event) -> bool:
+    if not isinstance(event, AdditiveNoise):
+        return event.epsilon <= 10**9
+    largest = _MOST_STEPS if event.shape.startswith("discrete") else 10**100
+    return _width(event) <= _WIDEST and max(event.scale, event.sensitivity) <= largest
+
+
+def _width(noise: AdditiveNoise) -> Fraction:
+    """How far privacy losses reach: Δ/b for Laplace; for a Gaussian m²/2 + 12m, m = Δ/σ, beyond which lies e^-72."""
+    ratio = noise.sensitivity / noise.scale
+    return ratio if "laplace" in noise.shape else ratio**2 / 2 + 12 * ratio
+
+
 def _cell(events: tuple[tuple[Event, int], ...]) -> float:
     """The width of a cell: a common divisor of all epsilons if it is coarse enough, else 1e-4 or as memory allows."""
     losses = [(event.epsilon, count) for event, count in events if not isinstance(event, AdditiveNoise)]
@@ -208,8 +251,9 @@ def _cell(events: tuple[tuple[Event, int], ...]) -> float:
             common = _divisor(common, epsilon)
         if 2 * total / common <= _MOST_CELLS:
             return float(common)
-    smallest = min((float(epsilon) for epsilon, _ in losses if epsilon), default=1.0)
-    return max(min(_CELL, smallest / 16), float(2 * total) / _MOST_CELLS)
+    smallest = min((float_up(epsilon) for epsilon, _ in losses if epsilon), default=1.0)
+    widest = max((_width(event) for event, _ in events if isinstance(event, AdditiveNoise)), default=bounds.ZERO)
+    return max(min(_CELL, smallest / 16), float(2 * max(total, widest)) / _MOST_CELLS)
 
 
 def _divisor(a: Fraction, b: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
-from lapwing.exact import exp_down, exp_up, ln_down, ln_up, sqrt_up
+from lapwing.exact import exp_down, exp_up, float_up, ln_down, ln_up, sqrt_up
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
@@ -145,7 +145,7 @@ def zcdp_delta_at(rho: Fraction, epsilon: Fraction) -> Fraction:
     """The δ of (ε,δ)-DP that ρ-zCDP implies, over all Rényi orders (argument as in `zcdp_epsilon_at`)."""
     if rho == 0:
         return ZERO
-    rate, offset = _as_float(rho), float(epsilon)
+    rate, offset = _as_float(rho), min(float_up(epsilon), 1e200)
 
     def proposed(excess: float) -> float:
         order = 1 + excess
@@ -156,12 +156,13 @@ def zcdp_delta_at(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def _as_float(rho: Fraction) -> float:
-    return max(float(rho), 1e-200)
+    return min(max(float_up(rho), 1e-200), 1e200)
 
 
 def _best_order(proposed: Callable[[float], float], start: float) -> Fraction:
     """An order 1 + x where `proposed(x)` is nearly least, searched on a logarithmic scale around a first guess."""
-    low, high = math.log(start) - 12, math.log(start) + 12
+    centre = math.log(min(max(start, 1e-120), 1e120))
+    low, high = centre - 12, centre + 12
     golden = (math.sqrt(5) - 1) / 2
     left, right = high - golden * (high - low), low + golden * (high - low)
     at_left, at_right = proposed(math.exp(left)), proposed(math.exp(right))

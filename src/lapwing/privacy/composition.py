@@ -21,9 +21,10 @@ from lapwing.errors import IncompatibleLosses, InvalidParameter, UnsupportedConv
 from lapwing.exact import exp_up, ln_up, sqrt_up
 from lapwing.privacy import bounds
 from lapwing.privacy.accountants import PLD
-from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, below_one, show
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, below_one
 from lapwing.privacy.optimal import optimal_epsilon_at
 from lapwing.privacy.renyi import RenyiDP
+from lapwing.privacy.written import show
 
 
 def add(left: Loss, right: Loss) -> Loss:
@@ -76,7 +77,7 @@ def at_most(left: Loss, right: Loss) -> bool:
             ours = _as_zcdp(left, right)
             return ours.rho <= right.rho and ours.delta <= right.delta
         case RenyiDP():
-            curve = _as_renyi(left, right)
+            curve = left if isinstance(left, RenyiDP) else _as_renyi(left, right)
             pairs = [(curve.at(a), e) for a, e in zip(right.orders, right.epsilons, strict=True)]
             return all(value is not None and value <= bound for value, bound in pairs)
     if left == right:
@@ -213,6 +214,8 @@ def _basic(losses: Sequence[Loss], total: Fraction | None) -> PureDP | ApproxDP 
             plain += [loss.to_approx((total - spent) / len(curves)) for loss in curves]
         except UnsupportedConversion:
             return None
+    if sum((_own_delta(loss) for loss in plain), bounds.ZERO) >= 1:
+        return None
     summed = _total(plain)
     assert isinstance(summed, (PureDP, ApproxDP))
     return None if total is not None and _own_delta(summed) > total else summed
@@ -246,6 +249,8 @@ def _sum_at(losses: Sequence[Loss], kind: str, total: Fraction | None) -> Approx
     if total is None:
         return None
     counted = Counter(losses)
+    if kind == "zcdp" and sum((getattr(loss, "delta", bounds.ZERO) for loss in losses), bounds.ZERO) >= 1:
+        return None
     try:
         if kind == "zcdp":
             summed = _total(count * loss.to_zcdp() for loss, count in counted.items())

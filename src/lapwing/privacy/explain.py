@@ -1,13 +1,14 @@
 """A guarantee in words: what a sceptic may learn about one person, at worst.
 
 People understand odds ("out of 100 …") better than epsilon or samples of noisy output (see the user studies named in
-docs/privacy.md). Every number here is a bound that holds whatever else the reader of a release knows.
+docs/privacy.md). Every number here is a bound that holds for a reader who knows the records of everybody else, and is
+rounded to the side on which the sentence stays true.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,6 +18,7 @@ from lapwing.checks import Number
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
 from lapwing.privacy.losses import ApproxDP, Loss, PureDP, refuse_large_delta
+from lapwing.privacy.written import written_down, written_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,10 @@ def explain(
 ) -> Explanation:
     """What a loss means for one unit.
 
-    `prior` is the chance a sceptic gives a statement about somebody before the release, `alpha` the false-alarm rate of
+    Under add_remove the question is whether somebody takes part, under replace what somebody's record says. To ask the
+    second question of a loss about the first, explain `loss.to_replace()`: what a record says changes two neighbours.
+
+    `prior` is the chance a sceptic gives the statement before the release, `alpha` the false-alarm rate of
     the best test, `delta` where a loss that has none of its own is read as (ε,δ). A declared `population` refuses
     deltas that could publish one of its members.
     """
@@ -57,7 +62,7 @@ def explain(
         "kind": type(loss).__name__,
         "relation": loss.relation,
         "unit": loss.unit,
-        "epsilon": float_up(pair.epsilon),
+        "epsilon": _finite(float_up(pair.epsilon)),
         "delta": float_up(pair.delta),
         "odds_factor": _exp_float(pair.epsilon),
         "prior": float(belief),
@@ -65,18 +70,25 @@ def explain(
         "posterior_high": float_up(high),
         "alpha": float(level),
         "power": float_up(found),
-        "out_of_100_before": _of_100(belief),
-        "out_of_100_after": _of_100(high),
-        "out_of_100_found": _of_100(found),
+        "out_of_100_before": math.floor(100 * belief),
+        "out_of_100_after": math.ceil(100 * high),
+        "out_of_100_found": math.ceil(100 * found),
         "trade_off": [[i / 20, max(0.0, float_down(1 - _power(curve, Fraction(i, 20))))] for i in range(21)],
     }
-    return Explanation(_text(loss, data), data)
+    return Explanation(_text(loss, pair, data), data)
 
 
 def posterior(epsilon: Fraction, prior: Fraction) -> tuple[Fraction, Fraction]:
     """The lowest and highest belief that an ε-DP answer can leave behind, rounded outwards.
 
-    Proof: Bayes' rule multiplies the odds π/(1−π) by a likelihood ratio between e^−ε and e^ε.
+    Proof: for a reader who knows all other records, the statement decides between two neighbours, or mixtures of such
+    pairs; Bayes' rule multiplies the odds π/(1−π) by a likelihood ratio between e^−ε and e^ε. A reader who takes the
+    others' records for evidence about this one may learn more, but would do so without it as well.
+
+    For (ε,δ) this is not a bound outside an event of probability δ: randomized response at slightly more than ε passes
+    it by a little most of the time. What holds (KOV): the two outputs are (1−δ)A + δL and (1−δ)B + δL′ with A, B within
+    e^±ε of each other. With L and L′ replaced by one distribution C, they obey the bound, and each has moved by at most
+    δ in total variation. That is the "stand-in" of the text.
     """
     down = exp_neg_down(epsilon)
     high = prior / (prior + (1 - prior) * down)
@@ -110,38 +122,46 @@ def _power(curve: list[tuple[Fraction, Fraction]], alpha: Fraction) -> Fraction:
 
 def _exp_float(epsilon: Fraction) -> float | None:
     down = exp_neg_down(epsilon)
-    value = float_up(1 / down) if down else math.inf
+    return _finite(float_up(1 / down)) if down else None
+
+
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _of_100(chance: Fraction) -> int:
-    """A count out of 100, rounded up, but 100 only when it is certain."""
-    return 100 if chance >= 1 else min(99, math.ceil(100 * chance))
-
-
-def _text(loss: Loss, data: Mapping[str, Any]) -> str:
+def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
     change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
+    about = (
+        f"the statement that one {unit} takes part"
+        if relation == "add_remove"
+        else f"a statement about the record of one {unit}"
+    )
     others, ones = ("absent", "present") if relation == "add_remove" else ("with one record", "with the other record")
-    read_at = "" if isinstance(loss, (PureDP, ApproxDP)) else f" (ε = {data['epsilon']:.4g} at δ = {data['delta']:.3g})"
+    read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
+    odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
         f"{loss}: what may be learnt about one {unit}, at worst.",
-        f"Odds{read_at}: when one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as "
+        f"{odds}: when one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as "
         "likely.",
-        f"Belief: whoever gives a statement about one {unit} a chance of {data['out_of_100_before']} out of 100 before "
-        f"the release gives it at most {data['out_of_100_after']} out of 100 after it ({_percent(data['prior'])} "
-        f"becomes {_percent(data['posterior_low'])} to {_percent(data['posterior_high'])}).",
-        f"Test: the best test that wrongly accuses {_percent(data['alpha'])} of those {others} finds at most "
-        f"{data['out_of_100_found']} out of 100 of those {ones}.",
+        f"Belief: whoever knows everybody else and gives {about} a chance of {data['out_of_100_before']} out of 100 "
+        f"before the release gives it at most {data['out_of_100_after']} out of 100 after it "
+        f"({_percent(data['prior'], written_down)} becomes {_percent(data['posterior_low'], written_down)} to "
+        f"{_percent(data['posterior_high'], written_up)}).",
+        f"Test: the best test that wrongly accuses {_percent(data['alpha'], written_down)} of those {others} finds at "
+        f"most {data['out_of_100_found']} out of 100 of those {ones}.",
     ]
-    if data["delta"]:
-        lines.append(f"Exception: with probability at most {data['delta']:.3g} nothing of this is promised.")
+    if pair.delta:
+        lines.append(
+            "Exception: odds and belief are those of a stand-in, whose answers differ from the real ones with "
+            f"probability at most {written_up(pair.delta, 3)}; when they differ, anything may be revealed."
+        )
     return "\n".join(lines)
 
 
 def _factor(factor: float | None) -> str:
-    return "any number of" if factor is None else f"{factor:.4g}"
+    return "any number of" if factor is None else written_up(factor, 4)
 
 
-def _percent(chance: float) -> str:
-    return f"{100 * chance:.3g} %"
+def _percent(chance: float, written: Callable[[float, int], str]) -> str:
+    return f"{written(100 * chance, 3)} %"

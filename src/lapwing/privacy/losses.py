@@ -24,6 +24,7 @@ from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_up
 from lapwing.privacy import bounds
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+from lapwing.privacy.written import show, written_up
 
 if TYPE_CHECKING:
     from lapwing.privacy.explain import Explanation
@@ -224,7 +225,7 @@ class PureDP(Loss):
         return ("epsilon",)
 
     def _words(self) -> str:
-        return f"ε = {float_up(self.epsilon):.6g}"
+        return f"ε = {written_up(self.epsilon)}"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -249,7 +250,8 @@ class ApproxDP(Loss):
         population: int | None = None,
     ) -> None:
         assign(self, relation=as_relation(relation), unit=as_unit(unit))
-        assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)), delta=below_one(delta=delta))
+        assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
+        assign(self, delta=bounds.tidy(below_one(delta=delta)))
         refuse_large_delta(self.delta, population)
 
     def to_zcdp(self) -> ZCDP:
@@ -297,7 +299,7 @@ class ApproxDP(Loss):
         return ("epsilon", "delta")
 
     def _words(self) -> str:
-        return f"ε = {float_up(self.epsilon):.6g}, δ = {float_up(self.delta):.6g}"
+        return f"ε = {written_up(self.epsilon)}, δ = {written_up(self.delta)}"
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -316,7 +318,7 @@ class ZCDP(Loss):
         self, rho: Number, delta: Number = 0, *, relation: Relation = "add_remove", unit: str = "person"
     ) -> None:
         assign(self, relation=as_relation(relation), unit=as_unit(unit))
-        assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=below_one(delta=delta))
+        assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=bounds.tidy(below_one(delta=delta)))
 
     def to_zcdp(self) -> ZCDP:
         """Itself."""
@@ -367,7 +369,7 @@ class ZCDP(Loss):
         return ("rho", "delta")
 
     def _words(self) -> str:
-        return f"ρ = {float_up(self.rho):.6g}" + (f", δ = {float_up(self.delta):.6g}" if self.delta else "")
+        return f"ρ = {written_up(self.rho)}" + (f", δ = {written_up(self.delta)}" if self.delta else "")
 
 
 def assign(loss: Loss, **values: object) -> None:
@@ -377,14 +379,16 @@ def assign(loss: Loss, **values: object) -> None:
 
 
 def below_one(**named: object) -> Fraction:
-    """A delta: from 0 up to, but not including, 1."""
+    """A delta: from 0 up to, but not including, 1, also once it is tidied. Exact, because one that is asked for must
+    not be rounded up.
+    """
     [name] = named
     delta = checks.not_negative(**named)
-    if delta >= 1:
+    if bounds.tidy(delta) >= 1:
         shown = float_up(delta)
         hint = f"Write {name}=1e-6, for example, and compose less."
         raise InvalidParameter(name, shown, "with 1 or more, nothing is promised any longer", hint)
-    return bounds.tidy(delta)
+    return delta
 
 
 def refuse_large_delta(delta: Fraction, population: int | None) -> None:
@@ -395,13 +399,3 @@ def refuse_large_delta(delta: Fraction, population: int | None) -> None:
     if delta * units >= 1:
         why = f"among {units} declared units it permits publishing one of them outright"
         raise InvalidParameter("delta", float_up(delta), why, f"Write a delta well below {1 / units:.3g}.")
-
-
-def show(value: object) -> str:
-    """A number as one would write it: 1, 0.5, Fraction(1, 3); a long fraction as a float rounded up."""
-    if not isinstance(value, Fraction):
-        return repr(value)
-    if value.denominator == 1:
-        return str(value.numerator)
-    upwards = float_up(value)
-    return repr(upwards) if upwards == value or value.denominator > 10**6 else repr(value)

@@ -19,6 +19,7 @@ from lapwing.exact import float_up, ln_down, ln_up
 from lapwing.privacy import bounds
 from lapwing.privacy.losses import Loss, assign
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+from lapwing.privacy.written import written_up
 
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(step, 8) for step in range(1, 72)),
@@ -65,6 +66,9 @@ class RenyiDP(Loss):
         if orders is None:
             return self
         inside = [order for order in as_orders(orders) if order <= self.orders[-1]]
+        if not inside:
+            why = f"nothing is known beyond order {written_up(self.orders[-1])}"
+            raise UnsupportedConversion(self, "a curve at the orders asked for", why, "Ask for smaller orders.")
         return self._like(inside, [value for order in inside if (value := self.at(order)) is not None])
 
     def for_group(self, size: int) -> RenyiDP:
@@ -116,7 +120,7 @@ class RenyiDP(Loss):
         log_inverse = float(ln_up(1 / delta))
 
         def roughly(point: tuple[Fraction, Fraction]) -> float:
-            return float(point[1]) + (log_inverse - float(ln_down(point[0], 32))) / float(point[0] - 1)
+            return float_up(point[1]) + (log_inverse - float(ln_down(point[0], 32))) / float_up(point[0] - 1)
 
         points = sorted(zip(self.orders, self.epsilons, strict=True), key=roughly)[:4]
         return min(bounds.renyi_epsilon_at(order, value, delta) for order, value in points)
@@ -138,7 +142,7 @@ class RenyiDP(Loss):
         return ("orders", "epsilons")
 
     def _words(self) -> str:
-        first, last = (f"ε({float(self.orders[i]):.6g}) = {float_up(self.epsilons[i]):.6g}" for i in (0, -1))
+        first, last = (f"ε({float_up(self.orders[i]):.6g}) = {written_up(self.epsilons[i])}" for i in (0, -1))
         return f"Rényi curve of {len(self.orders)} orders, {first} … {last}"
 
 
@@ -149,7 +153,7 @@ def as_orders(orders: Iterable[Number]) -> tuple[Fraction, ...]:
     if not exact or exact[0] <= 1 or not increasing:
         raise InvalidParameter(
             "orders",
-            [float(order) for order in exact],
+            [float_up(order) for order in exact],
             "must be above 1 and strictly increasing",
             "Write orders=[2, 4, 8].",
         )

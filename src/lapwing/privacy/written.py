@@ -1,0 +1,47 @@
+"""Numbers of a guarantee as text: as one would write them, and never on the wrong side of what they state."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
+from fractions import Fraction
+
+from lapwing.exact import float_up
+
+_LONGEST_SHOWN = 14_000  # bits; Python prints integers of up to 4300 digits
+
+
+def show(value: object) -> str:
+    """A number as one would write it: 1, 0.5, Fraction(1, 3); a long fraction as a float rounded up."""
+    if isinstance(value, tuple):
+        return f"({', '.join(map(show, value))}{',' if len(value) == 1 else ''})"
+    if not isinstance(value, Fraction):
+        return repr(value)
+    if value.numerator.bit_length() > _LONGEST_SHOWN:
+        return repr(float_up(value))
+    if value.denominator == 1:
+        return str(value.numerator)
+    upwards = float_up(value)
+    return repr(upwards) if upwards == value or value.denominator > 10**6 else repr(value)
+
+
+def written_up(value: Fraction | float, digits: int = 6) -> str:
+    """A number to so many digits, the last one rounded up; what doubles do beyond the 12th digit is left aside.
+
+    >>> written_up(Fraction(1, 3)), written_up(3 * Fraction(0.1))
+    ('0.333334', '0.3')
+    """
+    return _written(value, digits, ROUND_CEILING)
+
+
+def written_down(value: Fraction | float, digits: int = 6) -> str:
+    """As `written_up`, the last digit rounded down."""
+    return _written(value, digits, ROUND_FLOOR)
+
+
+def _written(value: Fraction | float, digits: int, rounding: str) -> str:
+    near = float_up(value) if isinstance(value, Fraction) else value
+    if not math.isfinite(near):
+        return str(near)
+    cut = Context(prec=digits, rounding=rounding).create_decimal(f"{near:.12g}")
+    return f"{float(cut) + 0.0:.{digits}g}"
