@@ -18,7 +18,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.grid import is_array, steps_of_array, to_steps
+from lapwing.mechanisms.grid import element_steps, is_array, steps_of_array, to_steps
 from lapwing.mechanisms.laplace import grid_for
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.selection import check_monotone
@@ -165,12 +165,12 @@ class Watch:
 
     def ask(self, answer: object) -> bool:
         """Whether this answer is (noisily) above the threshold."""
+        if self._process != os.getpid():  # before the lock, which another thread may have held at the fork
+            raise BudgetExceeded("a reply in a forked process", "nothing (it stayed with its own process)")
+        steps = element_steps(answer, self._mechanism._granularity)
         with self._lock:
             if self._remaining == 0:
                 raise BudgetExceeded("another reply", f"0 of {self._mechanism.cutoff} yeses")
-            if self._process != os.getpid():
-                raise BudgetExceeded("a reply in a forked process", "nothing (it stayed with its own process)")
-            steps = to_steps(answer, self._mechanism._granularity)
             above = steps + self._sampler.draw(self._entropy) >= self._line
             self._remaining -= above
             return above
@@ -181,4 +181,4 @@ class Watch:
 
 def _whole_share(count: int) -> Fraction:
     """count^(2/3) to the nearest sixteenth: the best split of epsilon (Lyu, Su and Li 2017)."""
-    return Fraction(round(16 * float(count) ** (2 / 3)), 16)
+    return Fraction(round(16 * float(min(count, _FARTHEST)) ** (2 / 3)), 16)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _SLACK = 1 + 2.0**-30
-_NEGLIGIBLE = 800.0
+_NEGLIGIBLE = 700.0  # e^-700 is still a normal double: nothing underflows, whatever numpy was told to do then
 _FAR = 1 << 100  # negligible at every scale that can be drawn, and still a float
 _SURE_BITS = 28
 

@@ -15,7 +15,7 @@ from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
 from lapwing.mechanisms.gaussian_delta import delta_up
-from lapwing.mechanisms.grid import add_saturating, array_from_steps, from_steps, is_array, to_steps
+from lapwing.mechanisms.grid import add_saturating, array_from_steps, element_steps, from_steps, is_array, to_steps
 from lapwing.mechanisms.laplace import SMALL, grid_for, undeclared, vector_steps, wrong_length
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.solve import epsilon_for
@@ -129,7 +129,7 @@ class Gaussian(Mechanism):
         if isinstance(data, (list, tuple)) and self.dimensions <= SMALL:
             if len(data) != self.dimensions:
                 raise wrong_length(self.dimensions)
-            return [from_steps(to_steps(value, grid) + sampler.draw(entropy), grid) for value in data]
+            return [from_steps(element_steps(value, grid) + sampler.draw(entropy), grid) for value in data]
         steps = vector_steps(data, grid, self.dimensions)
         noisy = array_from_steps(add_saturating(steps, sampler.draws(self.dimensions, entropy)), grid)
         return noisy.tolist() if isinstance(data, (list, tuple)) else noisy

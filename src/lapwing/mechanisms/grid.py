@@ -1,8 +1,8 @@
 """From numbers to whole steps of a public grid, and back. What happens to strange data is decided here, once.
 
-A value x becomes floor(x/g + 1/2) steps, computed exactly. A value that is not a finite number (NaN, an infinity, None)
-counts as 0, without a word: an error or a warning would tell about a record. Arrays hold int64 steps and saturate at
-its ends.
+A value x becomes floor(x/g + 1/2) steps, computed exactly. A value that is not a finite number (NaN, an infinity, None,
+and among other values also text or whatever else) counts as 0, without a word: an error or a warning would tell about a
+record. Arrays, and lists that are long enough to be treated as arrays, saturate at the ends of int64.
 
 Rounding costs sensitivity: two scalars at most Δ apart are at most ⌈Δ/g⌉ steps apart afterwards; d rounded coordinates
 are at most Δ/g + d apart in l1, and Δ/g + √d in l2.
@@ -11,6 +11,7 @@ are at most Δ/g + d apart in l1, and Δ/g + √d in l2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Rational
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 _BLOCK = 1 << 15
+_LARGEST_EXPONENT = 10_000
 
 
 def is_array(data: object) -> bool:
@@ -35,15 +37,17 @@ def default_granularity(sensitivity: Fraction) -> Fraction:
     """1 for a whole sensitivity, else the largest power of two that is at most a thousandth of it."""
     if sensitivity.denominator == 1:
         return Fraction(1)
-    exponent = math.floor(math.log2(sensitivity)) - 10
-    return Fraction(2) ** exponent
+    exponent = sensitivity.numerator.bit_length() - sensitivity.denominator.bit_length()
+    if Fraction(2) ** exponent > sensitivity:
+        exponent -= 1
+    return Fraction(2) ** (exponent - 10)
 
 
 def to_steps(value: object, granularity: Fraction) -> int:
     """One number as whole grid steps."""
     if type(value) is int and granularity.numerator == granularity.denominator:
         return value
-    number = _fraction(value)
+    number = _fraction(value, granularity)
     top, bottom = number.numerator * granularity.denominator, number.denominator * granularity.numerator
     return (2 * top + bottom) // (2 * bottom)
 
@@ -71,8 +75,21 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
         for start in range(0, array.size, _BLOCK):
             steps[start : start + _BLOCK] = _double_steps(flat_array[start : start + _BLOCK], exponent)
         return steps.reshape(array.shape)
-    flat = [min(max(to_steps(value, granularity), INT64_MIN), INT64_MAX) for value in array.ravel().tolist()]
+    flat = saturated(element_steps(value, granularity) for value in array.ravel().tolist())
     return np.array(flat, dtype=np.int64).reshape(array.shape)
+
+
+def saturated(steps: Iterable[int]) -> list[int]:
+    """Steps stuck at the ends of int64."""
+    return [min(max(step, INT64_MIN), INT64_MAX) for step in steps]
+
+
+def element_steps(value: object, granularity: Fraction) -> int:
+    """One of many numbers as whole grid steps, 0 for whatever is no number."""
+    try:
+        return to_steps(value, granularity)
+    except Exception:  # text, a missing value, a type of the user's own: an error would tell which record it was
+        return 0
 
 
 def _double_steps(values: NDArray[Any], exponent: int) -> NDArray[np.int64]:
@@ -112,10 +129,12 @@ def add_saturating(steps: NDArray[Any], noise: NDArray[Any]) -> NDArray[Any]:
     return np.asarray(total)
 
 
-def _fraction(value: object) -> Fraction:
+def _fraction(value: object, granularity: Fraction) -> Fraction:
     """The exact value, or 0 for what is not a finite number. Only the *type* may be an error."""
-    if isinstance(value, (float, Decimal)):
+    if isinstance(value, float):
         return Fraction(value) if math.isfinite(value) else Fraction(0)
+    if isinstance(value, Decimal):
+        return tame(value, granularity)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
     if value is None:
@@ -123,11 +142,29 @@ def _fraction(value: object) -> Fraction:
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
         plain: Any = item()
-        is_long_double = type(plain) is type(value)  # the one kind that is its own item
-        return _fraction(float(plain) if is_long_double else plain)
+        is_long_double = type(plain) is type(
+            value
+        )  # the one kind that is its own item; as a double it would be rounded
+        if not is_long_double:
+            return _fraction(plain, granularity)
+        try:
+            return Fraction(*plain.as_integer_ratio())
+        except (ArithmeticError, ValueError):
+            return Fraction(0)
     raise InvalidParameter(
         "data", f"<{type(value).__name__}>", "is not a number", "Pass a number, a list of numbers or a numeric array."
     )
+
+
+def tame(value: Decimal, granularity: Fraction) -> Fraction:
+    """A decimal as a fraction, without writing out a million zeros: 0 if it is less than half a step, and cut at a
+    magnitude of 10^10000, which brings no two numbers farther apart. 0 if it is not finite.
+    """
+    if not value.is_finite() or not value or value.adjusted() < -2 - granularity.denominator.bit_length():
+        return Fraction(0)
+    if value.adjusted() < _LARGEST_EXPONENT:
+        return Fraction(value)
+    return Fraction(10) ** _LARGEST_EXPONENT * (1 if value > 0 else -1)
 
 
 def _power_of_two(granularity: Fraction) -> int | None:

@@ -15,8 +15,10 @@ from lapwing.mechanisms.grid import (
     add_saturating,
     array_from_steps,
     default_granularity,
+    element_steps,
     from_steps,
     is_array,
+    saturated,
     steps_of_array,
     to_steps,
 )
@@ -97,7 +99,7 @@ class Laplace(Solvable, Mechanism):
         if isinstance(data, (list, tuple)) and self.dimensions <= SMALL:
             if len(data) != self.dimensions:
                 raise wrong_length(self.dimensions)
-            steps = [to_steps(value, self._granularity) + self._sampler().draw(entropy) for value in data]
+            steps = [element_steps(value, self._granularity) + self._sampler().draw(entropy) for value in data]
             return [from_steps(step, self._granularity) for step in steps]
         noisy = array_from_steps(
             add_saturating(
@@ -150,10 +152,11 @@ def vector_steps(data: Any, granularity: Fraction, length: int) -> Any:
     import numpy as np
 
     listed = as_records(data)
-    array = np.array(listed, dtype=object) if isinstance(listed, list) else listed
-    if array.shape != (length,):
+    if ((len(listed),) if isinstance(listed, list) else listed.shape) != (length,):
         raise wrong_length(length)
-    return steps_of_array(array, granularity)
+    if isinstance(listed, list):
+        return np.array(saturated(element_steps(value, granularity) for value in listed), dtype=np.int64)
+    return steps_of_array(listed, granularity)
 
 
 def wrong_length(length: int) -> InvalidParameter:

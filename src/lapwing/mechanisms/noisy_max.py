@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lapwing import checks
 from lapwing.exact import float_up
 from lapwing.mechanisms.selection import Selection
-from lapwing.mechanisms.tails import least, rate
+from lapwing.mechanisms.tails import failure_of, least, rate
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.noise.laplace import discrete_laplace_sampler
 
@@ -52,8 +51,7 @@ class NoisyMax(Selection):
 
     def accuracy(self, confidence: float = 0.95) -> float:
         """How far the winner's score may lie below the best one, scores as rounded to the grid (a union bound)."""
-        failure = 1 - float(checks.probability(confidence=confidence))
-        unit, others = rate(self._scale), self._count - 1
+        failure, unit, others = failure_of(confidence), rate(self._scale), self._count - 1
         return float_up(least(lambda gap: others * _overtakes(gap + 1, unit) <= failure) * self._granularity)
 
 

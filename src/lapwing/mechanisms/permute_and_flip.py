@@ -10,10 +10,9 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing import checks
 from lapwing.exact import float_up
 from lapwing.mechanisms.selection import Selection
-from lapwing.mechanisms.tails import least, rate
+from lapwing.mechanisms.tails import failure_of, least, rate
 from lapwing.noise import SYSTEM, Entropy, geometric, uniform_below
 from lapwing.noise.laplace import geometric_sampler
 
@@ -51,12 +50,11 @@ class PermuteAndFlip(Selection):
         Worst case: one best candidate, the others all at gap a. With x = e^(−a/scale) the chance to miss the best is
         1 − (1 − (1−x)^n)/(n·x).
         """
-        failure = 1 - float(checks.probability(confidence=confidence))
-        unit, count = rate(self._scale), self._count
+        failure, unit, count = failure_of(confidence), rate(self._scale), self._count
 
         def rarely_exceeded(steps: int) -> bool:
-            x = math.exp(-min((steps + 1) * unit, 700.0))
-            none_lands = math.exp(count * math.log1p(-x)) if x < 1 else 0.0
-            return 1 - (1 - none_lands) / (count * x) <= failure if count * x > 1e-6 else count * x / 2 <= failure
+            x = math.exp(-(steps + 1) * unit)
+            some_land = -math.expm1(count * math.log1p(-x)) if x < 1 else 1.0
+            return 1 - some_land / (count * x) <= failure if count * x > 1e-6 else count * x / 2 <= failure
 
         return float_up(least(rarely_exceeded) * self._granularity)

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_down, float_up
-from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.grid import is_array, tame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +65,7 @@ class BoundedGrid:
         return self._many(listed.ravel())
 
     def _one(self, value: object) -> int | None:
-        ratio = _ratio(value)
+        ratio = _ratio(tame(value, self.granularity) if isinstance(value, Decimal) and value.is_finite() else value)
         if ratio is None:
             return None
         top, bottom = ratio[0] * self.granularity.denominator, ratio[1] * self.granularity.numerator
@@ -169,7 +170,7 @@ def _ratio(value: object) -> tuple[int, int] | None:
         method = getattr(value, "as_integer_ratio", None)
     try:
         ratio: tuple[int, int] | None = method() if method is not None else None
-    except (ArithmeticError, ValueError, TypeError):  # NaN, an infinity, a number type rather than a number
+    except Exception:  # NaN, an infinity, a number type rather than a number, a type of the user's own
         return None
     return ratio
 

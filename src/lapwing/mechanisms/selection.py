@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.grid import steps_of_array, to_steps
-from lapwing.mechanisms.laplace import grid_for
+from lapwing.mechanisms.grid import element_steps, saturated, steps_of_array
+from lapwing.mechanisms.laplace import SMALL, grid_for
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.solve import Solvable
@@ -94,7 +94,8 @@ class Selection(Solvable, Mechanism):
             return steps_of_array(listed, self._granularity)
         if len(listed) != self._count:
             raise wrong_length(self._count)
-        return [to_steps(score, self._granularity) for score in listed]
+        steps = [element_steps(score, self._granularity) for score in listed]
+        return steps if self._count <= SMALL else saturated(steps)  # so that a long list is what its array would be
 
     def _gaps(self, scores: Any) -> list[int] | NDArray[np.uint64]:
         """How many steps each score lies below the best: Python integers for a list, uint64 for an array."""

@@ -6,9 +6,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from lapwing import checks
 from lapwing.errors import InvalidParameter
-from lapwing.exact import exp_down, ln_up
+from lapwing.exact import exp_down, float_down, ln_up
 from lapwing.noise import LARGEST_SCALE
+
+_SMALLEST_FAILURE = 1e-250
 
 
 def drawable(scale: Fraction, **named: object) -> Fraction:
@@ -43,6 +46,14 @@ def laplace_variance(scale: Fraction) -> float:
 def rate(scale: Fraction) -> float:
     """1/scale as a float, cut at 2^20: beyond that no noise is ever seen."""
     return float(min(1 / scale, Fraction(1 << 20)))
+
+
+def failure_of(confidence: object) -> float:
+    """1 − confidence, rounded down; not so small that the doubles of a tail would underflow."""
+    failure = float_down(1 - checks.probability(confidence=confidence))
+    if failure < _SMALLEST_FAILURE:
+        raise InvalidParameter("confidence", confidence, "is too close to 1", "Write confidence=0.999, for example.")
+    return failure
 
 
 def least(enough: Callable[[int], bool]) -> int:
