@@ -34,7 +34,7 @@ FLOAT_SLACK = 2.0**-44
 _CELL = 1e-4
 _MOST_CELLS = 1 << 20
 _MOST_RELEASES = 1 << 44  # their slack alone is 1
-_MOST_STEPS = 1 << 20  # of discrete noise: dp-accounting lists them one by one
+_MOST_STEPS = 1 << 18  # of discrete noise: dp-accounting lists them one by one
 _WIDEST = 600  # e^600 is still a float
 
 

@@ -57,7 +57,8 @@ def _subsampled_curve(loss: Loss, rate: Fraction, sampling: str) -> RenyiDP:
     last = max((order for order in ORDERS if (at := given.at(order)) is not None and _fits(order, at)), default=None)
     if last is None:
         why = "it has no usable bound at order 2, where amplification starts"
-        raise UnsupportedConversion(loss, "a subsampled loss", why, "List orders from 2 upwards.")
+        instead = "List orders from 2 upwards, or write to_approx(delta).subsampled(rate)."
+        raise UnsupportedConversion(loss, "a subsampled loss", why, instead)
     orders = [order for order in ORDERS if order <= last]
     moments = _moments(given, last)
     sampled = _poisson(moments, rate) if sampling == "poisson" else _fixed_size(moments, rate, orders)
