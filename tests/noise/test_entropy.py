@@ -69,6 +69,26 @@ def test_a_handler_that_draws_in_the_middle_of_a_draw_gets_other_words() -> None
     assert buffered[-1] not in stream.words
 
 
+def test_a_handler_may_use_up_every_word_in_the_middle_of_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupted(entropy_module._Keystream):
+        """As if a signal handler had drawn all the fresh words as soon as they were stored."""
+
+        __slots__ = ("calls", "stored")
+
+        @property
+        def words(self) -> list[int]:
+            return self.stored
+
+        @words.setter
+        def words(self, fresh: list[int]) -> None:
+            self.calls = getattr(self, "calls", 0) + 1
+            self.stored = [] if self.calls == 2 else fresh
+
+    stream = Interrupted()
+    assert 0 <= stream.word() < 2**64
+    assert stream.calls == 3
+
+
 def test_the_key_is_changed_every_64_mebibytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(entropy_module, "REKEY_BYTES", 1 << 18)
     keys = []

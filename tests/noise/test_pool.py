@@ -9,7 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from lapwing.errors import InvalidParameter
+from lapwing.errors import BudgetExceeded, InvalidParameter
+from lapwing.mechanisms import AboveThreshold
 from lapwing.noise.pool import Pool
 
 
@@ -35,6 +36,25 @@ def test_a_child_throws_away_what_the_parent_drew() -> None:
         os._exit(0 if len(pool) == 0 and pool.take() == os.getpid() and len(pool) == 7 else 1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     assert pool.take() == os.getpid()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_with_the_process_id_of_its_parent_is_another_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids are used again, and the first process of every container is number 1."""
+    monkeypatch.setattr(os, "getpid", lambda: 1)
+    pool, watch = (
+        Pool(itertools.count().__next__, size=8),
+        AboveThreshold(epsilon=1, sensitivity=1, threshold=0).start(),
+    )
+    child = os.fork()
+    if child == 0:  # pragma: no cover - runs in the child
+        try:
+            watch.ask(0)
+        except BudgetExceeded:
+            os._exit(0 if len(pool) == 0 and pool.take() >= 8 else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(pool) == 8
 
 
 def test_a_pool_of_nothing_is_refused() -> None:

@@ -133,3 +133,9 @@ def test_rejection_and_table_draw_the_same_gaussian() -> None:
     assert_follows(rejection.draws(100_000, SYSTEM), pmf, range(-30, 30))
     assert_follows(table.draws(100_000, SYSTEM), pmf, range(-30, 30))
     assert_follows([table.draw(SYSTEM) for _ in range(20_000)], pmf, range(-30, 30))
+
+
+def test_no_floating_point_error_is_raised_for_far_steps() -> None:
+    with np.errstate(all="raise"):
+        answers = bernoulli_exp_steps(np.array([0, 700, 745, 2**62]), Fraction(1), SYSTEM)
+    assert answers.tolist() == [True, False, False, False]

@@ -7,7 +7,6 @@ kept throughout; fresh noise for every question, which grows with the number of 
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from lapwing.mechanisms.selection import check_monotone
 from lapwing.mechanisms.solve import Solvable
 from lapwing.mechanisms.tails import drawable, laplace_half_width
 from lapwing.noise import SYSTEM, Entropy, discrete_laplace
+from lapwing.noise.entropy import process
 from lapwing.noise.laplace import discrete_laplace_sampler
 from lapwing.privacy import PureDP
 
@@ -156,7 +156,7 @@ class Watch:
         self._mechanism, self._entropy, self._remaining = mechanism, entropy, mechanism.cutoff
         self._line = mechanism._threshold + discrete_laplace(mechanism._threshold_scale, entropy=entropy)
         self._sampler = discrete_laplace_sampler(scale.numerator, scale.denominator)
-        self._lock, self._process = threading.Lock(), os.getpid()
+        self._lock, self._process = threading.Lock(), process()
 
     @property
     def remaining(self) -> int:
@@ -165,7 +165,7 @@ class Watch:
 
     def ask(self, answer: object) -> bool:
         """Whether this answer is (noisily) above the threshold."""
-        if self._process != os.getpid():  # before the lock, which another thread may have held at the fork
+        if self._process != process():  # before the lock, which another thread may have held at the fork
             raise BudgetExceeded("a reply in a forked process", "nothing (it stayed with its own process)")
         steps = element_steps(answer, self._mechanism._granularity)
         with self._lock:

@@ -122,7 +122,7 @@ class Laplace(Solvable, Mechanism):
     @property
     def variance(self) -> float:
         """The variance of the noise on one coordinate."""
-        return laplace_variance(self._scale) * float(self._granularity) ** 2
+        return laplace_variance(self._scale, self._granularity)
 
     def _sampler(self) -> DigitSampler:
         return discrete_laplace_sampler(self._scale.numerator, self._scale.denominator)

@@ -75,7 +75,7 @@ class Tested(Solvable, Mechanism):
     @property
     def variance(self) -> float:
         """Variance of the noise on the answer, given that there is one."""
-        return laplace_variance(self._scale) * float(self._granularity) ** 2
+        return laplace_variance(self._scale, self._granularity)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,16 +84,16 @@ class ProposeTestRelease(Tested):
 
     You promise two things for every pair of neighbours x, y: `distance(x)` and `distance(y)` differ by at most 1, and
     if `distance(x)` is 1 or more then `function(x)` and `function(y)` differ by at most `bound`. Both hold for the
-    number of changes to the nearest data set whose local sensitivity exceeds the bound. A distance that is no finite
-    number, is negative, or ends in an exception counts as 0; a value that is no finite number or ends in an exception
+    number of changes to the nearest data set whose local sensitivity exceeds the bound. A distance is rounded down; one
+    that is no finite number, is negative, or ends in an exception counts as 0; a value that is no finite number or ends in an exception
     as 0 too.
 
     Privacy: (ε, δ).
     Proof: propose_test_release.md
     """
 
-    function: Callable[[Any], object]
-    distance: Callable[[Any], object]
+    function: Callable[[Any], Any]
+    distance: Callable[[Any], Any]
 
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
@@ -105,8 +105,9 @@ class ProposeTestRelease(Tested):
         self._calibrate(grid, math.ceil(bound / grid))
 
     def _look(self, data: Any) -> tuple[int, int]:
-        distance = _quietly(self.distance, data, Fraction(1))
-        return max(distance, 0), _quietly(self.function, data, self._granularity)
+        # The distance downwards: one that is not whole must not pass for more than it is.
+        distance = _quietly(lambda records: math.floor(self.distance(records)), data)
+        return max(distance, 0), _quietly(lambda records: to_steps(self.function(records), self._granularity), data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,9 +146,11 @@ class StableMedian(Tested):
         return self._ladder.value(steps)
 
 
-def _quietly(function: Callable[[Any], object], data: Any, granularity: Fraction) -> int:
-    """What the function says in grid steps; 0 for exceptions and for what is not a finite number."""
+def _quietly(read: Callable[[Any], int], data: Any) -> int:
+    """A whole number read from the data; 0 for exceptions of every kind but the user's own interruption."""
     try:
-        return to_steps(function(data), granularity)
-    except (Exception, SystemExit):
+        return read(data)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return 0

@@ -16,7 +16,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.grid import from_steps, is_array
 from lapwing.mechanisms.ladder import Ladder
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.quantile import Quantile
@@ -83,7 +83,7 @@ class SampleAndAggregate(Solvable, Mechanism):
             return self._median.release([output * self._ladder.granularity for output in outputs], entropy)
         noisy = sum(outputs) + discrete_laplace(self._scale, entropy=entropy)
         ends = self.blocks * self._ladder.low, self.blocks * self._ladder.high
-        return float(min(max(noisy, ends[0]), ends[1]) * self._ladder.granularity / self.blocks)
+        return from_steps(min(max(noisy, ends[0]), ends[1]), self._ladder.granularity / self.blocks)
 
     def _deal(self, data: Any, entropy: Entropy) -> list[Any]:
         """The blocks. Under add_remove each unit draws its own; under replace a random order is cut evenly."""
@@ -121,7 +121,9 @@ class SampleAndAggregate(Solvable, Mechanism):
     def _output(self, block: Any) -> int:
         try:
             steps = self._ladder.steps(self.function(block))
-        except (Exception, SystemExit):
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also what is meant to end a process, a generator or a task
             steps = None
         return (self._ladder.low + self._ladder.high) // 2 if steps is None else steps
 
@@ -137,4 +139,4 @@ class SampleAndAggregate(Solvable, Mechanism):
         """Variance of the noise around the mean of the outputs, before clamping; NaN for the median, which has none."""
         if self.aggregate == "median":
             return math.nan
-        return laplace_variance(self._scale) * float(self._ladder.granularity / self.blocks) ** 2
+        return laplace_variance(self._scale, self._ladder.granularity / self.blocks)

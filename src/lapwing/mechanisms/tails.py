@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from lapwing import checks
 from lapwing.errors import InvalidParameter
-from lapwing.exact import exp_down, float_down, ln_up
+from lapwing.exact import exp_down, float_down, float_up, ln_up
 from lapwing.noise import LARGEST_SCALE
 
 _SMALLEST_FAILURE = 1e-250
@@ -37,10 +37,10 @@ def laplace_one_sided(scale: Fraction, failure: Fraction) -> int:
     return max(1, math.ceil(scale * ln_up(ratio))) if ratio > 1 else 1
 
 
-def laplace_variance(scale: Fraction) -> float:
-    """2a/(1 − a)² with a = e^(−1/scale), which is 1/(2·sinh²(1/(2·scale)))."""
+def laplace_variance(scale: Fraction, granularity: Fraction) -> float:
+    """2a/(1 − a)² squared steps with a = e^(−1/scale), which is 1/(2·sinh²(1/(2·scale)))."""
     half = rate(scale) / 2
-    return 0.0 if half > 350 else 1 / (2 * math.sinh(half) ** 2)
+    return 0.0 if half > 350 else float_up(granularity**2 / (2 * Fraction(math.sinh(half)) ** 2))
 
 
 def rate(scale: Fraction) -> float:

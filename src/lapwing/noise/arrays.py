@@ -187,7 +187,7 @@ def decide_exp(
     """
     words = entropy.words(len(approximate), np.uint64)
     uniform = words * 2.0**-64
-    estimate = np.exp(-np.minimum(approximate, 800.0))
+    estimate = np.exp(-np.minimum(approximate, 100.0))  # no underflow, which numpy can be told to raise
     answers: NDArray[np.bool_] = uniform < estimate
     close = np.abs(uniform - estimate) <= estimate * margin + 2.0**-60
     for index in np.flatnonzero(close):

@@ -25,6 +25,21 @@ if TYPE_CHECKING:
 REKEY_BYTES = 64 << 20
 _SCALAR_WORDS = 512
 _ZEROS = memoryview(bytes(1 << 17))
+_forks = 0
+
+
+def process() -> tuple[int, int]:
+    """Which process this is. The id alone would not do: ids are used again, and every container has a number 1."""
+    return os.getpid(), _forks
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
 
 
 class Entropy(ABC):
@@ -78,13 +93,13 @@ class _Keystream:
 
     def word(self) -> int:
         """64 uniform bits. A word leaves the list before it is used: even a signal handler cannot draw it again."""
-        try:
-            return self.words.pop()
-        except IndexError:
-            fresh = bytearray(8 * _SCALAR_WORDS)
-            self.fill(memoryview(fresh))
-            self.words = list(struct.unpack(f"<{_SCALAR_WORDS}Q", fresh))
-            return self.words.pop()
+        while True:
+            try:
+                return self.words.pop()
+            except IndexError:  # again and again: a handler may use up the list before we do
+                fresh = bytearray(8 * _SCALAR_WORDS)
+                self.fill(memoryview(fresh))
+                self.words = list(struct.unpack(f"<{_SCALAR_WORDS}Q", fresh))
 
     def _rekey(self) -> None:
         try:

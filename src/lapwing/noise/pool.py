@@ -7,11 +7,11 @@ it is handed out.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from lapwing import checks
+from lapwing.noise.entropy import process
 
 T = TypeVar("T")
 
@@ -30,22 +30,22 @@ class Pool(Generic[T]):
     def __init__(self, draw: Callable[[], T], size: int = 1024) -> None:
         self._draw, self._size = draw, checks.whole(size=size)
         self._stock: list[T] = []
-        self._process = os.getpid()
+        self._process = process()
         self.fill()
 
     def __len__(self) -> int:
-        return len(self._stock) if self._process == os.getpid() else 0
+        return len(self._stock) if self._process == process() else 0
 
     def fill(self) -> None:
         """Fill up; call it between requests. What a parent process drew is thrown away."""
-        if self._process != os.getpid():
-            self._stock, self._process = [], os.getpid()
+        if self._process != process():
+            self._stock, self._process = [], process()
         while len(self._stock) < self._size:
             self._stock.append(self._draw())
 
     def take(self) -> T:
         """One draw, removed from the pool first. An empty pool is filled up, whole."""
-        if self._process != os.getpid():
+        if self._process != process():
             self.fill()
         while True:
             try:
