@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from lapwing.mechanisms.records import BoundedGrid
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+_SMALL = 256
 
 
 class Ladder:
@@ -45,11 +48,12 @@ class Ladder:
     def ascending(self, data: Any) -> list[int] | NDArray[np.int64]:
         """The rungs of all values that are finite numbers, from low to high."""
         steps = self._grid.steps(data)
-        if isinstance(steps, list):
-            return sorted(steps)
-        import numpy as np
+        if not isinstance(steps, list) or len(steps) > _SMALL:  # one odd value in a long list must not cost minutes
+            with suppress(ImportError):
+                import numpy as np
 
-        return np.sort(np.asarray(steps))
+                return np.sort(np.asarray(steps, dtype=np.int64))
+        return sorted(steps)
 
 
 def _default(low: Fraction, high: Fraction) -> Fraction:

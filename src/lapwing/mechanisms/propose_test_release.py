@@ -85,8 +85,8 @@ class ProposeTestRelease(Tested):
     You promise two things for every pair of neighbours x, y: `distance(x)` and `distance(y)` differ by at most 1, and
     if `distance(x)` is 1 or more then `function(x)` and `function(y)` differ by at most `bound`. Both hold for the
     number of changes to the nearest data set whose local sensitivity exceeds the bound. A distance is rounded down; one
-    that is no finite number, is negative, or ends in an exception counts as 0; a value that is no finite number or ends in an exception
-    as 0 too.
+    that is no finite number, is negative, or ends in an exception counts as 0; a value that is no finite number or
+    ends in an exception as 0 too.
 
     Privacy: (ε, δ).
     Proof: propose_test_release.md
