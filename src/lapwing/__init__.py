@@ -36,9 +36,13 @@ def __getattr__(name: str) -> Any:
             if name in module.__all__:
                 value = globals()[name] = getattr(module, name)
                 return value
-    raise AttributeError(f"module 'lapwing' has no attribute {name!r}")
+    from lapwing.calls import closest
+
+    meant = None if name.startswith("_") else closest(name, __dir__())
+    hint = f" Did you mean lapwing.{meant}?" if meant else ""
+    raise AttributeError(f"module 'lapwing' has no attribute {name!r}.{hint}")
 
 
 def __dir__() -> list[str]:
     lifted = [name for room in _LIFTED for name in import_module(f"lapwing.{room}").__all__]
-    return sorted({*globals(), *_ROOMS, *lifted})
+    return sorted({"__doc__", "__version__", *_ROOMS, *lifted})

@@ -35,7 +35,7 @@ def positive(**named: object) -> Fraction:
     [(name, value)] = named.items()
     number = _exact(name, value)
     if not number > 0:
-        raise InvalidParameter(name, value, "must be greater than 0", f"Write {name}=1, for example.")
+        raise InvalidParameter(name, value, "must be greater than 0", _write(name))
     return number
 
 
@@ -53,7 +53,7 @@ def probability(**named: object) -> Fraction:
     [(name, value)] = named.items()
     number = _exact(name, value)
     if not 0 < number < 1:
-        raise InvalidParameter(name, value, "must lie strictly between 0 and 1", f"Write {name}=0.05, for example.")
+        raise InvalidParameter(name, value, "must lie strictly between 0 and 1", _write(name, "0.05"))
     return number
 
 
@@ -62,7 +62,7 @@ def share(**named: object) -> Fraction:
     [(name, value)] = named.items()
     number = _exact(name, value)
     if not 0 <= number <= 1:
-        raise InvalidParameter(name, value, "must lie between 0 and 1", f"Write {name}=0.5, for example.")
+        raise InvalidParameter(name, value, "must lie between 0 and 1", _write(name, "0.5"))
     return number
 
 
@@ -70,16 +70,21 @@ def whole(*, minimum: int = 1, **named: object) -> int:
     """A whole number of at least `minimum`."""
     [(name, value)] = named.items()
     if isinstance(value, bool) or not isinstance(value, Integral) or not int(value) >= minimum:
-        raise InvalidParameter(name, value, f"must be a whole number of at least {minimum}", f"Write {name}={minimum}.")
+        near = math.ceil(value) if isinstance(value, float) and minimum < value < math.inf else minimum
+        raise InvalidParameter(name, value, f"must be a whole number of at least {minimum}", _write(name, str(near)))
     return int(value)
 
 
 def interval(**named: object) -> tuple[Fraction, Fraction]:
     """A pair (low, high) with low < high, as exact `Fraction`s."""
     [(name, value)] = named.items()
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != 2:
-        raise InvalidParameter(name, value, "must be a pair (low, high)", f"Write {name}=(0, 120), for example.")
-    low, high = _exact(f"{name}[0]", value[0]), _exact(f"{name}[1]", value[1])
+    pair = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
+        raise InvalidParameter(name, value, "must be a pair (low, high)", _write(name, "(0, 120)"))
+    if None in pair:
+        why = "both ends must be public and finite, or one person could move the answer without limit"
+        raise InvalidParameter(name, value, why, _write(name, "(0, 120)"))
+    low, high = _exact(name, pair[0]), _exact(name, pair[1])
     if not low < high:
         raise InvalidParameter(name, value, "the range is empty", f"Write {name}=(low, high) with low < high.")
     return low, high
@@ -97,14 +102,14 @@ def _exact(name: str, value: object) -> Fraction:
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool):
-        raise InvalidParameter(name, value, "is a truth value, not a number", f"Write {name}=1, for example.")
+        raise InvalidParameter(name, value, "is a truth value, not a number", _write(name))
     if isinstance(value, int):
         return Fraction(value)
     if isinstance(value, (float, Decimal)):
         if not (value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)):
-            raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
+            raise InvalidParameter(name, value, "must be finite", _write(name))
         if isinstance(value, Decimal) and abs(int(value.as_tuple().exponent)) > _LARGEST_EXPONENT:
-            raise InvalidParameter(name, value, "has too many digits", f"Write {name}=1, for example.")
+            raise InvalidParameter(name, value, "has too many digits", _write(name))
         return Fraction(value)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
@@ -112,16 +117,43 @@ def _exact(name: str, value: object) -> Fraction:
     if callable(item) and getattr(value, "ndim", None) == 0 and not getattr(value, "mask", False):
         plain = item()
         return _exact(name, plain) if type(plain) is not type(value) else _exact_wide(name, plain)
+    if value is None:
+        raise InvalidParameter(name, value, "is missing", _write(name))
+    quoted = " without quotes" if isinstance(value, str) else ""
     raise InvalidParameter(
-        name,
-        value,
-        f"is not a number but of type {type(value).__name__}",
-        f"Write {name}=1 without quotes, for example.",
+        name, value, f"is not a number but of type {type(value).__name__}", _write(name, extra=quoted)
     )
+
+
+_EXAMPLES = {
+    "alpha": "0.05",
+    "bounds": "(0, 120)",
+    "candidates": "['red', 'green']",
+    "confidence": "0.95",
+    "data": "[…]",
+    "delta": "1e-6",
+    "edges": "[0, 10, 20]",
+    "keys": "['yes', 'no']",
+    "mechanism": "lw.Laplace(epsilon=1, sensitivity=1)",
+    "pair": "(10, 11)",
+    "prior": "0.5",
+    "samples": "20_000",
+    "threshold": "100",
+    "within": "5",
+}
+
+
+def example_of(name: str, otherwise: str = "1") -> str:
+    """What one might write for a parameter of this name."""
+    return _EXAMPLES.get(name, otherwise)
+
+
+def _write(name: str, example: str = "1", extra: str = "") -> str:
+    return f"Write {name}={example_of(name, example)}{extra}, for example."
 
 
 def _exact_wide(name: str, value: Any) -> Fraction:
     """A numpy longdouble, which no type of Python can hold."""
     if not math.isfinite(value):
-        raise InvalidParameter(name, value, "must be finite", f"Write {name}=1, for example.")
+        raise InvalidParameter(name, value, "must be finite", _write(name))
     return Fraction(*map(int, value.as_integer_ratio()))

@@ -2,6 +2,7 @@
 
 LapwingError
 ├─ InvalidParameter      .name .value .hint          a public parameter that cannot be used
+├─ InvalidCall           .callable .instead          a keyword that is missing, unknown or misspelt
 ├─ IncompatibleLosses    .left .right                guarantees about different relations, units or kinds
 ├─ UnsupportedConversion .source .target .instead    a conversion that would claim privacy nobody proved
 ├─ BudgetExceeded        .requested .remaining       the allowance does not cover the charge
@@ -35,6 +36,14 @@ class InvalidParameter(LapwingError, ValueError):
     def __init__(self, name: str, value: object, why: str, hint: str) -> None:
         self.name, self.value, self.hint = name, value, hint
         super().__init__(f"{name} = {_shown(value)}: {why}. {hint}")
+
+
+class InvalidCall(LapwingError, TypeError):
+    """A call whose arguments do not fit: something missing, unknown or misspelt."""
+
+    def __init__(self, callable: str, why: str, instead: str) -> None:
+        self.callable, self.instead = callable, instead
+        super().__init__(f"{callable}: {why}. {instead}")
 
 
 class IncompatibleLosses(LapwingError, ValueError):

@@ -16,7 +16,7 @@ from scipy import stats
 
 from lapwing import noise
 from lapwing.adversary import Pair, audit
-from lapwing.errors import InvalidParameter, NotPrivateWarning, UnsupportedConversion
+from lapwing.errors import InvalidCall, InvalidParameter, NotPrivateWarning, UnsupportedConversion
 from lapwing.mechanisms import Gaussian, Laplace
 from lapwing.privacy import ApproxDP, PureDP
 
@@ -179,10 +179,26 @@ def test_the_finding_is_explained_with_what_it_does_not_prove() -> None:
     assert "500 of 500" in caught
     assert "is false" in caught
     passed = audit(Laplace(epsilon=8, sensitivity=1), (0, 1), samples=1000)
-    assert "no audit can show more than about ln(samples)" in passed.explain()
+    assert "cannot show more than 4.1 (always less than ln of their number)" in passed.explain()
     assert "passing at epsilon = 8 proves little" in passed.explain()
     assert passed.ceiling < 8
     assert "at delta = 0.01" in audit(Gaussian(sigma=1, sensitivity=1), (0, 1), samples=400, delta=0.01).explain()
+
+
+def test_without_a_claim_nothing_can_be_caught_and_it_says_so() -> None:
+    found = audit(lambda data: data, (0, 1), samples=400)
+    assert found.verdict == "no claim"
+    with pytest.raises(InvalidParameter, match="claimed=1"):
+        _ = found.caught
+
+
+def test_a_function_that_only_fails_is_not_taken_for_a_private_one() -> None:
+    with pytest.raises(InvalidParameter, match="every release raises TypeError"):
+        audit(lambda: 3, (0, 1), samples=400, claimed=1)
+    with pytest.raises(InvalidParameter, match="Pass an instance"):
+        audit(Laplace, (0, 1))
+    with pytest.raises(InvalidCall, match=r"audit\(lw.Laplace"):
+        audit(abs, 0, 1)
 
 
 def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

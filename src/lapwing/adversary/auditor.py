@@ -17,6 +17,7 @@ from lapwing import checks
 from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
 from lapwing.adversary.observe import Release, observe
+from lapwing.calls import helpful
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
 from lapwing.noise import SYSTEM, Entropy
@@ -70,8 +71,11 @@ class Audit:
 
     @property
     def caught(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.claimed is not None and self.epsilon_lower_bound > self.claimed
+        """Whether the claim is refuted; an error if there was no claim."""
+        if self.claimed is None:
+            why = "nothing was claimed that could be refuted"
+            raise InvalidParameter("claimed", None, why, "Write audit(…, claimed=1).")
+        return self.epsilon_lower_bound > self.claimed
 
     @property
     def verdict(self) -> Literal["caught", "not caught", "no claim"]:
@@ -101,12 +105,16 @@ class Audit:
         return f"{text} That does not contradict the claim of {self.claimed:.3f}. {self._limits()}"
 
     def _limits(self) -> str:
-        return (
-            "An audit refutes, it never proves: another pair or event may show more, and no audit can show more than "
-            f"about ln(samples), here {self.ceiling:.1f}: passing at epsilon = 8 proves little."
+        text = (
+            "An audit refutes, it never proves: another pair or event may show more. However bad a mechanism is, this "
+            f"many samples cannot show more than {self.ceiling:.1f} (always less than ln of their number)"
         )
+        if self.claimed is not None and self.claimed > self.ceiling:
+            return f"{text}: passing at epsilon = {self.claimed:.3g} proves little."
+        return f"{text}."
 
 
+@helpful
 def audit(
     mechanism: Any,
     pair: Pair | tuple[Any, Any],
@@ -130,13 +138,14 @@ def audit(
     """
     count = checks.whole(samples=samples, minimum=8)
     level = float(checks.probability(confidence=confidence))
+    release = _release_of(mechanism)
     neighbours = _as_pair(pair, mechanism, relation)
     loss = _claim(mechanism, claimed, delta, neighbours.relation)
     at = _delta(loss, delta)
-    release = _release_of(mechanism)
     with ExitStack() as stack:
         tick = _progress_bar(stack, 2 * count) if progress else lambda: None
         first, second = (observe(release, data, count, entropy, tick) for data in (neighbours.first, neighbours.second))
+    _refuse_mere_failure(first, second)
     half, alpha = count // 2, (1 - level) / LIMITS
     found: list[tuple[float, Event, Direction, tuple[int, int]]] = []
     directions: tuple[Direction, Direction] = ("first", "second")
@@ -194,10 +203,10 @@ def _delta(loss: Loss | None, delta: Number | None) -> float:
 def _release_of(mechanism: Any) -> Release:
     """The mechanism as a function of data and entropy."""
     function = getattr(mechanism, "release", mechanism)
-    if not callable(function):
-        raise InvalidParameter(
-            "mechanism", type(mechanism).__name__, "cannot release anything", "Pass a mechanism or a function."
-        )
+    if not callable(function) or isinstance(mechanism, type):
+        name = mechanism.__name__ if isinstance(mechanism, type) else f"<{type(mechanism).__name__}>"
+        hint = "Pass an instance, such as Laplace(epsilon=1, sensitivity=1), or a function."
+        raise InvalidParameter("mechanism", name, "cannot release anything", hint)
     try:
         takes_entropy = "entropy" in inspect.signature(function).parameters
     except ValueError:  # some built-in functions do not tell
@@ -205,6 +214,14 @@ def _release_of(mechanism: Any) -> Release:
     if takes_entropy:
         return lambda data, entropy: function(data, entropy=entropy)
     return lambda data, entropy: function(data)
+
+
+def _refuse_mere_failure(first: Outputs, second: Outputs) -> None:
+    """A function that fails every time in the same way tells nothing: more likely it was called wrongly."""
+    alarms = {seen.alarm for seen in (*first, *second)}
+    if len(alarms) == 1 and all(seen.dress == "nothing" for seen in (*first, *second)):
+        hint = "Pass a function of the data, or of (data, entropy)."
+        raise InvalidParameter("mechanism", "<function>", f"every release {alarms.pop()}", hint)
 
 
 def _count(event: Event, outputs: Outputs) -> int:

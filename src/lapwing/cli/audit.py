@@ -48,6 +48,8 @@ def show(console: Console, samples: int) -> bool:
     console.print(
         f"{len(broken) - missed} of {len(broken)} broken ones caught, {accused} of {len(real)} real ones accused."
     )
+    if missed:
+        console.print("An audit shows less than ln(samples): ask for more of them to catch the rest.", style="quiet")
     return missed == accused == 0
 
 
@@ -60,5 +62,6 @@ def _table(title: str, names: list[str], found: list[Audit], *, should_catch: bo
     for name, result in zip(names, found, strict=True):
         style = "private" if result.caught is should_catch else "adversary"
         claim = "" if result.claimed is None else f"{result.claimed:.3g}"
-        table.add_row(name, claim, f"{result.epsilon_lower_bound:.2f}", f"[{style}]{result.verdict}[/]")
+        verdict = "caught" if result.caught else "missed" if should_catch else "not refuted"
+        table.add_row(name, claim, f"{result.epsilon_lower_bound:.2f}", f"[{style}]{verdict}[/]")
     return table

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from lapwing._version import __version__
 from lapwing.cli import theme
@@ -38,7 +39,7 @@ def demo(
     """A private analysis of a bundled synthetic data set, private beside exact."""
     from lapwing.cli.demo import show
 
-    console = Console(theme=theme.COLOURS, highlight=False, record=svg is not None, width=80 if svg else None)
+    console = _console(record=svg is not None, width=80 if svg else None)
     with _told():
         show(console, epsilon)
     if svg is not None:
@@ -61,7 +62,10 @@ def explain(
         about = as_relation(relation)
         loss = ApproxDP(epsilon, delta, relation=about) if delta else PureDP(epsilon, relation=about)
         explanation = loss.explain(prior=prior)
-        typer.echo(json.dumps(explanation.data) if as_json else explanation.text)
+    if as_json:
+        typer.echo(json.dumps(explanation.data))
+    else:
+        _console().print(Text(explanation.text))
 
 
 @app.command()
@@ -74,8 +78,12 @@ def audit(
     from lapwing.cli.audit import show
 
     with _told():
-        if not show(Console(theme=theme.COLOURS, highlight=False), samples):
+        if not show(_console(), samples):
             raise typer.Exit(1)
+
+
+def _console(**options: Any) -> Console:
+    return Console(theme=theme.COLOURS, highlight=False, **options)
 
 
 class _told:  # noqa: N801 - reads like a verb where it is used
@@ -86,5 +94,5 @@ class _told:  # noqa: N801 - reads like a verb where it is used
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, LapwingError):
-            Console(stderr=True, theme=theme.COLOURS, highlight=False).print(f"[adversary]✗[/] {error}", soft_wrap=True)
+            _console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
             raise typer.Exit(2) from None

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib.resources import files
 from statistics import fmean, median
 from typing import Any
 
@@ -18,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing import checks
-from lapwing.exact import float_up
+from lapwing.data import clinic
 from lapwing.mechanisms import Count, Histogram, Mean, Median
 from lapwing.privacy import PureDP
 
@@ -41,21 +39,15 @@ class Answer:
     loss: PureDP
 
 
-def patients() -> list[dict[str, str]]:
-    """The bundled data: three thousand people who do not exist."""
-    with (files("lapwing") / "data" / "clinic.csv").open(encoding="utf-8") as rows:
-        return list(csv.DictReader(rows))
-
-
 def show(console: Console, epsilon: float) -> None:
     """Ask five questions, each with a fifth of the budget, and print everything."""
     share = checks.positive(epsilon=epsilon) / 5
-    people = patients()
+    people = clinic()
     answers = _answers(people, share)
     histogram = Histogram(epsilon=share, keys=REGIONS, unit=_UNIT)
-    counts = histogram.release([row["region"] for row in people])
+    counts = histogram.release(people["region"])
     loss = sum((answer.loss for answer in answers), start=histogram.privacy_loss())
-    truth = {region: sum(row["region"] == region for row in people) for region in REGIONS}
+    truth = {region: people["region"].count(region) for region in REGIONS}
     console.print(_title())
     console.print(Padding(_table(answers), (0, 2)))
     console.print(Padding(_chart(truth, counts, histogram.accuracy(0.95, simultaneous=True)), (1, 2, 0, 2)))
@@ -63,9 +55,8 @@ def show(console: Console, epsilon: float) -> None:
     console.print(Padding(_words(loss), (1, 2)))
 
 
-def _answers(people: list[dict[str, str]], share: Fraction) -> list[Answer]:
-    ages, costs = [int(row["age"]) for row in people], [float(row["cost"]) for row in people]
-    smokers = [row["smoker"] == "1" for row in people]
+def _answers(people: dict[str, list[Any]], share: Fraction) -> list[Answer]:
+    everybody, smokers, ages, costs = (people[column] for column in ("patient", "smoker", "age", "cost"))
     count = Count(epsilon=share, unit=_UNIT)
     mean = Mean(epsilon=share, bounds=(0, 100), unit=_UNIT)
     middle = Median(epsilon=share, bounds=(0, 2000), unit=_UNIT)
@@ -76,7 +67,7 @@ def _answers(people: list[dict[str, str]], share: Fraction) -> list[Answer]:
     counted, averaged = f"{count.accuracy():.0f}", f"{mean.accuracy(count=AT_LEAST):.1f}"
     ranked = f"{middle.accuracy():.0f} ranks"
     return [
-        answer("patients", len(people), count.release(people), counted, count.privacy_loss()),
+        answer("patients", len(everybody), count.release(everybody), counted, count.privacy_loss()),
         answer("of them smokers", sum(smokers), count.release(smokers), counted, count.privacy_loss()),
         answer("mean age", fmean(ages), mean.release(ages), averaged, mean.privacy_loss(), digits=1),
         answer("median cost", median(costs), middle.release(costs), ranked, middle.privacy_loss()),
@@ -88,7 +79,7 @@ def _title() -> Panel:
         "Three thousand patients of a clinic that does not exist, five questions.\n",
         ("exact", "exact"), (" stays in the clinic · ", "quiet"),
         ("private", "private"), (" may be published · ", "quiet"),
-        ("±", "noise"), (" holds 19 times in 20", "quiet"),
+        ("±", "noise"), (" 19 times in 20", "quiet"),
     )  # fmt: skip
     return Panel(
         text, title="[bold]lapwing demo[/]", title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2)
@@ -100,7 +91,7 @@ def _table(answers: Sequence[Answer]) -> Table:
     table.add_column("question")
     table.add_column("exact", justify="right", style="exact", header_style="exact")
     table.add_column("private", justify="right", style="private", header_style="private")
-    table.add_column("off by, 95 %", justify="right", style="noise", header_style="noise")
+    table.add_column("off by at most", justify="right", style="noise", header_style="noise")
     table.add_column("costs", justify="right", style="budget", header_style="budget")
     for answer in answers:
         table.add_row(answer.question, answer.exact, answer.private, answer.error, _epsilon(answer.loss))
@@ -111,7 +102,7 @@ def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table
     """Bars in pairs; the stretch within the error of the private bar is drawn in the colour of noise."""
     longest = max(*truth.values(), *counts.values(), 1) + error
     chart = Table.grid(padding=(0, 1))
-    chart.add_row("", Text("patients by region", style="bold"), "")
+    chart.add_row("", Text.assemble(("patients by region", "bold"), (", ± for all six", "quiet")), "")
     for region in truth:
         private = counts[region]
         low, high = (round(_BAR * max(0.0, private + side * error) / longest) for side in (-1, 1))
@@ -143,4 +134,4 @@ def _words(loss: PureDP) -> Text:
 
 
 def _epsilon(loss: PureDP) -> str:
-    return f"ε = {float_up(loss.epsilon):.3g}"
+    return f"ε = {float(loss.epsilon):.3g}"

@@ -6,11 +6,12 @@ entropy are arguments of `release`, never state.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
 from lapwing import checks
+from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss, Relation
@@ -19,7 +20,7 @@ RELATIONS = ("add_remove", "replace")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mechanism(ABC):
+class Mechanism(metaclass=Helpful):
     """The contract. `relation` and `unit` say between which data sets the stated sensitivity was counted."""
 
     relation: Relation = "add_remove"

@@ -21,7 +21,7 @@ from lapwing.errors import IncompatibleLosses, InvalidParameter, UnsupportedConv
 from lapwing.exact import exp_up, ln_up, sqrt_up
 from lapwing.privacy import bounds
 from lapwing.privacy.accountants import PLD
-from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, below_one
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss, below_one
 from lapwing.privacy.optimal import optimal_epsilon_at
 from lapwing.privacy.renyi import RenyiDP
 from lapwing.privacy.written import show
@@ -46,6 +46,8 @@ def parallel(*losses: Loss, disjoint_by: str) -> Loss:
     """
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
+    for loss in losses:
+        as_loss(loss)
     first = losses[0]
     if disjoint_by not in ("unit", first.unit):
         hint = f"Write disjoint_by={first.unit!r} if no {first.unit} has rows in two parts; otherwise add the losses."
@@ -159,8 +161,10 @@ class Composition:
 
     @property
     def best(self) -> PureDP | ApproxDP:
-        """The bound with the smallest epsilon; at equal epsilon, the simplest."""
-        return min(self.bounds.values(), key=lambda loss: loss.epsilon)
+        """The bound with the smallest epsilon; a thousandth is no reason to accept a delta or a harder theorem."""
+        least = min(loss.epsilon for loss in self.bounds.values())
+        close = [loss for loss in self.bounds.values() if loss.epsilon <= least * Fraction(1001, 1000)]
+        return min(close, key=lambda loss: getattr(loss, "delta", bounds.ZERO))
 
     def explain(self) -> str:
         """The bounds side by side, one line each, the best one marked."""
@@ -177,6 +181,8 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
     """
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
+    for loss in losses:
+        as_loss(loss)
     for loss in losses[1:]:
         _same_frame(losses[0], loss)
     total = None if delta is None else below_one(delta=delta)

@@ -17,7 +17,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
-from lapwing.privacy.losses import ApproxDP, Loss, PureDP, refuse_large_delta
+from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, refuse_large_delta
 from lapwing.privacy.written import written_down, written_up
 
 
@@ -49,6 +49,7 @@ def explain(
     the best test, `delta` where a loss that has none of its own is read as (ε,δ). A declared `population` refuses
     deltas that could publish one of its members.
     """
+    as_loss(loss)
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)
     pair = (
         loss.to_approx(0) if isinstance(loss, PureDP) else loss if isinstance(loss, ApproxDP) else loss.to_approx(delta)

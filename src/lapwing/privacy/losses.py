@@ -12,13 +12,14 @@ Numbers are exact `Fraction`s; whatever must be rounded is rounded upwards.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
 
 from lapwing import checks
+from lapwing.calls import Helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_up
@@ -34,7 +35,7 @@ Sampling = Literal["poisson", "fixed_size"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Loss(ABC):
+class Loss(metaclass=Helpful):
     """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies."""
 
     relation: Relation = "add_remove"
@@ -179,6 +180,10 @@ class PureDP(Loss):
     """
 
     epsilon: Fraction
+    _instead: ClassVar[dict[str, str]] = {
+        "": "For a delta write ApproxDP(1, 1e-6).",
+        "delta": "For a delta write ApproxDP(1, 1e-6).",
+    }
     adaptive: ClassVar[bool] = True
 
     def __init__(self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = "person") -> None:
@@ -370,6 +375,15 @@ class ZCDP(Loss):
 
     def _words(self) -> str:
         return f"ρ = {written_up(self.rho)}" + (f", δ = {written_up(self.delta)}" if self.delta else "")
+
+
+def as_loss(value: object) -> Loss:
+    """A loss, or an error that says where one comes from."""
+    if isinstance(value, Loss):
+        return value
+    kind = type(value).__name__
+    hint = "Pass mechanism.privacy_loss()" if hasattr(value, "privacy_loss") else "Pass losses such as PureDP(1)"
+    raise InvalidParameter("loss", f"<{kind}>", "is not a loss", f"{hint}; a list of them as *losses.")
 
 
 def assign(loss: Loss, **values: object) -> None:

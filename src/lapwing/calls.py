@@ -1,0 +1,117 @@
+"""Calls that explain themselves: a keyword that is missing, unknown or misspelt is answered with what to write.
+
+Python's own TypeError names what is wrong; people ask for what would be right.
+"""
+
+from __future__ import annotations
+
+from abc import ABCMeta
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from lapwing.checks import example_of
+from lapwing.errors import InvalidCall
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_SYNONYMS = {
+    "eps": "epsilon",
+    "budget": "epsilon",
+    "lower": "bounds",
+    "upper": "bounds",
+    "range": "bounds",
+    "limits": "bounds",
+    "bins": "edges",
+    "quantile": "q",
+    "categories": "keys",
+    "scale": "sensitivity",
+    "accuracy": "within",
+    "error": "within",
+    "level": "confidence",
+    "epsilon": "claimed",
+}
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant: a synonym, another case, or a slip of the pen."""
+    folded = {name.lower(): name for name in known}
+    synonym = _SYNONYMS.get(word.lower(), "")
+    if synonym in folded:
+        return folded[synonym]
+    matches = get_close_matches(word.lower(), folded, n=1, cutoff=0.7)
+    return folded[matches[0]] if matches else None
+
+
+def helpful(function: Callable[P, T]) -> Callable[P, T]:
+    """The same function, whose misfitting calls raise `InvalidCall`."""
+
+    @wraps(function)
+    def called(*args: P.args, **named: P.kwargs) -> T:
+        try:
+            return function(*args, **named)
+        except TypeError as error:
+            misfit = _misfit(function.__name__, signature(function), args, named)
+            raise error if misfit is None else misfit from None
+
+    return called
+
+
+class Helpful(ABCMeta):
+    """A class whose misfitting constructor calls raise `InvalidCall`. `_instead` may say more about a keyword."""
+
+    _instead: Mapping[str, str] = {}
+
+    if not TYPE_CHECKING:  # type checkers read the constructor itself
+
+        def __call__(cls, *args: Any, **named: Any) -> Any:
+            try:
+                return super().__call__(*args, **named)
+            except TypeError as error:
+                misfit = _misfit(cls.__name__, cls.__signature__, args, named, cls._instead)
+                raise error if misfit is None else misfit from None
+
+        @property
+        def __signature__(cls) -> Signature:
+            constructor = signature(cls.__init__)
+            return constructor.replace(parameters=list(constructor.parameters.values())[1:])
+
+
+def _misfit(
+    name: str, wanted: Signature, args: tuple[Any, ...], named: Mapping[str, Any], instead: Mapping[str, str] = {}
+) -> InvalidCall | None:
+    """What is wrong with a call, or None if its arguments fit."""
+    try:
+        wanted.bind(*args, **named)
+    except TypeError:
+        pass
+    else:
+        return None
+    parameters = wanted.parameters
+    usage = _usage(name, wanted)
+    for word in named:
+        if word not in parameters:
+            meant = closest(word, parameters)
+            hint = instead.get(word) or (f"Did you mean {meant}? {usage}" if meant else usage)
+            return InvalidCall(name, f"there is no {word}", hint)
+    places = [p for p in parameters.values() if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    if len(args) > len(places):
+        most = f"at most {len(places)} without a name" if places else "only arguments with names"
+        return InvalidCall(name, f"takes {most}", instead.get("", usage))
+    taken = {p.name for p in places[: len(args)]}
+    missing = [p for p, kind in parameters.items() if kind.default is Parameter.empty and p not in {*named, *taken}]
+    return InvalidCall(name, f"{' and '.join(missing)} is missing" if missing else "an argument is given twice", usage)
+
+
+def _usage(name: str, wanted: Signature) -> str:
+    """An example call with everything that is required."""
+    words = []
+    for parameter in wanted.parameters.values():
+        collects = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+        if parameter.default is Parameter.empty and not collects:
+            example = example_of(parameter.name)
+            words.append(f"{parameter.name}={example}" if parameter.kind is Parameter.KEYWORD_ONLY else example)
+    return f"Write {name}({', '.join(words)}), for example."

@@ -1,0 +1,22 @@
+"""Bundled synthetic data to try things on. Nobody in it exists (tools/make_clinic.py made it from a fixed seed)."""
+
+from __future__ import annotations
+
+import csv
+from importlib.resources import files
+from typing import Any
+
+
+def clinic() -> dict[str, list[Any]]:
+    """Three thousand patients of an imaginary clinic, one row each, column by column, every value of its type.
+
+    >>> people = clinic()
+    >>> list(people), len(people["age"])
+    (['patient', 'region', 'age', 'smoker', 'visits', 'cost'], 3000)
+    >>> people["smoker"][0]
+    False
+    """
+    with (files("lapwing") / "data" / "clinic.csv").open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    kinds = {"patient": int, "region": str, "age": int, "smoker": "1".__eq__, "visits": int, "cost": float}
+    return {column: [kind(row[column]) for row in rows] for column, kind in kinds.items()}  # type: ignore[operator]
