@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum, is_present
+from lapwing.mechanisms.grid import is_present
+from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum
 
 GRIDS = [
     BoundedGrid.of((0, 120)),

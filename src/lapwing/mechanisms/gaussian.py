@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.exact import float_up, sqrt_up
+from lapwing.exact import float_up, ln_up, sqrt_up
 from lapwing.mechanisms.gaussian_delta import delta_up
 from lapwing.mechanisms.grid import add_saturating, array_from_steps, element_steps, from_steps, is_array, to_steps
 from lapwing.mechanisms.laplace import SMALL, grid_for, undeclared, vector_steps, wrong_length
@@ -28,6 +28,8 @@ SMALLEST_VARIANCE = Fraction(1, 1024)
 
 _PRECISION = 16
 _LARGE_SIGMA = 64.0
+_SMALLEST_FAILURE = Fraction(1, 10**250)
+_LARGEST_EPSILON = Fraction(10**9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +50,11 @@ class Gaussian(Mechanism):
     >>> Gaussian.for_epsilon(1, 1e-6, sensitivity=1).delta_at(1) <= 1e-6
     True
     """
+
+    _instead: ClassVar[dict[str, str]] = {
+        "epsilon": "Write Gaussian.for_epsilon(1, 1e-6, sensitivity=1), or Gaussian.for_rho(0.5, sensitivity=1).",
+        "rho": "Write Gaussian.for_rho(0.5, sensitivity=1).",
+    }
 
     sigma: Number
     sensitivity: Number
@@ -139,15 +146,15 @@ class Gaussian(Mechanism):
 
         Accuracy: of the answer on the grid; what the mechanism rounds itself is off by half a granularity more.
         """
-        failure = float(1 - checks.probability(confidence=confidence))
+        failure = 1 - checks.probability(confidence=confidence)
         if simultaneous:
             failure /= self.dimensions or 1
-        return float_up(_half_width(math.sqrt(self._variance), failure) * self._granularity)
+        return float_up(_half_width(self._variance, failure) * self._granularity)
 
     @property
     def variance(self) -> float:
         """The variance of the noise on one coordinate: sigma², or a little less for a sigma of few steps."""
-        return _discrete_variance(float(self._variance)) * float(self._granularity) ** 2
+        return float_up(Fraction(_discrete_variance(float(self._variance))) * self._granularity**2)
 
     @property
     def _shift(self) -> int | None:
@@ -205,7 +212,7 @@ def _log_phi(z: float) -> float:
     """ln Φ(z), by its asymptotic series where erfc would underflow."""
     if z > -35:
         return math.log(math.erfc(-z / math.sqrt(2)) / 2)
-    return -z * z / 2 - math.log(-z * math.sqrt(2 * math.pi)) + math.log1p(-1 / z**2)
+    return -z * z / 2 - math.log(-z * math.sqrt(2 * math.pi)) + math.log1p(-1 / (z * z))
 
 
 def _grid_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -237,13 +244,13 @@ def _squared_steps(
 @lru_cache(maxsize=256)
 def _scalar_sigma(epsilon: Fraction, delta: Fraction, shift: int) -> Fraction:
     """The smallest sigma in steps (17 significant bits) with δ(ε) ≤ delta, searched around the continuous answer."""
-    guess = analytic_sigma(epsilon, delta, shift)
+    guess = analytic_sigma(min(epsilon, _LARGEST_EPSILON), delta, shift)
     unit = Fraction(2) ** (math.floor(math.log2(guess)) - _PRECISION)
     high, stride = math.ceil(Fraction(guess) / unit), 64
     low = high - stride
 
     def enough(count: int) -> bool:
-        return count > 0 and delta_up((count * unit) ** 2, shift, epsilon) <= delta
+        return count > 0 and delta_up(max((count * unit) ** 2, SMALLEST_VARIANCE), shift, epsilon) <= delta
 
     while not enough(high):
         low, high, stride = high, high + stride, 2 * stride
@@ -294,15 +301,19 @@ def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     return low * unit
 
 
-def _half_width(sigma: float, failure: float) -> int:
+def _half_width(variance: Fraction, failure: Fraction) -> int:
     """The least m, or a little more, with P(|X| > m) ≤ failure.
 
-    Above sigma = 64 from P(X ≥ m + 1) ≤ P(N(0, σ²) ≥ m) (Canonne, Kamath and Steinke 2020, Proposition 25).
+    Above sigma = 64 from P(X ≥ m + 1) ≤ P(N(0, σ²) ≥ m) (Canonne, Kamath and Steinke 2020, Proposition 25). For a
+    failure that doubles hardly hold, from P(|X| > m) ≤ 2·e^(−m²/(2σ²)).
     """
+    if failure < _SMALLEST_FAILURE:
+        return math.ceil(sqrt_up(2 * variance * ln_up(2 / failure)))
+    sigma = math.sqrt(variance)
     if sigma > _LARGE_SIGMA:
-        return math.ceil(-sigma * NormalDist().inv_cdf(failure / 2) * (1 + 1e-9))
+        return math.ceil(-sigma * NormalDist().inv_cdf(float(failure) / 2) * (1 + 1e-9))
     weights = _weights(sigma)
-    total, allowed = 2 * math.fsum(weights) - 1, failure * (1 - 1e-9)
+    total, allowed = 2 * math.fsum(weights) - 1, float(failure) * (1 - 1e-9)
     tail, m = 0.0, len(weights) - 1
     while m > 0 and 2 * (tail + weights[m]) <= allowed * total:
         tail += weights[m]

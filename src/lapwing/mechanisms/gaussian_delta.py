@@ -15,7 +15,7 @@ from lapwing.exact import exp_neg, exp_up, sqrt_down
 FINEST_SIGMA = 4096
 """Up to this sigma (in steps) every term is added; above, blocks of sigma/4096 terms are bounded by one product."""
 
-_BITS = 192
+_BITS = 256
 _ONE = 1 << _BITS
 _NEGLIGIBLE = 1 << (_BITS - 64)
 _PI_DOWN = Fraction(31415926535897932384626433832795028, 10**34)
@@ -30,12 +30,26 @@ def delta_up(variance: Fraction, shift: int, epsilon: Fraction) -> Fraction:
     center = epsilon * variance / shift - Fraction(shift, 2)
     first = math.floor(center) + 1
     start = max(first, 0)
-    negative = sum(
-        (_weight_up(variance, x) * _one_minus_up(shift * (x - center) / variance) for x in range(first, start)),
-        Fraction(0),
-    )
+    head = _weight_up(variance, 1) * _head_up(variance, shift, -first, -1 - center) if first < 0 else Fraction(0)
     tail = _weight_up(variance, start) * _tail_up(variance, shift, start, start - center)
-    return min(Fraction(1), (negative + tail) / total_down(variance))
+    return min(Fraction(1), (head + tail) / total_down(variance))
+
+
+def _head_up(variance: Fraction, shift: int, count: int, offset: Fraction) -> Fraction:
+    """At least Σ e^(−(y² − 1)/(2v))·(1 − e^(−(s/v)(offset + 1 − y))) over y = 1 … count: the terms x = −y < 0.
+
+    Both factors fall, so a block of h terms is at most h times its first. Otherwise as in `_tail_up`.
+    """
+    block = _block(variance)
+    weight, total, missing = _ONE, 0, _down(shift * offset / variance)
+    ratio, shrink = _ratios(variance, 1, block)
+    fade = _up(Fraction(shift * block) / variance)
+    for _ in range(0, count, block):
+        total += weight * (_ONE - missing)
+        weight, ratio, missing = (weight * ratio >> _BITS) + 1, (ratio * shrink >> _BITS) + 1, missing * _ONE // fade
+        if weight <= _NEGLIGIBLE:
+            return block * (Fraction(total, _ONE * _ONE) + Fraction(weight, _ONE - ratio))
+    return block * Fraction(total, _ONE * _ONE)
 
 
 def _tail_up(variance: Fraction, shift: int, start: int, offset: Fraction) -> Fraction:
@@ -46,10 +60,9 @@ def _tail_up(variance: Fraction, shift: int, start: int, offset: Fraction) -> Fr
     and r = e^(−h²/v), rounded upwards at every step; what follows the last weight is at most w·h/(1 − q), since q
     falls.
     """
-    block = max(1, math.isqrt(math.ceil(variance)) // FINEST_SIGMA)
+    block = _block(variance)
     weight, total = _ONE, 0
-    ratio = _up(Fraction((2 * start + block) * block) / (2 * variance))
-    shrink = _up(Fraction(block * block) / variance)
+    ratio, shrink = _ratios(variance, start, block)
     missing = _down(shift * (offset + block - 1) / variance)
     fade = _down(Fraction(shift * block) / variance)
     while weight > _NEGLIGIBLE:
@@ -79,9 +92,13 @@ def _weight_up(variance: Fraction, x: int) -> Fraction:
     return exp_up(-min(Fraction(x * x) / (2 * variance), Fraction(_LARGEST_EXPONENT)))
 
 
-def _one_minus_up(x: Fraction) -> Fraction:
-    """At least 1 − e^−x."""
-    return 1 - Fraction(_down(x), _ONE)
+def _block(variance: Fraction) -> int:
+    return max(1, math.isqrt(math.ceil(variance)) // FINEST_SIGMA)
+
+
+def _ratios(variance: Fraction, start: int, block: int) -> tuple[int, int]:
+    """By what the weight falls from `start` to the next block, and by what this ratio falls with every block."""
+    return _up(Fraction((2 * start + block) * block) / (2 * variance)), _up(Fraction(block * block) / variance)
 
 
 def _up(x: Fraction) -> int:

@@ -24,8 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
+SMALLEST = Fraction(1, 1 << 900)
+"""Between this and its inverse a granularity is safely a double."""
+
 _BLOCK = 1 << 15
-_LARGEST_EXPONENT = 10_000
+LARGEST_EXPONENT = 10_000
 
 
 def is_array(data: object) -> bool:
@@ -56,10 +59,15 @@ def from_steps(steps: int, granularity: Fraction) -> int | float:
     """Whole grid steps as a number: an int on whole grids, else the nearest float."""
     if granularity.denominator == 1:
         return steps * granularity.numerator
+    return quotient(steps * granularity.numerator, granularity.denominator)
+
+
+def quotient(top: int, bottom: int) -> float:
+    """The float nearest to top/bottom, infinite beyond the largest."""
     try:
-        return steps * granularity.numerator / granularity.denominator
+        return top / bottom
     except OverflowError:
-        return math.inf if steps > 0 else -math.inf
+        return math.inf if top > 0 else -math.inf
 
 
 def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
@@ -67,7 +75,7 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
     import numpy as np
 
     array = np.asarray(data)
-    if array.dtype.kind == "b" or (array.dtype.kind == "i" and granularity == 1):
+    if array.dtype.kind in "bi" and granularity == 1:
         return np.asarray(array, dtype=np.int64)
     exponent = _power_of_two(granularity)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
@@ -112,6 +120,8 @@ def array_from_steps(steps: NDArray[Any], granularity: Fraction) -> NDArray[Any]
 
     if granularity == 1:
         return steps
+    if not SMALLEST < granularity < 1 / SMALLEST:
+        return np.array([quotient(step * granularity.numerator, granularity.denominator) for step in steps.tolist()])
     return np.asarray(steps * float(granularity), dtype=np.float64)
 
 
@@ -137,14 +147,12 @@ def _fraction(value: object, granularity: Fraction) -> Fraction:
         return tame(value, granularity)
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    if value is None:
+    if not is_present(value):
         return Fraction(0)
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
         plain: Any = item()
-        is_long_double = type(plain) is type(
-            value
-        )  # the one kind that is its own item; as a double it would be rounded
+        is_long_double = type(plain) is type(value)  # the one kind that is its own item; a double would round it
         if not is_long_double:
             return _fraction(plain, granularity)
         try:
@@ -156,15 +164,37 @@ def _fraction(value: object, granularity: Fraction) -> Fraction:
     )
 
 
+def is_present(value: object) -> bool:
+    """Whether a record counts: anything but False (so that conditions can be counted), None, NaN, infinities and other
+    marks of a missing value, which do not equal themselves.
+    """
+    if value is True or type(value) is int:
+        return True
+    try:
+        plain: Any = value.tolist() if getattr(value, "ndim", None) == 0 else value  # type: ignore[attr-defined]
+        if plain is None or plain is False:
+            return False
+        if isinstance(plain, Decimal):
+            return plain.is_finite()
+        if isinstance(plain, float):
+            return math.isfinite(plain)
+        if getattr(plain, "ndim", None) == 0:  # a long double is its own item, and may be finite beyond doubles
+            return bool(plain.as_integer_ratio())
+        unequal = plain != plain
+        return unequal is not True and unequal is not plain  # pandas' NA compares to itself as NA
+    except Exception:  # a value that cannot even be compared with itself
+        return False
+
+
 def tame(value: Decimal, granularity: Fraction) -> Fraction:
     """A decimal as a fraction, without writing out a million zeros: 0 if it is less than half a step, and cut at a
     magnitude of 10^10000, which brings no two numbers farther apart. 0 if it is not finite.
     """
     if not value.is_finite() or not value or value.adjusted() < -2 - granularity.denominator.bit_length():
         return Fraction(0)
-    if value.adjusted() < _LARGEST_EXPONENT:
+    if value.adjusted() < LARGEST_EXPONENT:
         return Fraction(value)
-    return Fraction(10) ** _LARGEST_EXPONENT * (1 if value > 0 else -1)
+    return Fraction(10) ** LARGEST_EXPONENT * (1 if value > 0 else -1)
 
 
 def _power_of_two(granularity: Fraction) -> int | None:

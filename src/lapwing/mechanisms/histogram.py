@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import itertools
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.grid import quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import as_records
+from lapwing.mechanisms.records import LARGEST_STEPS, as_records, place_of, places_of, ratio_of
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -51,6 +55,7 @@ class Histogram(Solvable, Mechanism):
     everything_else: bool = False
     max_rows_per_unit: int = 1
     _labels: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
+    _places: dict[Any, int] = field(init=False, repr=False, compare=False)
     _edges: tuple[float, ...] = field(init=False, repr=False, compare=False)
     _noise: Laplace = field(init=False, repr=False, compare=False)
 
@@ -61,11 +66,9 @@ class Histogram(Solvable, Mechanism):
             raise InvalidParameter(
                 "everything_else", self.everything_else, "must be True or False", "Write True to count the rest."
             )
-        labels, edges = self._bins()
-        if self.everything_else:
-            labels = (*labels, self.ELSE)
-        if len(set(labels)) != len(labels):
-            raise InvalidParameter("keys", "<keys>", "a key appears twice", "List every key once.")
+        bins, edges = self._bins()
+        labels = (*bins, self.ELSE) if self.everything_else else bins
+        places_of(labels, keys=self.keys)
         noise = Laplace(
             epsilon=self.epsilon,
             sensitivity=rows if self.relation == "add_remove" else 2 * rows,
@@ -74,7 +77,7 @@ class Histogram(Solvable, Mechanism):
             relation=self.relation,
             unit=self.unit,
         )
-        self._set(_labels=labels, _edges=edges, _noise=noise)
+        self._set(_labels=labels, _places=places_of(bins, keys=self.keys), _edges=edges, _noise=noise)
 
     def _bins(self) -> tuple[tuple[Hashable, ...], tuple[float, ...]]:
         if (self.keys is None) == (self.edges is None):
@@ -82,19 +85,20 @@ class Histogram(Solvable, Mechanism):
                 "keys", self.keys, "give either keys or edges", "Write keys=['a', 'b'] or edges=[0, 10, 20]."
             )
         if self.edges is not None:
-            edges = tuple(float(checks.exact(edges=edge)) for edge in _sequence(edges=self.edges))
+            exact = (checks.exact(edges=edge) for edge in _sequence(edges=self.edges))
+            edges = tuple(quotient(edge.numerator, edge.denominator) for edge in exact)
             self._set(edges=edges)
-            if len(edges) < 2 or any(left >= right for left, right in itertools.pairwise(edges)):
+            if len(edges) < 2 or not all(
+                -math.inf < left < right < math.inf for left, right in itertools.pairwise(edges)
+            ):
                 raise InvalidParameter(
-                    "edges", edges, "must be two or more increasing numbers", "Write edges=[0, 10, 20]."
+                    "edges", edges, "must be two or more increasing floats", "Write edges=[0, 10, 20]."
                 )
             return tuple(itertools.pairwise(edges)), edges
         keys = _sequence(keys=self.keys)
         self._set(keys=keys)
-        if not keys or any(key != key for key in keys):
-            raise InvalidParameter(
-                "keys", "<keys>", "there is no key, or one that equals nothing (NaN)", "Write keys=['a', 'b']."
-            )
+        if not keys:
+            raise InvalidParameter("keys", "<keys>", "there is no key", "Write keys=['a', 'b'].")
         return keys, ()
 
     def privacy_loss(self) -> PureDP:
@@ -119,17 +123,24 @@ class Histogram(Solvable, Mechanism):
         if self._edges:
             counts = self._by_edges(listed)
         else:
-            tally = _tally(listed if isinstance(listed, list) else listed.ravel().tolist())
-            counts = [tally[key] for key in self.keys or ()]
+            tally = self._tally(listed if isinstance(listed, list) else listed.ravel().tolist())
+            counts = [tally[place] for place in range(len(self._places))]
         size = len(listed) if isinstance(listed, list) else listed.size
         return [*counts, size - sum(counts)] if self.everything_else else counts
 
+    def _tally(self, records: list[Any]) -> Counter[int | None]:
+        """How often each key occurs. A record is compared with keys, never with other records."""
+        try:
+            return Counter(map(self._places.get, records))
+        except Exception:  # one of them cannot be hashed or compared
+            return Counter(place_of(record, self._places) for record in records)
+
     def _by_edges(self, records: list[Any] | NDArray[Any]) -> list[int]:
         bins = len(self._edges) - 1
-        if not isinstance(records, list) and records.dtype.kind in "biuf":
+        if not isinstance(records, list) and self._fits_doubles(records.dtype):
             import numpy as np
 
-            flat = records.ravel()
+            flat = records.ravel().astype(np.float64)
             places = np.searchsorted(np.array(self._edges), flat, side="right")
             places[flat == self._edges[-1]] = bins
             return np.bincount(places, minlength=bins + 2)[1 : bins + 1].tolist()  # type: ignore[no-any-return]
@@ -138,28 +149,20 @@ class Histogram(Solvable, Mechanism):
             counts[self._place(value)] += 1
         return counts[1:-1]
 
+    def _fits_doubles(self, dtype: Any) -> bool:
+        """Whether doubles tell on which side of every edge such a value lies; large whole numbers may be rounded."""
+        if dtype.kind in "iu":
+            return max(-self._edges[0], self._edges[-1]) < LARGEST_STEPS
+        return dtype.kind in "bf" and dtype.itemsize <= 8
+
     def _place(self, value: Any) -> int:
         """The bin, counted from 1; 0 and the number after the last bin lie outside."""
         try:
+            if not isinstance(value, (int, float, Decimal)):
+                value = Fraction(*ratio_of(value))  # type: ignore[misc]
             return len(self._edges) - 1 if value == self._edges[-1] else bisect_right(self._edges, value)
-        except (TypeError, ArithmeticError, ValueError):  # not a number: outside, and not an error, which would tell
+        except Exception:  # not a number: outside, and not an error, which would tell
             return 0
-
-
-def _tally(records: list[Any]) -> Counter[Any]:
-    """How often each hashable record occurs; the others can equal no key."""
-    try:
-        return Counter(records)
-    except TypeError:
-        return Counter(record for record in records if _is_hashable(record))
-
-
-def _is_hashable(record: object) -> bool:
-    try:
-        hash(record)
-    except TypeError:
-        return False
-    return True
 
 
 def _sequence(**named: object) -> tuple[Any, ...]:

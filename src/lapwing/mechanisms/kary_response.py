@@ -6,7 +6,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Self
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, Self
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -15,11 +16,19 @@ from lapwing.exact import ln_up, rational
 from lapwing.mechanisms.grid import is_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.randomized_response import SMALL, check_replace, keep_probability
+from lapwing.mechanisms.records import as_records, place_of, places_of, ratio_of
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.noise import SYSTEM, Entropy, bernoulli, uniform_below
 from lapwing.noise.inversion import LazyUniform
 from lapwing.privacy import PureDP, Relation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_COUNT = 1 << 61
+"""The most categories, so that sums of two places stay within int64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +62,7 @@ class KaryResponse(Mechanism):
             raise InvalidParameter(
                 "keep", self.keep, "must exceed one in k, or the answers say nothing", "Write keep=0.9."
             )
-        index = None if isinstance(labels, range) else {label: place for place, label in enumerate(labels)}
+        index = None if isinstance(labels, range) else places_of(labels, categories=labels)
         if index is not None:
             self._set(categories=labels)
         self._set(_keep=keep, _labels=labels, _index=index)
@@ -99,21 +108,13 @@ class KaryResponse(Mechanism):
         """The randomized answer: a label for one answer, a list for a list, an array for an array."""
         if not is_array(data):
             return self._labels[self._one(self._place(data), entropy)]
-        if isinstance(data, (list, tuple, range)):
-            if len(data) <= SMALL:
-                return [self._labels[self._one(self._place(answer), entropy)] for answer in data]
-            return [
-                self._labels[place] for place in self._many([self._place(answer) for answer in data], entropy).tolist()
-            ]
-        import numpy as np
-
-        answers = np.asarray(data)
-        if self._index is None and answers.dtype.kind in "iu":
-            known = (answers >= 0) & (answers < len(self._labels))
-            return self._many(np.where(known, answers, -1).astype(np.int64), entropy)
-        places = np.array([self._place(answer) for answer in answers.ravel().tolist()], dtype=np.int64)
-        labels = np.array(self._labels) if self._index is None else _label_array(self._labels)
-        return labels[self._many(places, entropy)].reshape(answers.shape)
+        is_list = isinstance(data, (list, tuple, range))
+        if is_list and len(data) <= SMALL:
+            return [self._labels[self._one(self._place(answer), entropy)] for answer in data]
+        places = self._many(self._places(as_records(data)), entropy)
+        if is_list:
+            return [self._labels[place] for place in places.tolist()]
+        return places if self._index is None else _label_array(self._labels)[places]
 
     def estimate(self, answers: Any, *, confidence: float = 0.95, clip: bool = False) -> dict[Any, ShareEstimate]:
         """The share of every category behind randomized answers, or behind a mapping from label to count.
@@ -156,12 +157,22 @@ class KaryResponse(Mechanism):
     def _place(self, answer: object) -> int:
         """The index of an answer, −1 if it is none of the categories."""
         if self._index is None:
-            ours = isinstance(answer, int) and 0 <= answer < len(self._labels)
-            return int(answer) if ours else -1  # type: ignore[call-overload]
-        try:
-            return self._index.get(answer, -1)
-        except TypeError:  # not hashable, so not a category
-            return -1
+            value, bottom = ratio_of(answer) or (-1, 1)
+            return value if bottom == 1 and 0 <= value < len(self._labels) else -1
+        place = place_of(answer, self._index)
+        return -1 if place is None else place
+
+    def _places(self, answers: list[Any] | NDArray[Any]) -> NDArray[np.int64]:
+        """`_place` for many."""
+        import numpy as np
+
+        if isinstance(answers, list):
+            return np.array([self._place(answer) for answer in answers], dtype=np.int64)
+        if self._index is None and answers.dtype.kind in "iu":
+            places = answers.astype(np.int64)
+            places[(answers < 0) | (answers >= len(self._labels))] = -1
+            return places
+        return self._places(answers.ravel().tolist()).reshape(answers.shape)
 
     def _one(self, place: int, entropy: Entropy) -> int:
         kept, k = LazyUniform(entropy).below(rational(self._keep)), len(self._labels)
@@ -185,14 +196,16 @@ class KaryResponse(Mechanism):
 
 def _labels(categories: object) -> Sequence[Any]:
     """The labels, or the range of a number of categories; at least two."""
-    if isinstance(categories, int):
-        return range(checks.whole(minimum=2, categories=categories))
+    if isinstance(categories, Integral):
+        if checks.whole(minimum=2, categories=categories) > LARGEST_COUNT:
+            raise InvalidParameter("categories", categories, "are too many to draw from", "Group them.")
+        return range(int(categories))
     if isinstance(categories, (str, bytes)) or not hasattr(categories, "__iter__"):
         raise InvalidParameter(
             "categories", categories, "must be a list of labels or a number", "Write categories=['a', 'b']."
         )
     labels = tuple(categories.tolist() if hasattr(categories, "tolist") else categories)
-    if len(labels) < 2 or len(set(labels)) != len(labels) or any(label != label for label in labels):
+    if len(labels) < 2:
         raise InvalidParameter(
             "categories", categories, "must be two or more different labels", "Write categories=['a', 'b']."
         )

@@ -67,4 +67,4 @@ class NoisyMaximum(Solvable, Mechanism):
     @property
     def variance(self) -> float:
         """The variance of the answer."""
-        return self._noise.variance * float(self._grid.granularity) ** 2
+        return float_up(Fraction(self._noise.variance) * self._grid.granularity**2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -13,6 +13,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_neg, ln_up, rational
 from lapwing.mechanisms.grid import is_array
 from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.noise import SYSTEM, Entropy, bernoulli_bits
@@ -50,6 +51,12 @@ class RandomizedResponse(Mechanism):
     >>> survey.estimate(450, n=1000).share
     0.4
     """
+
+    _instead: ClassVar[dict[str, str]] = {
+        "epsilon": "Write RandomizedResponse.from_epsilon(1).",
+        "gamma": "Write RandomizedResponse.from_gamma(0.75).",
+        "alpha": "Write RandomizedResponse.from_coins(0.5, 0.5).",
+    }
 
     yes_if_yes: Number
     yes_if_no: Number
@@ -151,8 +158,9 @@ class RandomizedResponse(Mechanism):
         Accuracy: unbiased and, unless it leaves [0, 1], of maximum likelihood; `clip=True` cuts it off there (biased).
         """
         if n is None:
-            answers = [_is_yes(answer) for answer in answers]
-            answers, n = sum(answers), len(answers)
+            flat = answers.ravel().tolist() if hasattr(answers, "ravel") else answers
+            said_yes = [_is_yes(answer) for answer in flat]
+            answers, n = sum(said_yes), len(said_yes)
         return estimate_share(answers, n, if_yes=self._if_yes, if_no=self._if_no, confidence=confidence, clip=clip)
 
     def accuracy(self, confidence: float = 0.95, *, n: int = 1) -> float:
@@ -222,8 +230,13 @@ def _through_bits(data: Any, randomize: Any) -> Any:
 
     from lapwing.noise.arrays import unpack
 
-    truths = np.array([_is_yes(answer) for answer in data]) if isinstance(data, (list, tuple)) else np.asarray(data)
-    truths = truths if truths.dtype.kind == "b" else np.asarray(truths == 1)
+    listed = as_records(data)
+    if not isinstance(listed, list) and listed.dtype.kind in "biuf":
+        truths = listed == 1
+    else:
+        flat = listed if isinstance(listed, list) else listed.ravel().tolist()
+        truths = np.array([_is_yes(answer) for answer in flat], dtype=bool)
+        truths = truths if isinstance(listed, list) else truths.reshape(listed.shape)
     packed = np.packbits(truths.ravel(), bitorder="little")
     words = np.zeros(-(-truths.size // 64), dtype="<u8")
     words.view(np.uint8)[: len(packed)] = packed
@@ -232,7 +245,10 @@ def _through_bits(data: Any, randomize: Any) -> Any:
 
 
 def _is_yes(answer: object) -> bool:
-    return answer is True or bool(answer == 1)
+    try:
+        return answer is True or bool(answer == 1)
+    except Exception:  # a missing value, an array: not 1, and not an error, which would tell
+        return False
 
 
 def _check_words(words: Any, size: int) -> None:

@@ -8,7 +8,7 @@ and rounded record lies between the rounded bounds, and it does not matter which
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_down, float_up
-from lapwing.mechanisms.grid import is_array, tame
+from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALLEST, is_array, quotient, tame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,6 @@ LARGEST_STEPS = 1 << 53
 
 _INT64_SUM = 1 << 62
 _DEFAULT_BITS = 30
-_SMALLEST = Fraction(1, 1 << 900)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +59,12 @@ class BoundedGrid:
         listed = as_records(records)
         if isinstance(listed, list):
             return [steps for value in listed if (steps := self._one(value)) is not None]
-        if listed.dtype.kind not in "biuf":
+        if listed.dtype.kind not in "biuf" or listed.dtype.itemsize > 8:
             return self.steps(listed.ravel().tolist())
         return self._many(listed.ravel())
 
     def _one(self, value: object) -> int | None:
-        ratio = _ratio(tame(value, self.granularity) if isinstance(value, Decimal) and value.is_finite() else value)
+        ratio = ratio_of(tame(value, self.granularity) if isinstance(value, Decimal) and value.is_finite() else value)
         if ratio is None:
             return None
         top, bottom = ratio[0] * self.granularity.denominator, ratio[1] * self.granularity.numerator
@@ -76,7 +75,7 @@ class BoundedGrid:
         import numpy as np
 
         beyond_doubles = array.dtype.kind in "iu" and max(-self.low, self.high) > LARGEST_STEPS
-        if beyond_doubles or not _SMALLEST < self.granularity < 1 / _SMALLEST:
+        if beyond_doubles or not SMALLEST < self.granularity < 1 / SMALLEST:
             return np.array([one for value in array.tolist() if (one := self._one(value)) is not None], dtype=np.int64)
         with np.errstate(all="ignore"):  # a warning would depend on the data
             values = self._as_doubles(array)
@@ -107,16 +106,23 @@ class BoundedGrid:
             values = values[finite]
         return np.clip(values, float_down(self.low), float_up(self.high))
 
+    @property
+    def overhang(self) -> Fraction:
+        """How far a rounded bound lies beyond the bound itself: at most half a granularity."""
+        return max(self.low - self.bottom * self.granularity, self.top * self.granularity - self.high, Fraction(0))
+
     def value(self, steps: Fraction | int) -> float:
         """Steps as a number of the data's own unit."""
-        return float(steps * self.granularity)
+        exact = steps * self.granularity
+        return quotient(exact.numerator, exact.denominator)
 
 
 def as_records(records: Any) -> list[Any] | NDArray[Any]:
     """Records as a list, or as an array where that changes no value.
 
     Numpy gives a mixed list one common type, so one record could change how another is rounded: only lists of nothing
-    but floats, or nothing but ints, become arrays.
+    but floats, or nothing but ints, become arrays. For the same reason a column that can miss values (of pandas, polars
+    or arrow, or a masked array) becomes a list: numpy would make it doubles once a whole number is missing.
     """
     if not is_array(records):
         raise InvalidParameter(
@@ -128,7 +134,9 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
     if not isinstance(records, (list, tuple, range)):
         import numpy as np
 
-        return np.asarray(records)
+        if isinstance(getattr(records, "dtype", None), np.dtype) and not isinstance(records, np.ma.MaskedArray):
+            return np.asarray(records)
+        records = _listed(records)
     kinds = set(map(type, records)) if len(records) > 256 else set()
     if kinds in ({float}, {int}):
         try:
@@ -140,6 +148,17 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
     return list(records)
 
 
+def _listed(column: Any) -> list[Any]:
+    """A column as a list of Python values, None or the like where one is missing."""
+    flat = column.ravel() if hasattr(column, "ravel") else column
+    for name in ("tolist", "to_list", "to_pylist"):
+        if hasattr(flat, name):
+            return list(getattr(flat, name)())
+    raise InvalidParameter(
+        "data", f"<{type(column).__name__}>", "is not one column of records", "Pass a column, a list or an array."
+    )
+
+
 def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
     """The sum of steps of at most `largest` in magnitude: in int64 while |sum| ≤ 2^62 is certain, else in parts."""
     if isinstance(steps, list):
@@ -149,30 +168,37 @@ def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
     return sum(int(array[start : start + part].sum()) for start in range(0, len(array), part))
 
 
-def is_present(value: object) -> bool:
-    """Whether a record counts: anything but None, NaN, an infinity, and False (so that conditions can be counted)."""
-    if value is None or value is False:
-        return False
-    item = getattr(value, "item", None)
-    if callable(item) and getattr(value, "ndim", None) == 0 and not isinstance(value, float):
-        plain = item()
-        return is_present(plain) if plain is None or isinstance(plain, (bool, float)) else True
-    return math.isfinite(value) if isinstance(value, float) else True
-
-
-def _ratio(value: object) -> tuple[int, int] | None:
-    """A finite number as numerator and denominator, anything else as None."""
-    method = getattr(value, "as_integer_ratio", None)
-    if method is None:
-        if isinstance(value, (type(None), str)) or getattr(value, "ndim", None) != 0:
-            return None
-        value = getattr(value, "item", lambda: None)()
-        method = getattr(value, "as_integer_ratio", None)
+def place_of(record: object, places: Mapping[Any, int]) -> int | None:
+    """The place of the label that equals the record. What cannot be hashed or compared equals none."""
     try:
-        ratio: tuple[int, int] | None = method() if method is not None else None
-    except Exception:  # NaN, an infinity, a number type rather than a number, a type of the user's own
+        return places.get(record)
+    except Exception:  # an error would tell about the record
         return None
-    return ratio
+
+
+def places_of(labels: Sequence[Any], **named: object) -> dict[Any, int]:
+    """The place of every public label; they must differ, and be such that a record can equal them."""
+    try:
+        if all(label == label for label in labels) and len(set(labels)) == len(labels):
+            return {label: place for place, label in enumerate(labels)}
+    except Exception:  # a list, an array, a missing value
+        pass
+    [(name, _)] = named.items()
+    raise InvalidParameter(
+        name, f"<{name}>", "two are equal, or one can equal nothing (a list, NaN)", f"Write {name}=['a', 'b']."
+    )
+
+
+def ratio_of(value: Any) -> tuple[int, int] | None:
+    """A finite number as numerator and denominator; None for anything else, and for a decimal too long to write out."""
+    try:
+        if isinstance(value, Decimal) and abs(value.adjusted()) > LARGEST_EXPONENT:
+            return None
+        plain = value if hasattr(value, "as_integer_ratio") or getattr(value, "ndim", None) != 0 else value.tolist()
+        top, bottom = plain.as_integer_ratio()
+        return (int(top), int(bottom)) if bottom > 0 else None
+    except Exception:  # NaN, an infinity, text, a number type rather than a number, a type of the user's own
+        return None
 
 
 def _rounded(value: Fraction, granularity: Fraction) -> int:

@@ -41,7 +41,8 @@ def estimate_share(
     n = checks.whole(n=n)
     if checks.whole(minimum=0, yes=yes) > n:
         raise InvalidParameter("yes", yes, f"is more than the {n} answers", "Pass the number of yes among n answers.")
-    z = NormalDist().inv_cdf((1 + float(checks.probability(confidence=confidence))) / 2)
+    failure = 1 - checks.probability(confidence=confidence)
+    z = -NormalDist().inv_cdf(max(float(failure / 2), 1e-300))
     spread = float(if_yes - if_no)
     observed = Fraction(int(yes), n)
     share = float((observed - if_no) / (if_yes - if_no))

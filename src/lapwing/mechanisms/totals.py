@@ -10,10 +10,10 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.grid import from_steps, is_array
+from lapwing.mechanisms.grid import from_steps, is_array, is_present, quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum, is_present
+from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -111,7 +111,7 @@ class Sum(Solvable, Mechanism):
     @property
     def variance(self) -> float:
         """The variance of the sum."""
-        return self._noise.variance * float(self._grid.granularity) ** 2
+        return float_up(Fraction(self._noise.variance) * self._grid.granularity**2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,8 @@ class Mean(Solvable, Mechanism):
         noisy_sum = self._sum_noise.release(deviations, entropy)
         count = self._divisor(len(steps), entropy)
         mean = self._middle + Fraction(noisy_sum, count) if count > 0 else Fraction(self._middle)
-        return float(min(max(mean * self._grid.granularity, self._grid.low), self._grid.high))
+        within = min(max(mean * self._grid.granularity, self._grid.low), self._grid.high)
+        return quotient(within.numerator, within.denominator)
 
     def _divisor(self, count: int, entropy: Entropy) -> int:
         if self._count_noise is None:
@@ -204,7 +205,8 @@ class Mean(Solvable, Mechanism):
 
         Accuracy: of the mean of the clamped, rounded records. With public `n` it needs no count. Otherwise sum and
         count are each within their half-widths s and c at half the risk, and then |error| ≤ (s + half-width of the
-        bounds · c)/(count − c). Without a count nothing better than the width of the bounds can be promised.
+        bounds · c)/(count − c). Without a count nothing better than the width of the bounds can be promised. Bounds off
+        the grid add what rounding moves them outwards.
         """
         failure = 1 - checks.probability(confidence=confidence)
         width = self._grid.high - self._grid.low
@@ -217,14 +219,14 @@ class Mean(Solvable, Mechanism):
             least = checks.whole(minimum=0, count=count) - off_count
             half = self._grid.top - self._middle
             error = (off_sum + half * off_count) / least if least > 0 else width / self._grid.granularity
-        return float_up(min(error * self._grid.granularity, width))
+        return float_up(min(error * self._grid.granularity, width) + self._grid.overhang)
 
     @property
     def variance(self) -> float:
         """With public `n` the variance of the mean before clamping; else the most that fits within the bounds."""
         if self._count_noise is None:
-            return self._sum_noise.variance * (float(self._grid.granularity) / (self.n or 1)) ** 2
-        return float(self._grid.high - self._grid.low) ** 2 / 4
+            return float_up(Fraction(self._sum_noise.variance) * (self._grid.granularity / (self.n or 1)) ** 2)
+        return float_up((self._grid.high - self._grid.low) ** 2 / 4)
 
 
 def _noise(mechanism: Count | Sum | Mean, epsilon: Fraction, steps_per_row: int) -> Laplace:
@@ -251,6 +253,8 @@ def number_present(records: Any) -> int:
             return int(np.count_nonzero(listed))
         case "f":
             return int(np.count_nonzero(np.isfinite(listed)))
+        case "M" | "m":
+            return int(np.count_nonzero(~np.isnat(listed)))
         case "O":
             return sum(map(is_present, listed.ravel().tolist()))
     return int(listed.size)
