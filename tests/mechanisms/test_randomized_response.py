@@ -197,3 +197,20 @@ def test_accuracy_variance_and_solving() -> None:
 def test_bad_parameters_are_refused(make: Any) -> None:
     with pytest.raises(InvalidParameter):
         make()
+
+
+def test_one_answer_that_is_text_is_refused_whatever_it_says() -> None:
+    for mechanism in (RandomizedResponse.from_epsilon(1), RandomizedResponse.from_coins(0.5, 0.1)):
+        messages = set()
+        for text in ("yes", "no", "", b"1"):
+            with pytest.raises(InvalidParameter, match="is text") as caught:
+                mechanism.release(text)
+            messages.add(str(caught.value))
+        assert len(messages) == 1
+
+
+def test_an_estimate_reads_as_a_sentence() -> None:
+    estimate = RandomizedResponse.from_gamma(0.75).estimate(450, n=1000)
+    assert str(estimate) == "40.0 % (33.9 % to 46.2 % at 95 % confidence, 1000 answers)"
+    with pytest.raises(InvalidParameter, match="n=1000"):
+        RandomizedResponse.from_gamma(0.75).estimate(450)

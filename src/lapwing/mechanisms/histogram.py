@@ -18,7 +18,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.grid import quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import LARGEST_STEPS, as_records, place_of, places_of, ratio_of
+from lapwing.mechanisms.records import LARGEST_STEPS, as_column, place_of, places_of, ratio_of
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -119,7 +119,7 @@ class Histogram(Solvable, Mechanism):
         return self._noise.variance
 
     def _counts(self, records: Any) -> list[int]:
-        listed = as_records(records)
+        listed = as_column(records)
         if self._edges:
             counts = self._by_edges(listed)
         else:

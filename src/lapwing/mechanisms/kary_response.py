@@ -31,6 +31,9 @@ LARGEST_COUNT = 1 << 61
 """The most categories, so that sums of two places stay within int64."""
 
 
+_HINT = "Pass released answers, or a mapping from label to count."
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KaryResponse(Mechanism):
     """Tell the truth with probability `keep`, otherwise name one of the other categories at random.
@@ -128,9 +131,7 @@ class KaryResponse(Mechanism):
             for answer in answers.ravel().tolist() if hasattr(answers, "ravel") else answers:
                 place = self._place(answer)
                 if place < 0:
-                    raise InvalidParameter(
-                        "answers", "<answers>", "one is not among the categories", "Pass released answers."
-                    )
+                    raise InvalidParameter("answers", "<answers>", "one is not among the categories", _HINT)
                 counts[place] += 1
         total = sum(counts)
         return {

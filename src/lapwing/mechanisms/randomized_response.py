@@ -136,6 +136,7 @@ class RandomizedResponse(Mechanism):
         if self._if_yes + self._if_no == 1:
             return flip_answers(data, self._if_no, entropy)
         if not is_array(data):
+            refuse_text(data)
             return self._one(data, entropy)
         if isinstance(data, (list, tuple)) and len(data) <= SMALL:
             return [self._one(answer, entropy) for answer in data]
@@ -157,6 +158,8 @@ class RandomizedResponse(Mechanism):
 
         Accuracy: unbiased and, unless it leaves [0, 1], of maximum likelihood; `clip=True` cuts it off there (biased).
         """
+        if n is None and not is_array(answers):
+            raise InvalidParameter("n", n, "a number of yes needs a number of answers", "Write estimate(450, n=1000).")
         if n is None:
             flat = answers.ravel().tolist() if hasattr(answers, "ravel") else answers
             said_yes = [_is_yes(answer) for answer in flat]
@@ -206,10 +209,17 @@ def keep_probability(epsilon: Number, *, others: int) -> Fraction:
     return Fraction(units, one)
 
 
+def refuse_text(answer: object) -> None:
+    """One answer that is text, whatever it says, would be a no: a mistake of the questionnaire, not of the data."""
+    if isinstance(answer, (str, bytes)):
+        raise InvalidParameter("data", "<text>", "is text, not True or False", "Write release(answer == 'yes').")
+
+
 def flip_answers(data: Any, probability: Fraction, entropy: Entropy) -> Any:
     """Each answer, turned round with exactly this probability: a bool for one, a list or an array for many."""
     flipped = rational(probability)
     if not is_array(data):
+        refuse_text(data)
         return LazyUniform(entropy).below(flipped) is not _is_yes(data)
     if isinstance(data, (list, tuple)) and len(data) <= SMALL:
         return [LazyUniform(entropy).below(flipped) is not _is_yes(answer) for answer in data]

@@ -56,7 +56,7 @@ class BoundedGrid:
 
     def steps(self, records: Any) -> Sequence[int] | NDArray[np.int64]:
         """The steps of the records that are present, in their order."""
-        listed = as_records(records)
+        listed = as_column(records)
         if isinstance(listed, list):
             return [steps for value in listed if (steps := self._one(value)) is not None]
         if listed.dtype.kind not in "biuf" or listed.dtype.itemsize > 8:
@@ -115,6 +115,14 @@ class BoundedGrid:
         """Steps as a number of the data's own unit."""
         exact = steps * self.granularity
         return quotient(exact.numerator, exact.denominator)
+
+
+def as_column(records: Any) -> list[Any] | NDArray[Any]:
+    """Records, one for each entry; a table is refused, because whoever owns a row would own several of its entries."""
+    if getattr(records, "ndim", 1) > 1:
+        why = "has rows and columns, and a person who owns a row would count once for each column"
+        raise InvalidParameter("data", f"<{type(records).__name__}>", why, "Pass one column.")
+    return as_records(records)
 
 
 def as_records(records: Any) -> list[Any] | NDArray[Any]:

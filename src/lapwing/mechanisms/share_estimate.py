@@ -27,6 +27,11 @@ class ShareEstimate:
     population_interval: tuple[float, float]
     sample_interval: tuple[float, float]
 
+    def __str__(self) -> str:
+        """The estimate in words, for the larger question: the people the respondents were drawn from."""
+        low, high = (f"{100 * end:.1f} %" for end in self.sample_interval)
+        return f"{100 * self.share:.1f} % ({low} to {high} at {100 * self.confidence:g} % confidence, {self.n} answers)"
+
 
 def estimate_share(
     yes: int, n: int, *, if_yes: Fraction, if_no: Fraction, confidence: float = 0.95, clip: bool = False

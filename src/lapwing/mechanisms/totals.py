@@ -13,7 +13,7 @@ from lapwing.exact import float_up
 from lapwing.mechanisms.grid import from_steps, is_array, is_present, quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import BoundedGrid, as_records, exact_sum
+from lapwing.mechanisms.records import BoundedGrid, as_column, exact_sum
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -181,7 +181,7 @@ class Mean(Solvable, Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> float:
         """The noisy mean, within the bounds."""
-        records = as_records(data)
+        records = as_column(data)
         if self.n is not None and (len(records) if isinstance(records, list) else records.size) != self.n:
             raise InvalidParameter(
                 "data", "<records>", f"there must be n = {self.n} records, as declared", "Declare the public n."
@@ -243,7 +243,7 @@ def _noise(mechanism: Count | Sum | Mean, epsilon: Fraction, steps_per_row: int)
 
 def number_present(records: Any) -> int:
     """How many records count (see `is_present`)."""
-    listed = as_records(records)
+    listed = as_column(records)
     if isinstance(listed, list):
         return sum(map(is_present, listed))
     import numpy as np
