@@ -82,3 +82,10 @@ def test_the_audit_lists_what_it_caught() -> None:
     shown = run("audit", "--samples", "200", code=1)  # too few to catch all of the broken ones, and it says so
     assert "Broken on purpose" in shown
     assert re.search(r"\d+ of \d+ broken ones caught, 0 of \d+ real ones accused", shown)
+
+
+def test_every_command_is_in_the_readme() -> None:
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    commands = [command.name or command.callback.__name__ for command in app.registered_commands]
+    assert len(commands) >= 3
+    assert [name for name in commands if f"`lapwing {name}" not in readme] == []

@@ -21,8 +21,8 @@ from lapwing.mechanisms import Count, Histogram, Mean, Median
 from lapwing.privacy import PureDP
 
 REGIONS = ["North", "South", "East", "West", "Coast", "Islands"]
-AT_LEAST = 1000
-"""A public fact: the clinic says that it has a thousand patients or more."""
+AT_LEAST = 2500
+"""A public fact: the clinic says that it has two and a half thousand patients or more."""
 
 _BAR = 34
 _UNIT = "patient"
