@@ -43,7 +43,7 @@ STRANGE: list[Any] = [
     Decimal("-Infinity"),
     Decimal("1E-999999999999"),
     np.timedelta64(3, "s"),
-    np.datetime64("NaT"),
+    np.datetime64("NaT", "s"),
     np.longdouble("nan"),
     np.longdouble("inf"),
     "text",
