@@ -98,6 +98,14 @@ def one_of(options: Sequence[str], **named: object) -> str:
     return value
 
 
+def true_or_false(**named: object) -> bool:
+    """A truth value; 1 and "yes" are none."""
+    [(name, value)] = named.items()
+    if not isinstance(value, bool):
+        raise InvalidParameter(name, value, "must be True or False", f"Write {name}=False if in doubt.")
+    return value
+
+
 def _exact(name: str, value: object) -> Fraction:
     if isinstance(value, Fraction):
         return value

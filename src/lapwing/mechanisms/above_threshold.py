@@ -17,8 +17,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.grid import element_steps, is_array, steps_of_array, to_steps
-from lapwing.mechanisms.laplace import grid_for
+from lapwing.mechanisms.grid import element_steps, grid_for, is_array, steps_of_array, to_steps
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.selection import check_monotone
 from lapwing.mechanisms.solve import Solvable
@@ -28,7 +27,7 @@ from lapwing.noise.entropy import process
 from lapwing.noise.laplace import discrete_laplace_sampler
 from lapwing.privacy import PureDP
 
-_FARTHEST = 1 << 61
+_FARTHEST = 1 << 61  # from 0, in steps: sums and differences of three such numbers fit int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

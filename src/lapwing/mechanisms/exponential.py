@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_SLACK = 1 + 2.0**-30
+_SLACK = 1 + 2.0**-30  # more than all float errors together (exponential.md)
 _NEGLIGIBLE = 700.0  # e^-700 is still a normal double: nothing underflows, whatever numpy was told to do then
 _FAR = 1 << 100  # negligible at every scale that can be drawn, and still a float
-_SURE_BITS = 28
+_SURE_BITS = 28  # of a uniform: not all ones, they decide nearly every coin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,10 +51,8 @@ class Exponential(Selection):
     fixed_normaliser: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.fixed_normaliser, bool) or (self.fixed_normaliser and self.monotone):
-            raise InvalidParameter(
-                "fixed_normaliser", self.fixed_normaliser, "is True or False, never with monotone", "Leave one out."
-            )
+        if checks.true_or_false(fixed_normaliser=self.fixed_normaliser) and self.monotone:
+            raise InvalidParameter("fixed_normaliser", True, "does not go with monotone", "Leave one out.")
         Selection.__post_init__(self)
 
     def _factor(self) -> int:

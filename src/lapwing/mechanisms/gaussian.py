@@ -14,9 +14,9 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, ln_up, sqrt_up
+from lapwing.mechanisms.additive import add_noise
 from lapwing.mechanisms.gaussian_delta import delta_up
-from lapwing.mechanisms.grid import add_saturating, array_from_steps, element_steps, from_steps, is_array, to_steps
-from lapwing.mechanisms.laplace import SMALL, grid_for, undeclared, vector_steps, wrong_length
+from lapwing.mechanisms.grid import grid_for
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy
@@ -26,10 +26,10 @@ from lapwing.privacy import ZCDP
 SMALLEST_VARIANCE = Fraction(1, 1024)
 """In squared steps. Below it the noise would be 0 except with probability e^-500: no use, and slow to draw."""
 
-_PRECISION = 16
-_LARGE_SIGMA = 64.0
-_SMALLEST_FAILURE = Fraction(1, 10**250)
-_LARGEST_EPSILON = Fraction(10**9)
+_PRECISION = 16  # bits of a sigma or rho that is searched, after the first
+_LARGE_SIGMA = 64.0  # in steps: above it the normal law bounds the tail well enough
+_SMALLEST_FAILURE = Fraction(1, 10**250)  # below it the doubles of a tail would underflow
+_LARGEST_EPSILON = Fraction(10**9)  # for the continuous guess where the search begins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,18 +128,7 @@ class Gaussian(Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
         """The noisy answer: a number for a number, a list for a list, an array for an array."""
-        sampler, grid = self._sampler(), self._granularity
-        if self.dimensions is None:
-            if is_array(data):
-                raise undeclared()
-            return from_steps(to_steps(data, grid) + sampler.draw(entropy), grid)
-        if isinstance(data, (list, tuple)) and self.dimensions <= SMALL:
-            if len(data) != self.dimensions:
-                raise wrong_length(self.dimensions)
-            return [from_steps(element_steps(value, grid) + sampler.draw(entropy), grid) for value in data]
-        steps = vector_steps(data, grid, self.dimensions)
-        noisy = array_from_steps(add_saturating(steps, sampler.draws(self.dimensions, entropy)), grid)
-        return noisy.tolist() if isinstance(data, (list, tuple)) else noisy
+        return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
         """The half-width of the noise on one coordinate, or on all of them at once (by a union bound).

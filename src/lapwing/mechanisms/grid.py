@@ -17,23 +17,42 @@ from fractions import Fraction
 from numbers import Rational
 from typing import TYPE_CHECKING, Any
 
+from lapwing import checks
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+SMALL = 256
+"""Lists up to this length need no numpy; longer ones are treated as arrays where that changes no value."""
+
 INT64_MIN, INT64_MAX = -(1 << 63), (1 << 63) - 1
 SMALLEST = Fraction(1, 1 << 900)
 """Between this and its inverse a granularity is safely a double."""
 
-_BLOCK = 1 << 15
 LARGEST_EXPONENT = 10_000
+"""Of ten, in a decimal: beyond it, writing out the exact value would take too long."""
+
+_BLOCK = 1 << 15  # so that what is computed on the way stays in the cache
 
 
 def is_array(data: object) -> bool:
     """Whether the data is a vector (numpy array, list, tuple, pandas or polars column) and not one number."""
     return isinstance(data, (list, tuple, range)) or (hasattr(data, "__array__") and getattr(data, "ndim", 1) > 0)
+
+
+def grid_for(granularity: object, sensitivity: Fraction, dimensions: int | None, *, on_grid: bool) -> Fraction:
+    """The granularity the user wrote, or the default."""
+    is_whole = checks.true_or_false(on_grid=on_grid)
+    if granularity is not None:
+        return checks.positive(granularity=granularity)
+    if is_whole:
+        return Fraction(1)
+    if dimensions is None or dimensions == 1:
+        return default_granularity(sensitivity)
+    share = sensitivity / (1024 * dimensions)
+    return Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - 1)
 
 
 def default_granularity(sensitivity: Fraction) -> Fraction:
@@ -77,7 +96,7 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
     array = np.asarray(data)
     if array.dtype.kind in "bi" and granularity == 1:
         return np.asarray(array, dtype=np.int64)
-    exponent = _power_of_two(granularity)
+    exponent = power_of_two(granularity)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
         flat_array, steps = array.ravel(), np.empty(array.size, dtype=np.int64)
         for start in range(0, array.size, _BLOCK):
@@ -197,7 +216,8 @@ def tame(value: Decimal, granularity: Fraction) -> Fraction:
     return Fraction(10) ** LARGEST_EXPONENT * (1 if value > 0 else -1)
 
 
-def _power_of_two(granularity: Fraction) -> int | None:
+def power_of_two(granularity: Fraction) -> int | None:
+    """The exponent of a power of two; None for other numbers."""
     top, bottom = granularity.numerator, granularity.denominator
     if top & (top - 1) or bottom & (bottom - 1):
         return None

@@ -62,12 +62,8 @@ class Histogram(Solvable, Mechanism):
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
         rows = checks.whole(max_rows_per_unit=self.max_rows_per_unit)
-        if not isinstance(self.everything_else, bool):
-            raise InvalidParameter(
-                "everything_else", self.everything_else, "must be True or False", "Write True to count the rest."
-            )
         bins, edges = self._bins()
-        labels = (*bins, self.ELSE) if self.everything_else else bins
+        labels = (*bins, self.ELSE) if checks.true_or_false(everything_else=self.everything_else) else bins
         places_of(labels, keys=self.keys)
         noise = Laplace(
             epsilon=self.epsilon,

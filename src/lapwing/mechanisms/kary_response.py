@@ -13,9 +13,9 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up, rational
-from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.grid import SMALL, is_array
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.randomized_response import SMALL, check_replace, keep_probability
+from lapwing.mechanisms.randomized_response import check_replace, keep_probability
 from lapwing.mechanisms.records import as_records, place_of, places_of, ratio_of
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 LARGEST_COUNT = 1 << 61
 """The most categories, so that sums of two places stay within int64."""
-
 
 _HINT = "Pass released answers, or a mapping from label to count."
 

@@ -7,14 +7,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
-from lapwing.mechanisms.grid import from_steps
+from lapwing.mechanisms.grid import SMALL, from_steps
 from lapwing.mechanisms.records import BoundedGrid
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-_SMALL = 256
 
 
 class Ladder:
@@ -48,7 +46,7 @@ class Ladder:
     def ascending(self, data: Any) -> list[int] | NDArray[np.int64]:
         """The rungs of all values that are finite numbers, from low to high."""
         steps = self._grid.steps(data)
-        if not isinstance(steps, list) or len(steps) > _SMALL:  # one odd value in a long list must not cost minutes
+        if not isinstance(steps, list) or len(steps) > SMALL:  # one odd value in a long list must not cost minutes
             with suppress(ImportError):
                 import numpy as np
 

@@ -11,27 +11,14 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
-from lapwing.mechanisms.grid import (
-    add_saturating,
-    array_from_steps,
-    default_granularity,
-    element_steps,
-    from_steps,
-    is_array,
-    saturated,
-    steps_of_array,
-    to_steps,
-)
+from lapwing.mechanisms.additive import add_noise
+from lapwing.mechanisms.grid import grid_for
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.solve import Solvable
 from lapwing.mechanisms.tails import laplace_half_width, laplace_variance
 from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy
 from lapwing.noise.laplace import DigitSampler, discrete_laplace_sampler
 from lapwing.privacy import PureDP
-
-SMALL = 256
-"""Lists up to this length are answered without numpy."""
 
 SMALLEST_SCALE = Fraction(1, 512)
 """In steps. Below it the noise would be 0 except with probability e^-500: no use, and slow to draw."""
@@ -92,22 +79,7 @@ class Laplace(Solvable, Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
         """The noisy answer: a number for a number, a list for a list, an array for an array."""
-        if self.dimensions is None:
-            if is_array(data):
-                raise undeclared()
-            return from_steps(to_steps(data, self._granularity) + self._sampler().draw(entropy), self._granularity)
-        if isinstance(data, (list, tuple)) and self.dimensions <= SMALL:
-            if len(data) != self.dimensions:
-                raise wrong_length(self.dimensions)
-            steps = [element_steps(value, self._granularity) + self._sampler().draw(entropy) for value in data]
-            return [from_steps(step, self._granularity) for step in steps]
-        noisy = array_from_steps(
-            add_saturating(
-                vector_steps(data, self._granularity, self.dimensions), self._sampler().draws(self.dimensions, entropy)
-            ),
-            self._granularity,
-        )
-        return noisy.tolist() if isinstance(data, (list, tuple)) else noisy
+        return add_noise(data, self._granularity, self.dimensions, self._sampler(), entropy)
 
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
         """The half-width of the noise on one coordinate, or on all of them at once (by a union bound).
@@ -128,52 +100,6 @@ class Laplace(Solvable, Mechanism):
         return discrete_laplace_sampler(self._scale.numerator, self._scale.denominator)
 
 
-def grid_for(granularity: object, sensitivity: Fraction, dimensions: int | None, *, on_grid: bool) -> Fraction:
-    """The granularity the user wrote, or the default."""
-    if not isinstance(on_grid, bool):
-        raise InvalidParameter("on_grid", on_grid, "must be True or False", "Write on_grid=False if in doubt.")
-    if granularity is not None:
-        return checks.positive(granularity=granularity)
-    if on_grid:
-        return Fraction(1)
-    if dimensions is None or dimensions == 1:
-        return default_granularity(sensitivity)
-    share = sensitivity / (1024 * dimensions)
-    return Fraction(2) ** (share.numerator.bit_length() - share.denominator.bit_length() - 1)
-
-
 def l1_steps(distance: Fraction, length: int, *, on_grid: bool) -> int:
     """How many steps apart, in l1, two answers can be whose distance is `distance` steps before rounding."""
     return math.floor(distance) if on_grid else math.ceil(distance) + length - 1
-
-
-def vector_steps(data: Any, granularity: Fraction, length: int) -> Any:
-    """A vector of the declared length as int64 steps."""
-    import numpy as np
-
-    listed = as_records(data)
-    if ((len(listed),) if isinstance(listed, list) else listed.shape) != (length,):
-        raise wrong_length(length)
-    if isinstance(listed, list):
-        return np.array(saturated(element_steps(value, granularity) for value in listed), dtype=np.int64)
-    return steps_of_array(listed, granularity)
-
-
-def wrong_length(length: int) -> InvalidParameter:
-    """The error for a vector that is not as long as declared; it names the declared length only."""
-    return InvalidParameter(
-        "data",
-        "<vector>",
-        f"must be a vector of the declared length {length}",
-        "Declare its public length as dimensions.",
-    )
-
-
-def undeclared() -> InvalidParameter:
-    """The error for a vector where one number was declared."""
-    return InvalidParameter(
-        "data",
-        "<vector>",
-        "is a vector, and this mechanism releases one number",
-        "Declare its public length: dimensions=…",
-    )

@@ -10,13 +10,10 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing import checks
 from lapwing.calls import Helpful
-from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss, Relation
-
-RELATIONS = ("add_remove", "replace")
+from lapwing.privacy.neighbours import as_relation, as_unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,9 +24,8 @@ class Mechanism(metaclass=Helpful):
     unit: str = "person"
 
     def __post_init__(self) -> None:
-        checks.one_of(RELATIONS, relation=self.relation)
-        if not isinstance(self.unit, str) or not self.unit:
-            raise InvalidParameter("unit", self.unit, "names nobody who is protected", "Write unit='person'.")
+        as_relation(self.relation)
+        as_unit(self.unit)
 
     @abstractmethod
     def privacy_loss(self) -> Loss:
@@ -38,6 +34,10 @@ class Mechanism(metaclass=Helpful):
     @abstractmethod
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
         """The private answer."""
+
+    @abstractmethod
+    def accuracy(self, confidence: float = 0.95) -> float:
+        """How far an answer may be off, exceeded with probability at most 1 − confidence."""
 
     def _set(self, **derived: object) -> None:
         """Store exact quantities derived from the public fields (only while the value is being made)."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _BLOCK = 1 << 15
-_FARTHEST = 1 << 62
+_FARTHEST = 1 << 62  # from 0: the sum of two numbers nearer than this fits int64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

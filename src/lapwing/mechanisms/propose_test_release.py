@@ -13,9 +13,8 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_down, exp_up, float_up
-from lapwing.mechanisms.grid import from_steps, to_steps
+from lapwing.mechanisms.grid import from_steps, grid_for, to_steps
 from lapwing.mechanisms.ladder import Ladder
-from lapwing.mechanisms.laplace import grid_for
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.median_spans import MedianSpans
 from lapwing.mechanisms.solve import Solvable

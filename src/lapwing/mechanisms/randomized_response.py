@@ -11,7 +11,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_neg, ln_up, rational
-from lapwing.mechanisms.grid import is_array
+from lapwing.mechanisms.grid import SMALL, is_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 PROBABILITY_BITS = 64
 """Probabilities that come from an epsilon are rounded to this many binary digits, towards more privacy."""
-
-SMALL = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_down, float_up
-from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALLEST, is_array, quotient, tame
+from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALL, SMALLEST, is_array, power_of_two, quotient, tame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LARGEST_STEPS = 1 << 53
 """Rounded bounds stay within this, so that doubles hold every step exactly."""
 
-_INT64_SUM = 1 << 62
+_LARGEST_SUM = 1 << 62  # what int64 certainly holds
 _DEFAULT_BITS = 30
 
 
@@ -83,7 +83,7 @@ class BoundedGrid:
             whole = np.floor(scaled)
             rest = scaled - whole
             steps = (whole + (rest >= 0.5)).astype(np.int64)
-            if not _is_power_of_two(self.granularity):
+            if power_of_two(self.granularity) is None:
                 # the quotient of doubles is off by less than 2^-51 relatively: only near a half could that matter
                 unsure = np.flatnonzero(np.abs(rest - 0.5) <= np.abs(scaled) * 2.0**-51)
                 steps[unsure] = [self._one(value) or 0 for value in values[unsure].tolist()]
@@ -145,7 +145,7 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
         if isinstance(getattr(records, "dtype", None), np.dtype) and not isinstance(records, np.ma.MaskedArray):
             return np.asarray(records)
         records = _listed(records)
-    kinds = set(map(type, records)) if len(records) > 256 else set()
+    kinds = set(map(type, records)) if len(records) > SMALL else set()
     if kinds in ({float}, {int}):
         try:
             import numpy as np
@@ -172,7 +172,7 @@ def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
     if isinstance(steps, list):
         return sum(steps)
     array: Any = steps
-    part = _INT64_SUM // max(largest, 1)
+    part = _LARGEST_SUM // max(largest, 1)
     return sum(int(array[start : start + part].sum()) for start in range(0, len(array), part))
 
 
@@ -222,7 +222,3 @@ def _default_granularity(low: Fraction, high: Fraction) -> Fraction:
 def _exponent(value: Fraction) -> int:
     """An e with 2^e ≤ value < 2^(e+2)."""
     return value.numerator.bit_length() - value.denominator.bit_length() - 1
-
-
-def _is_power_of_two(value: Fraction) -> bool:
-    return not (value.numerator & (value.numerator - 1) or value.denominator & (value.denominator - 1))

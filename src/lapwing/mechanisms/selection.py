@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.grid import element_steps, saturated, steps_of_array
-from lapwing.mechanisms.laplace import SMALL, grid_for
+from lapwing.mechanisms.grid import SMALL, element_steps, grid_for, saturated, steps_of_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.solve import Solvable
@@ -110,9 +109,7 @@ class Selection(Solvable, Mechanism):
 
 def check_monotone(monotone: object, relation: str) -> None:
     """Refuse what cannot be monotone."""
-    if not isinstance(monotone, bool):
-        raise InvalidParameter("monotone", monotone, "must be True or False", "Write monotone=False if in doubt.")
-    if monotone and relation == "replace":
+    if checks.true_or_false(monotone=monotone) and relation == "replace":
         raise InvalidParameter(
             "monotone",
             True,

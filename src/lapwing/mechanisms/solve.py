@@ -10,7 +10,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 
-_PER_DECADE = 9000
+_PER_DECADE = 9000  # numbers of four significant digits
 _DECADES = range(-9, 4)
 
 
@@ -78,6 +78,9 @@ class Solvable:
         """
         accuracy: Any = cls.accuracy  # type: ignore[attr-defined]
         options = {name: parameters.pop(name) for name in inspect.signature(accuracy).parameters if name in parameters}
-        make: Callable[[float], Any] = lambda epsilon: cls(epsilon=epsilon, **parameters)  # type: ignore[call-arg]  # noqa: E731
+
+        def make(epsilon: float) -> Any:
+            return cls(epsilon=epsilon, **parameters)  # type: ignore[call-arg]
+
         solved: Self = make(epsilon_for(make, within=within, confidence=confidence, **options))
         return solved

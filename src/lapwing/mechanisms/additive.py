@@ -1,0 +1,70 @@
+"""Noise of any law added to an answer on a public grid: one number, or a vector of a declared length."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.grid import (
+    SMALL,
+    add_saturating,
+    array_from_steps,
+    element_steps,
+    from_steps,
+    is_array,
+    saturated,
+    steps_of_array,
+    to_steps,
+)
+from lapwing.mechanisms.records import as_records
+from lapwing.noise import Entropy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Sampler(Protocol):
+    """A law to draw whole steps from."""
+
+    def draw(self, entropy: Entropy) -> int:
+        """One draw."""
+
+    def draws(self, size: int, entropy: Entropy) -> NDArray[Any]:
+        """Many draws."""
+
+
+def add_noise(data: Any, granularity: Fraction, dimensions: int | None, sampler: Sampler, entropy: Entropy) -> Any:
+    """The noisy answer: a number for a number, a list for a list, an array for an array."""
+    if dimensions is None:
+        if is_array(data):
+            why, hint = "is a vector, and this mechanism releases one number", "Declare its public length: dimensions=…"
+            raise InvalidParameter("data", "<vector>", why, hint)
+        return from_steps(to_steps(data, granularity) + sampler.draw(entropy), granularity)
+    is_list = isinstance(data, (list, tuple))
+    if is_list and dimensions <= SMALL:
+        if len(data) != dimensions:
+            raise wrong_length(dimensions)
+        return [from_steps(element_steps(value, granularity) + sampler.draw(entropy), granularity) for value in data]
+    steps = vector_steps(data, granularity, dimensions)
+    noisy = array_from_steps(add_saturating(steps, sampler.draws(dimensions, entropy)), granularity)
+    return noisy.tolist() if is_list else noisy
+
+
+def vector_steps(data: Any, granularity: Fraction, length: int) -> NDArray[np.int64]:
+    """A vector of the declared length as int64 steps."""
+    import numpy as np
+
+    listed = as_records(data)
+    if ((len(listed),) if isinstance(listed, list) else listed.shape) != (length,):
+        raise wrong_length(length)
+    if isinstance(listed, list):
+        return np.array(saturated(element_steps(value, granularity) for value in listed), dtype=np.int64)
+    return steps_of_array(listed, granularity)
+
+
+def wrong_length(length: int) -> InvalidParameter:
+    """The error for a vector that is not as long as declared; it names the declared length only."""
+    why, hint = f"must be a vector of the declared length {length}", "Declare its public length as dimensions."
+    return InvalidParameter("data", "<vector>", why, hint)
