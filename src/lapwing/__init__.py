@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from lapwing.mechanisms import *  # noqa: F403
     from lapwing.privacy import *  # noqa: F403
 
-_ROOMS = ("privacy", "mechanisms", "adversary", "noise", "errors", "checks", "exact")
-_LIFTED = _ROOMS[:3]
+_LIFTED = ("privacy", "mechanisms", "adversary")
 """Rooms whose names are also names of the package."""
+_ROOMS = (*_LIFTED, "noise", "errors", "checks", "exact", "data")
 
 
 def __getattr__(name: str) -> Any:

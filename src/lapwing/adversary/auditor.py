@@ -22,6 +22,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import ApproxDP, Loss, PureDP, Relation
+from lapwing.privacy.neighbours import as_relation
 
 if TYPE_CHECKING:
     from lapwing.checks import Number
@@ -43,7 +44,7 @@ class Pair:
     note: str = ""
 
     def __post_init__(self) -> None:
-        checks.one_of(("add_remove", "replace"), relation=self.relation)
+        as_relation(self.relation)
 
     def __str__(self) -> str:
         return self.note or f"{self.first!r} and {self.second!r}"

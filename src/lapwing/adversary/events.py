@@ -273,7 +273,7 @@ def _score(favoured: Outputs, other: Outputs) -> Feature:
 
 def _table(left: list[Any], right: list[Any]) -> Callable[[Any], float]:
     """The smoothed log-likelihood ratio of one coordinate, by value or by one of a few intervals."""
-    numbers = sorted(filter(_is_number, left + right))
+    numbers = _sorted_numbers(left + right)
     edges = sorted({numbers[i * len(numbers) // FEW_VALUES] for i in range(FEW_VALUES)}) if numbers else []
     few = len(set(left) | set(right)) <= FEW_VALUES
 

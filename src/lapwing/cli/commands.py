@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,13 +88,11 @@ def _console(**options: Any) -> Console:
     return Console(theme=theme.COLOURS, highlight=False, **options)
 
 
-class _told:  # noqa: N801 - reads like a verb where it is used
+@contextmanager
+def _told() -> Iterator[None]:
     """Turn our own errors into one readable line and exit code 2; let everything else through."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, LapwingError):
-            _console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
-            raise typer.Exit(2) from None
+    try:
+        yield
+    except LapwingError as error:
+        _console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
+        raise typer.Exit(2) from None

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 REKEY_BYTES = 64 << 20
-_SCALAR_WORDS = 512
-_ZEROS = memoryview(bytes(1 << 17))
+_SCALAR_WORDS = 512  # kept ready for scalars, so that one call into OpenSSL serves many draws
+_ZEROS = memoryview(bytes(1 << 17))  # what is encrypted; one block of it stays in the cache
 _forks = 0
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from lapwing.noise.entropy import Entropy
 
 LARGEST_TOP_SCALE = 32
+"""Of the leading digit: larger scales get one more digit below it, so that every table stays small."""
+
 LARGEST_INT64_SCALE = 1 << 55
 """Above this, an int64 overflows with a probability worth mentioning: arrays hold Python integers instead."""
 
@@ -67,7 +69,10 @@ class DigitSampler:
 
 @lru_cache(maxsize=256)
 def discrete_laplace_sampler(numerator: int, denominator: int) -> DigitSampler:
-    """The sampler of scale numerator/denominator (cached: building its tables costs milliseconds)."""
+    """The sampler of scale numerator/denominator (cached: building its tables costs milliseconds).
+
+    Two integers, because hashing a Fraction would add a third to the time of a draw.
+    """
     return DigitSampler(Fraction(numerator, denominator), signed=True)
 
 

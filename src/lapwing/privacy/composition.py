@@ -11,7 +11,7 @@ losses first and zCDP later costs (Σε)²/2 instead of Σε²/2: convert with `
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -188,18 +188,18 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
     total = None if delta is None else below_one(delta=delta)
     plain = [loss for loss in losses if isinstance(loss, (PureDP, ApproxDP))]
     all_plain = len(plain) == len(losses)
+    spent = sum((getattr(loss, "delta", bounds.ZERO) for loss in losses), bounds.ZERO)
     composition = Composition(
         basic=_basic(losses, total),
         advanced=_advanced(plain, total) if all_plain else None,
         optimal=_optimal(plain, total) if all_plain else None,
-        zcdp=_sum_at(losses, "zcdp", total),
-        renyi=_sum_at(losses, "renyi", total),
-        pld=_sum_at(losses, "pld", total),
+        zcdp=_sum_at(losses, lambda loss: loss.to_zcdp(), total) if spent < 1 else None,
+        renyi=_sum_at(losses, lambda loss: loss.to_renyi(), total),
+        pld=_sum_at(losses, lambda loss: _as_pld(loss, loss), total),
         releases=sum(_releases(loss) for loss in losses),
     )
     if not composition.bounds:
-        needed = sum((getattr(loss, "delta", bounds.ZERO) for loss in losses), bounds.ZERO)
-        hint = f"Pass compose(..., delta=1e-6), above the {show(needed)} that the losses spend themselves."
+        hint = f"Pass compose(..., delta=1e-6), above the {show(spent)} that the losses spend themselves."
         raise InvalidParameter("delta", delta, "no bound applies without a large enough total delta", hint)
     return composition
 
@@ -250,20 +250,11 @@ def _optimal(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> App
     return None if epsilon is None else ApproxDP(epsilon, total, relation=losses[0].relation, unit=losses[0].unit)
 
 
-def _sum_at(losses: Sequence[Loss], kind: str, total: Fraction | None) -> ApproxDP | None:
+def _sum_at(losses: Sequence[Loss], converted: Callable[[Loss], Loss], total: Fraction | None) -> ApproxDP | None:
     """Convert each loss to one kind, add there, and read off the total delta; None where something does not convert."""
     if total is None:
         return None
-    counted = Counter(losses)
-    if kind == "zcdp" and sum((getattr(loss, "delta", bounds.ZERO) for loss in losses), bounds.ZERO) >= 1:
-        return None
     try:
-        if kind == "zcdp":
-            summed = _total(count * loss.to_zcdp() for loss, count in counted.items())
-        elif kind == "renyi":
-            summed = _total(count * loss.to_renyi() for loss, count in counted.items())
-        else:
-            summed = _total(count * _as_pld(loss, loss) for loss, count in counted.items())
-        return summed.to_approx(total)
+        return _total(count * converted(loss) for loss, count in Counter(losses).items()).to_approx(total)
     except (UnsupportedConversion, IncompatibleLosses):
         return None
