@@ -44,10 +44,10 @@ def is_array(data: object) -> bool:
 
 def grid_for(granularity: object, sensitivity: Fraction, dimensions: int | None, *, on_grid: bool) -> Fraction:
     """The granularity the user wrote, or the default."""
-    is_whole = checks.true_or_false(on_grid=on_grid)
+    promised = checks.true_or_false(on_grid=on_grid)
     if granularity is not None:
         return checks.positive(granularity=granularity)
-    if is_whole:
+    if promised:
         return Fraction(1)
     if dimensions is None or dimensions == 1:
         return default_granularity(sensitivity)
