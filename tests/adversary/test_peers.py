@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 import operator
 import os
 from collections import Counter
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from chance import FALSE_ALARM, assert_mean
 
 from lapwing import noise
 from lapwing.adversary import CONTROLS, Control, audit, controls, peers
@@ -36,8 +36,6 @@ from lapwing.mechanisms import (
     SparseVector,
     Sum,
 )
-
-FALSE_ALARM = 1e-6
 
 HALF = RandomizedResponse.from_epsilon(Fraction(1, 2))
 WHOLE_SUM = Sum(epsilon=1, bounds=(0, 1), granularity=1)
@@ -241,6 +239,5 @@ def test_estimates_of_a_poll_are_right_on_average_where_clipping_is_not() -> Non
         ours.append(estimates[0].share)
         positive = [max(estimate.share, 0.0) for estimate in estimates.values()]
         clipped.append(positive[0] / sum(positive))
-    deviation = math.sqrt(poll.variance / n / runs)
-    assert abs(sum(ours) / runs - 0.322) < 5 * deviation  # a normal error exceeds 5 deviations in 6e-7 of all runs
+    assert_mean(ours, 0.322, poll.variance / n)
     assert sum(clipped) / runs < 0.15

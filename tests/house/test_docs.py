@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import lapwing
+from lapwing import mechanisms
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -61,6 +64,12 @@ def test_every_page_is_in_the_index() -> None:
     assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
 
 
+def test_every_mechanism_is_on_its_page() -> None:
+    page = (ROOT / "docs" / "mechanisms.md").read_text(encoding="utf-8")
+    kinds = [name for name in mechanisms.__all__ if hasattr(getattr(mechanisms, name), "privacy_loss")]
+    assert [name for name in kinds if f"`{name}`" not in page] == []
+
+
 def test_a_page_that_lies_fails() -> None:
     with pytest.raises(AssertionError, match="Expected"):
         run_page("page", "```python\n>>> 1 + 1\n3\n```\n")
@@ -70,7 +79,5 @@ def test_a_page_that_lies_fails() -> None:
 
 
 def test_the_changelog_and_the_citation_name_the_version() -> None:
-    import lapwing
-
     assert f"## {lapwing.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\nversion: {lapwing.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")

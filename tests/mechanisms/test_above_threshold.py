@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chance import FALSE_ALARM, assert_follows, laplace_pmf
-from scipy import stats
+from chance import assert_follows, assert_seldom, assert_share, laplace_pmf
 
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.mechanisms import AboveThreshold, SparseVector
@@ -78,7 +77,7 @@ def test_the_threshold_keeps_its_noise_and_the_questions_get_fresh_noise() -> No
     pairs = [mechanism.release([0, 0]) for _ in range(10_000)]
     both, single = sum(a and b for a, b in pairs), sum(a for a, _ in pairs)
     expected = law(mechanism, [0, 0])[(True, True)]
-    assert stats.binomtest(both, len(pairs), expected).pvalue > FALSE_ALARM
+    assert_share(both, len(pairs), expected)
     assert expected > (single / len(pairs)) ** 2 * 1.02
     assert {tuple(pair) for pair in pairs} == set(sequences(2, 10))
 
@@ -183,7 +182,7 @@ def test_the_accuracy_holds_for_all_questions_at_once() -> None:
     reach = mechanism.accuracy(0.9, questions=50)
     stream = np.array([-reach - 1] * 49 + [reach + 1])
     wrong = sum(mechanism.release(stream) != 49 for _ in range(2000))
-    assert wrong <= stats.binom.isf(FALSE_ALARM, 2000, 0.1)
+    assert_seldom(wrong, 2000, 0.1)
     assert mechanism.accuracy(0.9, questions=1) < reach
     assert AboveThreshold.solve(within=20, questions=10, sensitivity=1, threshold=0).accuracy(questions=10) <= 20
 

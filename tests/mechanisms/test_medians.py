@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chance import FALSE_ALARM, assert_follows, assert_share, laplace_pmf
+from chance import assert_follows, assert_seldom, assert_share, laplace_pmf
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms import ProposeTestRelease, SmoothMedian, StableMedian, smooth_median
+from lapwing.mechanisms import ProposeTestRelease, SmoothMedian, StableMedian
 from lapwing.mechanisms.ladder import Ladder
 from lapwing.mechanisms.median_spans import MedianSpans
 
@@ -85,7 +84,6 @@ def test_the_scale_is_smooth_and_the_exact_delta_below_the_stated_one(epsilon: f
     laws: dict[tuple[int, ...], tuple[int, float]] = {}
     for values in DATA:
         scale = noise_scale(mechanism, values)
-        assert abs(max(values, default=0)) <= TOP
         laws[values] = median(values), float(scale)
         for other in neighbours(values):
             assert noise_scale(mechanism, other) <= scale / decay
@@ -101,12 +99,6 @@ def test_the_scale_is_smooth_and_the_exact_delta_below_the_stated_one(epsilon: f
                 math.fsum(max(0.0, here(z - middle) - math.exp(epsilon) * there(z - there_middle)) for z in reach),
             )
     assert worst <= delta
-
-
-def test_a_scale_that_changes_too_fast_would_be_noticed() -> None:
-    """The test above can fail: local sensitivity instead of smooth sensitivity breaks it."""
-    here, there = laplace_pmf(2 * TOP), laplace_pmf(1 / 32)
-    assert math.fsum(max(0.0, here(z) - math.e * there(z)) for z in range(-400, 400)) > 0.5
 
 
 @pytest.mark.parametrize("kind", [list, np.array])
@@ -137,7 +129,6 @@ def test_the_scale_of_one_data_set_is_not_kept_in_a_cache() -> None:
     before = discrete_laplace_sampler.cache_info()
     SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 1000)).release([1, 2, 3])
     assert discrete_laplace_sampler.cache_info() == before
-    assert "cache" not in dir(smooth_median)
 
 
 def stable(epsilon: float = 2, delta: float = 0.05, bound: int = 1, **more: Any) -> StableMedian:
@@ -181,7 +172,7 @@ def test_stable_data_get_an_answer_with_the_promised_noise() -> None:
             (int(answer) for answer in answers if answer is not None), lambda y: noise(y - 50), range(1, 100)
         )
     errors = sum(abs(answer - 50) > mechanism.accuracy(0.9) for answer in answers if answer is not None)
-    assert errors <= stats.binom.isf(FALSE_ALARM, 4000, 0.1)
+    assert_seldom(errors, 4000, 0.1)
     assert mechanism.variance == pytest.approx(2 * 4**2, rel=0.02)
     assert mechanism.release([]) in (None, *range(101))
 
@@ -191,7 +182,7 @@ def test_any_function_with_a_distance_can_be_released() -> None:
         epsilon=2, delta=1e-3, bound=0.5, function=lambda data: data[1] / 3, distance=lambda data: data[0]
     )
     assert mechanism.release((10**6, 30)) == pytest.approx(10, abs=20)
-    assert sum(mechanism.release((0, 30)) is not None for _ in range(200)) <= stats.binom.isf(FALSE_ALARM, 200, 1e-3)
+    assert_seldom(sum(mechanism.release((0, 30)) is not None for _ in range(200)), 200, 1e-3)
     assert mechanism._steps * mechanism._granularity >= Fraction(1, 2)
 
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chance import FALSE_ALARM, assert_follows, assert_mean, laplace_pmf
-from scipy import stats
+from chance import assert_follows, assert_mean, assert_seldom, laplace_pmf
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import SampleAndAggregate
@@ -77,7 +76,7 @@ def test_the_mean_of_the_outputs_gets_laplace_noise_for_the_whole_range() -> Non
     assert_follows(inside, lambda z: noise(z) / kept, range(-167, 232))
     assert mechanism.variance == pytest.approx(2 * 100**2 / 16, rel=1e-3)
     wrong = sum(abs(answer - 42) > mechanism.accuracy(0.8) for answer in answers)
-    assert wrong <= stats.binom.isf(FALSE_ALARM, 6000, 0.2)
+    assert_seldom(wrong, 6000, 0.2)
 
 
 def test_the_loss_of_the_mean_is_epsilon_when_one_output_crosses_the_range() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -25,9 +26,7 @@ def _draws() -> bytes:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 @pytest.mark.parametrize("hooked", [True, False], ids=["by the fork hook", "by the process id alone"])
-def test_children_of_a_fork_differ_from_each_other_and_from_the_parent(
-    hooked: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_children_of_a_fork_differ_from_each_other_and_from_the_parent(hooked: bool) -> None:
     SYSTEM.bits(64)  # the parent has a keystream with words left in its buffer
     local = SYSTEM._local
     seen = []
@@ -69,7 +68,7 @@ def test_a_handler_that_draws_in_the_middle_of_a_draw_gets_other_words() -> None
     assert buffered[-1] not in stream.words
 
 
-def test_a_handler_may_use_up_every_word_in_the_middle_of_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_handler_may_use_up_every_word_in_the_middle_of_a_draw() -> None:
     class Interrupted(entropy_module._Keystream):
         """As if a signal handler had drawn all the fresh words as soon as they were stored."""
 
@@ -102,7 +101,7 @@ def test_the_key_is_changed_every_64_mebibytes(monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_operating_system_alone_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = entropy_module._Keystream()
-    monkeypatch.setitem(__import__("sys").modules, "cryptography.hazmat.primitives.ciphers", None)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.ciphers", None)
     assert stream.word() != stream.word()
     assert stream._encryptor is None
 

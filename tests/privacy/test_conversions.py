@@ -9,6 +9,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from distributions import hockey_stick, normalised, renyi, weights
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,20 +19,6 @@ from lapwing.errors import UnsupportedConversion
 from lapwing.privacy import ZCDP, ApproxDP, PureDP, RenyiDP
 
 mpmath.mp.dps = 60
-
-weights = st.lists(st.integers(1, 1000), min_size=4, max_size=4)
-
-
-def normalised(numbers: list[int]) -> np.ndarray:
-    return np.array(numbers) / sum(numbers)
-
-
-def renyi(p: np.ndarray, q: np.ndarray, order: float) -> float:
-    return float(np.log(np.sum(p**order * q ** (1 - order))) / (order - 1))
-
-
-def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: float) -> float:
-    return float(np.sum(np.maximum(p - math.exp(epsilon) * q, 0)))
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), list(product([1e-3, 0.5, 1, 5, 40], [0, 1e-6, 0.1])))

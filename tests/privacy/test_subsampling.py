@@ -9,6 +9,7 @@ from itertools import combinations
 import dp_accounting
 import numpy as np
 import pytest
+from distributions import normalised, renyi, weights
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,12 +17,7 @@ from hypothesis import strategies as st
 from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP
 
-weights = st.lists(st.integers(1, 1000), min_size=4, max_size=4)
 ORDERS = (2, 3, 4, 7, 16, 32)
-
-
-def renyi(p: np.ndarray, q: np.ndarray, order: int) -> float:
-    return float(np.log(np.sum(p**order * q ** (1.0 - order))) / (order - 1))
 
 
 def curve_of(p: np.ndarray, q: np.ndarray, relation: str) -> RenyiDP:
@@ -34,7 +30,7 @@ def curve_of(p: np.ndarray, q: np.ndarray, relation: str) -> RenyiDP:
 def test_poisson_sampling_covers_explicit_distributions_in_both_directions(
     a: list[int], b: list[int], q: float
 ) -> None:
-    with_unit, without = np.array(a) / sum(a), np.array(b) / sum(b)
+    with_unit, without = normalised(a), normalised(b)
     stated = curve_of(with_unit, without, "add_remove").subsampled(q)
     sampled = (1 - q) * without + q * with_unit
     assert isinstance(stated, RenyiDP)
@@ -49,7 +45,7 @@ def test_a_fixed_size_sample_covers_explicit_distributions(
 ) -> None:
     """One of n units may be replaced; the mechanism answers by which units it saw (the pair's, or the others')."""
     size = min(size, n)
-    kinds = [np.array(x) / sum(x) for x in (a, b, c)]
+    kinds = [normalised(x) for x in (a, b, c)]
     subsets = list(combinations(range(n), size))
     old = sum((kinds[0] if 0 in subset else kinds[2]) for subset in subsets) / len(subsets)
     new = sum((kinds[1] if 0 in subset else kinds[2]) for subset in subsets) / len(subsets)

@@ -37,6 +37,11 @@ def assert_share(successes: int, trials: int, probability: float) -> None:
     assert stats.binomtest(int(successes), trials, probability).pvalue > FALSE_ALARM, (successes, trials, probability)
 
 
+def assert_seldom(failures: int, trials: int, probability: float) -> None:
+    """A binomial count is not too large for a probability that it should not exceed."""
+    assert stats.binom.sf(int(failures) - 1, trials, probability) > FALSE_ALARM, (failures, trials, probability)
+
+
 def assert_mean(draws: Iterable[float], mean: float, variance: float) -> None:
     """A sample mean of many draws is compatible with the theory (normal approximation)."""
     values = [float(draw) for draw in draws]
