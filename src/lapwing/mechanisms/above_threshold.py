@@ -19,6 +19,7 @@ from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.exact import float_up
 from lapwing.mechanisms.grid import element_steps, grid_for, is_array, steps_of_array, to_steps
 from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.records import as_records
 from lapwing.mechanisms.selection import check_monotone
 from lapwing.mechanisms.solve import Solvable
 from lapwing.mechanisms.tails import drawable, laplace_half_width
@@ -90,7 +91,9 @@ class SparseVector(Solvable, Mechanism):
     def release(self, data: Iterable[Any], entropy: Entropy = SYSTEM) -> Any:
         """True or False for each answer up to the last one allowed to be True."""
         if hasattr(data, "__array__") and is_array(data):
-            return self._release_array(data, entropy)
+            data = as_records(data)
+            if not isinstance(data, list):
+                return self._release_array(data, entropy)
         watch, replies = self.start(entropy), []
         for answer in data:
             replies.append(watch.ask(answer))

@@ -121,7 +121,7 @@ class Gaussian(Mechanism):
     def epsilon_at(self, delta: Number) -> float:
         """The smallest ε (to about 2^-30 of it) of (ε,δ)-privacy, rounded up."""
         bound, shift = self.privacy_loss().epsilon_at(delta), self._shift
-        if shift is None or bound == 0:
+        if shift is None or not 0 < bound < math.inf:
             return bound
         target = checks.probability(delta=delta)
         return _least(lambda epsilon: delta_up(self._variance, shift, Fraction(epsilon)) / target, bound)
@@ -215,7 +215,7 @@ def _squared_steps(
     """The granularity, and the largest squared l2 distance in steps after rounding: a whole number."""
     distance = checks.positive(sensitivity=sensitivity)
     length = 1 if dimensions is None else checks.whole(dimensions=dimensions)
-    grid = grid_for(granularity, distance, dimensions, on_grid=on_grid)
+    grid = grid_for(granularity, distance, length, on_grid=on_grid)
     steps = distance / grid
     if on_grid:
         squared = math.floor(steps**2)

@@ -7,7 +7,8 @@ entropy are arguments of `release`, never state.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any
 
 from lapwing.calls import Helpful
@@ -26,6 +27,10 @@ class Mechanism(metaclass=Helpful):
     def __post_init__(self) -> None:
         as_relation(self.relation)
         as_unit(self.unit)
+        for name in (field.name for field in fields(self) if field.init):
+            value = getattr(self, name)
+            if not isinstance(value, int) and isinstance(value, Integral):
+                self._set(**{name: int(value)})  # a numpy integer wraps round where a loss is computed from it
 
     @abstractmethod
     def privacy_loss(self) -> Loss:

@@ -144,7 +144,7 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
 
         if isinstance(getattr(records, "dtype", None), np.dtype) and not isinstance(records, np.ma.MaskedArray):
             return np.asarray(records)
-        records = _listed(records)
+        records = column_values(records)
     kinds = set(map(type, records)) if len(records) > SMALL else set()
     if kinds in ({float}, {int}):
         try:
@@ -156,7 +156,7 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
     return list(records)
 
 
-def _listed(column: Any) -> list[Any]:
+def column_values(column: Any) -> list[Any]:
     """A column as a list of Python values, None or the like where one is missing."""
     flat = column.ravel() if hasattr(column, "ravel") else column
     for name in ("tolist", "to_list", "to_pylist"):

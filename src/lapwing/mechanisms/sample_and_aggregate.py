@@ -20,6 +20,7 @@ from lapwing.mechanisms.grid import from_steps, is_array
 from lapwing.mechanisms.ladder import Ladder
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.quantile import Quantile
+from lapwing.mechanisms.records import column_values
 from lapwing.mechanisms.solve import Solvable
 from lapwing.mechanisms.tails import drawable, laplace_half_width, laplace_variance
 from lapwing.noise import SYSTEM, Entropy, discrete_laplace, permutation, uniform_below
@@ -91,17 +92,18 @@ class SampleAndAggregate(Solvable, Mechanism):
             raise InvalidParameter(
                 "data", f"<{type(data).__name__}>", "is not a list or an array of units", "Pass one entry per unit."
             )
-        if hasattr(data, "__array__"):
+        units = _units(data)
+        if hasattr(units, "__array__"):
             import numpy as np
 
-            array, many = np.asarray(data), len(data)
+            many = len(units)
             drawn = (
                 permutation(many, entropy) % self.blocks if self._evenly else uniform_below(self.blocks, many, entropy)
             )
             ends = np.cumsum(np.bincount(drawn, minlength=self.blocks))[:-1]
-            return [array[units] for units in np.split(np.argsort(drawn, kind="stable"), ends)]
+            return [units[block] for block in np.split(np.argsort(drawn, kind="stable"), ends)]
         blocks: list[list[Any]] = [[] for _ in range(self.blocks)]
-        for unit, place in zip(data, self._places(len(data), entropy), strict=True):
+        for unit, place in zip(units, self._places(len(units), entropy), strict=True):
             blocks[place].append(unit)
         return blocks
 
@@ -140,3 +142,23 @@ class SampleAndAggregate(Solvable, Mechanism):
         if self.aggregate == "median":
             return math.nan
         return laplace_variance(self._scale, self._ladder.granularity / self.blocks)
+
+
+def _units(data: Any) -> Any:
+    """The units as a list, or as an array if its type is declared: one found from the values would tell about a unit.
+
+    Numpy makes doubles of a column of whole numbers in which one is missing, and every block would show it.
+    """
+    if not hasattr(data, "__array__"):
+        return data
+    import numpy as np
+
+    if getattr(data, "ndim", 1) == 1 and not isinstance(getattr(data, "dtype", None), np.dtype):
+        return column_values(data)
+    types = [data.dtype] if hasattr(data, "dtype") else getattr(data, "dtypes", [None])
+    if not all(isinstance(kind, np.dtype) for kind in types):
+        why = "numpy does not know the types of its columns, and would choose one by the values"
+        raise InvalidParameter("data", f"<{type(data).__name__}>", why, "Pass a list of rows, or an array.")
+    if isinstance(data, np.ma.MaskedArray):
+        return np.ma.array(data, mask=np.ma.getmaskarray(data))  # a mask in every block, whether one is needed or not
+    return np.asarray(data)
