@@ -15,8 +15,8 @@ from lapwing.mechanisms.additive import add_noise
 from lapwing.mechanisms.grid import grid_for
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.solve import Solvable
-from lapwing.mechanisms.tails import laplace_half_width, laplace_variance
-from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy
+from lapwing.mechanisms.tails import drawable, laplace_half_width, laplace_variance
+from lapwing.noise import SYSTEM, Entropy
 from lapwing.noise.laplace import DigitSampler, discrete_laplace_sampler
 from lapwing.privacy import PureDP
 
@@ -66,11 +66,7 @@ class Laplace(Solvable, Mechanism):
             raise InvalidParameter(
                 "sensitivity", self.sensitivity, "is less than one grid step", "Use a finer granularity."
             )
-        scale = max(steps / epsilon, SMALLEST_SCALE)
-        if scale > LARGEST_SCALE:
-            raise InvalidParameter(
-                "granularity", self.granularity, "is too fine for this epsilon", "Use a coarser grid."
-            )
+        scale = drawable(max(steps / epsilon, SMALLEST_SCALE), granularity=self.granularity)
         self._set(_granularity=grid, _steps=steps, _scale=scale)
 
     def privacy_loss(self) -> PureDP:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from lapwing.noise.entropy import Entropy
 
-BLOCK = 1 << 16
-BITS_BLOCK = 1 << 13
-SLICED_DIGITS = 12
+BLOCK = 1 << 16  # draws at a time: what is computed on the way stays in the cache
+BITS_BLOCK = 1 << 13  # the same for words of packed bits
+SLICED_DIGITS = 12  # then one uniform in 4096 is still undecided
 GUIDE_BITS = 16
 _MARGIN = 2.0**-40
 
