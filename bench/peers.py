@@ -15,7 +15,7 @@ opendp.enable_features("contrib")
 
 GENERATOR = np.random.default_rng()
 SMALL = 20_000
-"""Draws in a turn of a peer that is a thousand times slower: a turn of everybody takes about as long."""
+"""Draws in a turn of peers that are hundreds of times slower, so that nobody's turn takes long."""
 
 INTEGERS = opendp.vector_domain(opendp.atom_domain(T="i64"))
 
