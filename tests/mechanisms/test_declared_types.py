@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from columns import Column
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import SampleAndAggregate, SparseVector
-
-
-class Column:
-    """Like a column of polars or arrow: whole numbers become doubles in numpy once one is missing."""
-
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
-
-    def __len__(self) -> int:
-        return len(self.values)
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array([math.nan if value is None else value for value in self.values])
-
-    def to_list(self) -> list[Any]:
-        return self.values
 
 
 class Frame:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from columns import Column
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import (
@@ -68,21 +69,6 @@ class Hostile:
 
     def tolist(self) -> Any:
         raise RuntimeError("secret")
-
-
-class Column:
-    """Like a column of pandas, polars or arrow: whole numbers become doubles in numpy once one is missing."""
-
-    dtype = "Int64"
-
-    def __init__(self, values: list[Any]) -> None:
-        self.values = values
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.array([math.nan if value is None else value for value in self.values])
-
-    def to_list(self) -> list[Any]:
-        return self.values
 
 
 class Frame:
