@@ -12,11 +12,9 @@ from lapwing.mechanisms import (
     Gaussian,
     KaryResponse,
     Laplace,
-    PermuteAndFlip,
     RandomizedResponse,
     analytic_sigma,
 )
-from lapwing.mechanisms.exponential import Exponential
 from lapwing.privacy import PLD, AdditiveNoise, ApproxDP
 
 FINE = Fraction(1, 1 << 20)
@@ -59,24 +57,6 @@ def test_the_variance_of_direct_encoding() -> None:
         share = (counts[label] / n - q) / (p - q)
         variance = n * ((1 - share) * q * (1 - q) + share * p * (1 - p)) / (p - q) ** 2
         assert (n * estimate.population_standard_error) ** 2 == pytest.approx(variance)
-
-
-def test_the_errors_of_three_ways_to_choose_between_two_options() -> None:
-    """Gap 1, sensitivity 1, epsilon 4: the chance of the worse one."""
-    fixed = Exponential(epsilon=4, sensitivity=1, candidates=2, fixed_normaliser=True)
-    general = Exponential(epsilon=4, sensitivity=1, candidates=2)
-    flipped = PermuteAndFlip(epsilon=4, sensitivity=1, candidates=2)
-    for mechanism, error in (
-        (fixed, 1 / (1 + math.exp(4))),
-        (general, 1 / (1 + math.exp(2))),
-        (flipped, math.exp(-2) / 2),
-    ):
-        assert mechanism.accuracy(1 - error * 1.001) == 0 < mechanism.accuracy(1 - error * 0.999)
-    assert [round(x, 3) for x in (1 / (1 + math.exp(4)), math.exp(-2) / 2, 1 / (1 + math.exp(2)))] == [
-        0.018,
-        0.068,
-        0.119,
-    ]
 
 
 @pytest.mark.parametrize(("releases", "ratio"), [(1, 0.335), (10, 1.057), (100, 1.389)])

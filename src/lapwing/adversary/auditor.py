@@ -2,7 +2,11 @@
 
 The first half of the outputs is for searching an event, the second, fresh half for testing it: Clopper–Pearson limits
 on both probabilities, in both directions, at a confidence shared out by Bonferroni. The result is a lower bound on the
-true epsilon, wrong with probability at most 1 − confidence whatever the mechanism does.
+true epsilon, wrong with probability at most 1 − confidence whatever one release does and however the event was found.
+
+Pre-condition: releases are independent; a mechanism that remembers earlier ones is audited for something else. Proof:
+given the first half the event is fixed, and the fresh hits are binomial; each of the four limits fails with probability
+(1 − confidence)/4 at most, and if none fails both directions bound epsilon, so the larger bound does.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ class Gaussian(Mechanism):
     are as for `Laplace`. Rounding to the grid costs ⌈Δ/g⌉ steps for one number and Δ/g + √d for d numbers. `for_rho`
     and `for_epsilon` choose sigma.
 
-    Privacy: ρ = Δ²/(2σ²) zero-concentrated, exactly. For one number `delta_at` and `epsilon_at` are those of the
-    discrete distribution itself. For vectors they follow from ρ: discrete noise looks different in different
-    directions, and which shift is the worst is not known.
+    Privacy: ρ = Δ²/(2σ²) zero-concentrated, with Δ as it is after rounding. For one number `delta_at` and `epsilon_at`
+    are those of the discrete distribution itself. For vectors they follow from ρ: discrete noise looks different in
+    different directions, and which shift is the worst is not known.
     Proof: gaussian.md
 
     >>> print(Gaussian(sigma=10, sensitivity=1).privacy_loss())

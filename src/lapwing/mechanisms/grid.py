@@ -56,7 +56,7 @@ def grid_for(granularity: object, sensitivity: Fraction, dimensions: int | None,
 
 
 def default_granularity(sensitivity: Fraction) -> Fraction:
-    """1 for a whole sensitivity, else the largest power of two that is at most a thousandth of it."""
+    """1 for a whole sensitivity, else a power of two between a 2048th and a 1024th of it."""
     if sensitivity.denominator == 1:
         return Fraction(1)
     exponent = sensitivity.numerator.bit_length() - sensitivity.denominator.bit_length()

@@ -103,8 +103,8 @@ class Sum(Solvable, Mechanism):
     def accuracy(self, confidence: float = 0.95) -> float:
         """How far the noise may move the sum.
 
-        Accuracy: of the sum of the clamped, rounded records. Clamping biases it by what it cuts off; rounding by less
-        than half a granularity for each record.
+        Accuracy: of the sum of the clamped, rounded records. Clamping biases it by what it cuts off; rounding by at
+        most half a granularity for each record.
         """
         return float_up(Fraction(self._noise.accuracy(confidence)) * self._grid.granularity)
 
