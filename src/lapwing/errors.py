@@ -6,6 +6,8 @@ LapwingError
 ├─ IncompatibleLosses    .left .right                guarantees about different relations, units or kinds
 ├─ UnsupportedConversion .source .target .instead    a conversion that would claim privacy nobody proved
 ├─ BudgetExceeded        .requested .remaining       the allowance does not cover the charge
+├─ LedgerDamaged         .path .where                the record of what was spent was changed
+├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
 ├─ MissingBounds         .column                     bounds must be public and were not given
 ├─ UnsupportedQuery      .sql_fragment .instead      a query whose privacy cannot be argued
 └─ MissingExtra          .package .extra             an optional dependency that is not installed
@@ -71,6 +73,25 @@ class BudgetExceeded(LapwingError):
             f"requested {requested}, but {remaining} remains. "
             "Ask for less, combine questions into one query, or have the allowance raised by its owner."
         )
+
+
+class LedgerDamaged(LapwingError):
+    """The record of what was spent was changed, torn or put back: nothing may be charged to it."""
+
+    def __init__(self, path: str, where: str) -> None:
+        self.path, self.where = path, where
+        super().__init__(
+            f"{path} is damaged at {where}: what was spent can no longer be told. "
+            "Restore the newest copy, or close the data set; do not start over with a fresh allowance."
+        )
+
+
+class LedgerUnavailable(LapwingError):
+    """The charge could not be written down durably, so it was not granted and no data may be read."""
+
+    def __init__(self, path: str, why: str) -> None:
+        self.path = path
+        super().__init__(f"{path} cannot be used: {why}. Nothing was read; free the disk or the lock and ask again.")
 
 
 class MissingBounds(LapwingError, ValueError):

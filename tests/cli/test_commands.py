@@ -87,5 +87,20 @@ def test_the_audit_lists_what_it_caught() -> None:
 def test_every_command_is_in_the_readme() -> None:
     readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
     commands = [command.name or command.callback.__name__ for command in app.registered_commands]
-    assert len(commands) >= 3
+    commands += [str(group.name) for group in app.registered_groups]
+    assert len(commands) >= 4
     assert [name for name in commands if f"`lapwing {name}" not in readme] == []
+
+
+def test_a_ledger_is_shown_verified_and_exported(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+    ledger = lapwing.Ledger(path)
+    ledger.open("people", lapwing.PureDP(1))
+    ledger.charge("people", lapwing.PureDP(0.25), analyst="ada")
+    assert re.search(r"people\s+ε = 0.25 .*ε = 0.75", run("ledger", "show", str(path)))
+    assert "2 entries, none changed" in run("ledger", "verify", str(path))
+    journal = [json.loads(line) for line in run("ledger", "export", str(path)).splitlines()]
+    assert [entry["act"] for entry in journal] == ["open", "charge"]
+    path.write_bytes(path.read_bytes().replace(b'"ada"', b'"eve"'))
+    assert "damaged at entry 2" in " ".join(run("ledger", "verify", str(path), code=2).split())
+    assert "no such ledger" in " ".join(run("ledger", "show", str(tmp_path / "other.db"), code=2).split())

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import theme
-from lapwing.errors import LapwingError
+from lapwing.cli import ledger, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -41,11 +37,11 @@ def demo(
     """A private analysis of a bundled synthetic data set, private beside exact."""
     from lapwing.cli.demo import show
 
-    console = _console(record=svg is not None, width=80 if svg else None)
-    with _told():
-        show(console, epsilon)
+    screen = theme.console(record=svg is not None, width=80 if svg else None)
+    with theme.told():
+        show(screen, epsilon)
     if svg is not None:
-        svg.write_text(theme.picture(console, "lapwing demo"), encoding="utf-8")
+        svg.write_text(theme.picture(screen, "lapwing demo"), encoding="utf-8")
 
 
 @app.command()
@@ -60,14 +56,14 @@ def explain(
     from lapwing.privacy import ApproxDP, PureDP
     from lapwing.privacy.neighbours import as_relation
 
-    with _told():
+    with theme.told():
         about = as_relation(relation)
         loss = ApproxDP(epsilon, delta, relation=about) if delta else PureDP(epsilon, relation=about)
         explanation = loss.explain(prior=prior)
     if as_json:
         typer.echo(json.dumps(explanation.data))
     else:
-        _console().print(Text(explanation.text))
+        theme.console().print(Text(explanation.text))
 
 
 @app.command()
@@ -79,20 +75,9 @@ def audit(
     """Attack every mechanism we have, and the broken ones that must be caught."""
     from lapwing.cli.audit import show
 
-    with _told():
-        if not show(_console(), samples):
+    with theme.told():
+        if not show(theme.console(), samples):
             raise typer.Exit(1)
 
 
-def _console(**options: Any) -> Console:
-    return Console(theme=theme.COLOURS, highlight=False, **options)
-
-
-@contextmanager
-def _told() -> Iterator[None]:
-    """Turn our own errors into one readable line and exit code 2; let everything else through."""
-    try:
-        yield
-    except LapwingError as error:
-        _console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
-        raise typer.Exit(2) from None
+app.add_typer(ledger.app, name="ledger")

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import typer
 from rich.console import Console
+from rich.text import Text
 from rich.theme import Theme
+
+from lapwing.errors import LapwingError
 
 COLOURS = Theme(
     {
@@ -22,3 +29,18 @@ COLOURS = Theme(
 def picture(console: Console, title: str) -> str:
     """What a recording console showed, as an SVG that loads nothing from anywhere."""
     return re.sub(r"@font-face\s*{[^}]*}", "", console.export_svg(title=title, unique_id="lapwing"))
+
+
+def console(**options: Any) -> Console:
+    """A console that knows our colours."""
+    return Console(theme=COLOURS, highlight=False, **options)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn our own errors into one readable line and exit code 2; let everything else through."""
+    try:
+        yield
+    except LapwingError as error:
+        console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
+        raise typer.Exit(2) from None

@@ -8,6 +8,7 @@
 from lapwing.privacy.accountants import PLD, AdditiveNoise
 from lapwing.privacy.composition import Composition, compose, parallel
 from lapwing.privacy.explain import Explanation, explain
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.neighbours import Relation
 from lapwing.privacy.renyi import RenyiDP
@@ -19,6 +20,7 @@ __all__ = [
     "ApproxDP",
     "Composition",
     "Explanation",
+    "Ledger",
     "Loss",
     "PureDP",
     "Relation",

@@ -1,0 +1,56 @@
+"""`lapwing ledger …`: look at a budget, check it, take it along."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from lapwing.cli.theme import console, told
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import Ledger
+
+app = typer.Typer(no_args_is_help=True, help="Show, verify or export a ledger of spent budgets.")
+
+File = Annotated[Path, typer.Argument(help="The ledger file.", show_default=False)]
+Anchor = Annotated[Path | None, typer.Option(help="The anchor file kept elsewhere, if there is one.")]
+
+
+def _opened(path: Path, anchor: Path | None) -> Ledger:
+    if not path.exists():
+        raise InvalidParameter("path", str(path), "there is no such ledger", "Name an existing ledger file.")
+    return Ledger(path, anchor=anchor)
+
+
+@app.command()
+def show(path: File, anchor: Anchor = None) -> None:
+    """What was allowed, spent and remains, by data set."""
+    with told():
+        ledger = _opened(path, anchor)
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("data set")
+        table.add_column("spent", style="budget")
+        table.add_column("remains", style="private")
+        for dataset in ledger.datasets():
+            table.add_row(dataset, str(ledger.spent(dataset)), str(ledger.remaining(dataset)))
+        console().print(table)
+
+
+@app.command()
+def verify(path: File, anchor: Anchor = None) -> None:
+    """Check every entry, total and release; exit code 2 if anything was changed."""
+    with told():
+        count = len(_opened(path, anchor).entries())
+        console().print(f"[private]✓[/] {count} entries, none changed" + ("" if anchor else " (no anchor given)"))
+
+
+@app.command()
+def export(path: File, anchor: Anchor = None) -> None:
+    """The journal as JSON, one entry a line."""
+    with told():
+        for entry in _opened(path, anchor).entries():
+            typer.echo(json.dumps({"number": entry.number, "act": entry.act, **entry.body, "hash": entry.hash}))
