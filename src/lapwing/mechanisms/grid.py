@@ -96,6 +96,8 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
     array = np.asarray(data)
     if array.dtype.kind in "bi" and granularity == 1:
         return np.asarray(array, dtype=np.int64)
+    if array.dtype.kind in "Mm":
+        return np.zeros(array.shape, dtype=np.int64)  # dates are no numbers, whether or not numpy makes ints of them
     exponent = power_of_two(granularity)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
         flat_array, steps = array.ravel(), np.empty(array.size, dtype=np.int64)
@@ -164,9 +166,9 @@ def _fraction(value: object, granularity: Fraction) -> Fraction:
         return Fraction(value) if math.isfinite(value) else Fraction(0)
     if isinstance(value, Decimal):
         return tame(value, granularity)
-    if isinstance(value, Rational):
+    if isinstance(value, Rational) and not is_date(value):
         return Fraction(int(value.numerator), int(value.denominator))
-    if not is_present(value):
+    if is_date(value) or not is_present(value):
         return Fraction(0)
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "ndim", None) == 0:
@@ -181,6 +183,11 @@ def _fraction(value: object, granularity: Fraction) -> Fraction:
     raise InvalidParameter(
         "data", f"<{type(value).__name__}>", "is not a number", "Pass a number, a list of numbers or a numeric array."
     )
+
+
+def is_date(value: object) -> bool:
+    """Whether numpy takes this for a date or a duration, which only some of its units turn into an int."""
+    return getattr(value, "ndim", None) == 0 and getattr(getattr(value, "dtype", None), "kind", None) in ("M", "m")
 
 
 def is_present(value: object) -> bool:

@@ -18,7 +18,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.grid import quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import LARGEST_STEPS, as_column, place_of, places_of, ratio_of
+from lapwing.mechanisms.records import LARGEST_STEPS, as_column, column_values, place_of, places_of, ratio_of, values_of
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -119,7 +119,7 @@ class Histogram(Solvable, Mechanism):
         if self._edges:
             counts = self._by_edges(listed)
         else:
-            tally = self._tally(listed if isinstance(listed, list) else listed.ravel().tolist())
+            tally = self._tally(listed if isinstance(listed, list) else column_values(listed.ravel()))
             counts = [tally[place] for place in range(len(self._places))]
         size = len(listed) if isinstance(listed, list) else listed.size
         return [*counts, size - sum(counts)] if self.everything_else else counts
@@ -141,7 +141,7 @@ class Histogram(Solvable, Mechanism):
             places[flat == self._edges[-1]] = bins
             return np.bincount(places, minlength=bins + 2)[1 : bins + 1].tolist()  # type: ignore[no-any-return]
         counts = [0] * (bins + 2)
-        for value in records if isinstance(records, list) else records.ravel().tolist():
+        for value in records if isinstance(records, list) else column_values(records.ravel()):
             counts[self._place(value)] += 1
         return counts[1:-1]
 
@@ -166,4 +166,4 @@ def _sequence(**named: object) -> tuple[Any, ...]:
     [(name, value)] = named.items()
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise InvalidParameter(name, value, "must be a list", f"Write {name}=[…], fixed without looking at the data.")
-    return tuple(value.tolist() if hasattr(value, "tolist") else value)
+    return tuple(values_of(value))

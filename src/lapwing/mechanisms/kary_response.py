@@ -16,7 +16,7 @@ from lapwing.exact import ln_up, rational
 from lapwing.mechanisms.grid import SMALL, is_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.randomized_response import check_replace, keep_probability
-from lapwing.mechanisms.records import as_records, place_of, places_of, ratio_of
+from lapwing.mechanisms.records import as_records, column_values, place_of, places_of, ratio_of, values_of
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.noise import SYSTEM, Entropy, bernoulli, uniform_below
@@ -127,7 +127,7 @@ class KaryResponse(Mechanism):
             counts = [answers.get(label, 0) for label in self._labels]
         else:
             counts = [0] * len(self._labels)
-            for answer in answers.ravel().tolist() if hasattr(answers, "ravel") else answers:
+            for answer in values_of(answers.ravel() if getattr(answers, "ndim", 1) > 1 else answers):
                 place = self._place(answer)
                 if place < 0:
                     raise InvalidParameter("answers", "<answers>", "one is not among the categories", _HINT)
@@ -172,7 +172,7 @@ class KaryResponse(Mechanism):
             places = answers.astype(np.int64)
             places[(answers < 0) | (answers >= len(self._labels))] = -1
             return places
-        return self._places(answers.ravel().tolist()).reshape(answers.shape)
+        return self._places(column_values(answers.ravel())).reshape(answers.shape)
 
     def _one(self, place: int, entropy: Entropy) -> int:
         kept, k = LazyUniform(entropy).below(rational(self._keep)), len(self._labels)
@@ -204,7 +204,7 @@ def _labels(categories: object) -> Sequence[Any]:
         raise InvalidParameter(
             "categories", categories, "must be a list of labels or a number", "Write categories=['a', 'b']."
         )
-    labels = tuple(categories.tolist() if hasattr(categories, "tolist") else categories)
+    labels = tuple(values_of(categories))
     if len(labels) < 2:
         raise InvalidParameter(
             "categories", categories, "must be two or more different labels", "Write categories=['a', 'b']."

@@ -13,7 +13,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_neg, ln_up, rational
 from lapwing.mechanisms.grid import SMALL, is_array
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import as_records
+from lapwing.mechanisms.records import as_records, column_values, values_of
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.noise import SYSTEM, Entropy, bernoulli_bits
@@ -159,8 +159,8 @@ class RandomizedResponse(Mechanism):
         if n is None and not is_array(answers):
             raise InvalidParameter("n", n, "a number of yes needs a number of answers", "Write estimate(450, n=1000).")
         if n is None:
-            flat = answers.ravel().tolist() if hasattr(answers, "ravel") else answers
-            said_yes = [_is_yes(answer) for answer in flat]
+            flat = answers.ravel() if getattr(answers, "ndim", 1) > 1 else answers
+            said_yes = [_is_yes(answer) for answer in values_of(flat)]
             answers, n = sum(said_yes), len(said_yes)
         return estimate_share(answers, n, if_yes=self._if_yes, if_no=self._if_no, confidence=confidence, clip=clip)
 
@@ -242,7 +242,7 @@ def _through_bits(data: Any, randomize: Any) -> Any:
     if not isinstance(listed, list) and listed.dtype.kind in "biuf":
         truths = listed == 1
     else:
-        flat = listed if isinstance(listed, list) else listed.ravel().tolist()
+        flat = listed if isinstance(listed, list) else column_values(listed.ravel())
         truths = np.array([_is_yes(answer) for answer in flat], dtype=bool)
         truths = truths if isinstance(listed, list) else truths.reshape(listed.shape)
     packed = np.packbits(truths.ravel(), bitorder="little")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_down, float_up
-from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALL, SMALLEST, is_array, power_of_two, quotient, tame
+from lapwing.mechanisms.grid import LARGEST_EXPONENT, SMALL, SMALLEST, is_array, is_date, power_of_two, quotient, tame
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +28,7 @@ LARGEST_STEPS = 1 << 53
 
 _LARGEST_SUM = 1 << 62  # what int64 certainly holds
 _DEFAULT_BITS = 30
+_READERS = ("tolist", "to_list", "to_pylist")  # of numpy and pandas, polars, arrow
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class BoundedGrid:
         if isinstance(listed, list):
             return [steps for value in listed if (steps := self._one(value)) is not None]
         if listed.dtype.kind not in "biuf" or listed.dtype.itemsize > 8:
-            return self.steps(listed.ravel().tolist())
+            return self.steps(column_values(listed.ravel()))
         return self._many(listed.ravel())
 
     def _one(self, value: object) -> int | None:
@@ -119,7 +120,7 @@ class BoundedGrid:
 
 def as_column(records: Any) -> list[Any] | NDArray[Any]:
     """Records, one for each entry; a table is refused, because whoever owns a row would own several of its entries."""
-    if getattr(records, "ndim", 1) > 1:
+    if getattr(records, "ndim", 1) > 1 or hasattr(type(records), "columns"):
         why = "has rows and columns, and a person who owns a row would count once for each column"
         raise InvalidParameter("data", f"<{type(records).__name__}>", why, "Pass one column.")
     return as_records(records)
@@ -130,7 +131,8 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
 
     Numpy gives a mixed list one common type, so one record could change how another is rounded: only lists of nothing
     but floats, or nothing but ints, become arrays. For the same reason a column that can miss values (of pandas, polars
-    or arrow, or a masked array) becomes a list: numpy would make it doubles once a whole number is missing.
+    or arrow, or a masked array) becomes a list: numpy would make it doubles once a whole number is missing. So does a
+    column of dates, which has its own Python values for them.
     """
     if not is_array(records):
         raise InvalidParameter(
@@ -142,9 +144,12 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
     if not isinstance(records, (list, tuple, range)):
         import numpy as np
 
-        if isinstance(getattr(records, "dtype", None), np.dtype) and not isinstance(records, np.ma.MaskedArray):
+        if isinstance(records, np.ma.MaskedArray):
+            records = column_values(records.ravel())
+        elif isinstance(records, np.ndarray) or _is_plain(getattr(records, "dtype", None)):
             return np.asarray(records)
-        records = column_values(records)
+        else:
+            records = column_values(records)
     kinds = set(map(type, records)) if len(records) > SMALL else set()
     if kinds in ({float}, {int}):
         try:
@@ -157,14 +162,41 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
 
 
 def column_values(column: Any) -> list[Any]:
-    """A column as a list of Python values, None or the like where one is missing."""
-    flat = column.ravel() if hasattr(column, "ravel") else column
-    for name in ("tolist", "to_list", "to_pylist"):
-        if hasattr(flat, name):
-            return list(getattr(flat, name)())
-    raise InvalidParameter(
-        "data", f"<{type(column).__name__}>", "is not one column of records", "Pass a column, a list or an array."
-    )
+    """A column as a list of Python values, None or the like where one is missing or has no Python value.
+
+    Libraries hold what Python cannot (a date after the year 9999, broken text) and raise when asked for a list. The
+    error would tell about a record, so it is narrowed down to that record by halves.
+    """
+    name = next((name for name in _READERS if hasattr(type(column), name)), None)
+    if name is None:
+        raise InvalidParameter(
+            "data", f"<{type(column).__name__}>", "is not one column of records", "Pass a column, a list or an array."
+        )
+    try:
+        values = list(getattr(column, name)())
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # polars panics with one of its own
+        if len(column) < 2:
+            return [None] * len(column)
+        entries, half = getattr(column, "iloc", column), len(column) // 2
+        return column_values(entries[:half]) + column_values(entries[half:])
+    if getattr(getattr(column, "dtype", None), "kind", None) in ("M", "m"):
+        # numpy makes ints of dates that Python cannot hold, and they would pass for numbers
+        return [date if type(value) is int else value for date, value in zip(column, values, strict=True)]
+    return values
+
+
+def values_of(values: Any) -> list[Any]:
+    """Labels or answers as a list of Python values, whatever holds them."""
+    return column_values(values) if any(hasattr(type(values), name) for name in _READERS) else list(values)
+
+
+def _is_plain(dtype: object) -> bool:
+    """Whether a column of this type is the same as an array: numpy knows the type, and it is not one of dates."""
+    import numpy as np
+
+    return isinstance(dtype, np.dtype) and dtype.kind not in "Mm"
 
 
 def exact_sum(steps: Sequence[int] | NDArray[np.int64], largest: int) -> int:
@@ -201,6 +233,8 @@ def ratio_of(value: Any) -> tuple[int, int] | None:
     """A finite number as numerator and denominator; None for anything else, and for a decimal too long to write out."""
     try:
         if isinstance(value, Decimal) and abs(value.adjusted()) > LARGEST_EXPONENT:
+            return None
+        if is_date(value):
             return None
         plain = value if hasattr(value, "as_integer_ratio") or getattr(value, "ndim", None) != 0 else value.tolist()
         top, bottom = plain.as_integer_ratio()

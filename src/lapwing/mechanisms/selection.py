@@ -17,7 +17,7 @@ from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.grid import SMALL, element_steps, grid_for, saturated, steps_of_array
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import as_records
+from lapwing.mechanisms.records import as_records, values_of
 from lapwing.mechanisms.solve import Solvable
 from lapwing.mechanisms.tails import drawable
 from lapwing.privacy import ZCDP, PureDP
@@ -64,7 +64,7 @@ class Selection(Solvable, Mechanism):
             return
         if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
             raise InvalidParameter("candidates", given, "must be a list of labels or a number", "Write candidates=10.")
-        labels = given if isinstance(given, range) else tuple(given.tolist() if hasattr(given, "tolist") else given)
+        labels = given if isinstance(given, range) else tuple(values_of(given))
         if not labels:
             raise InvalidParameter("candidates", given, "there is nothing to choose from", "Give at least one.")
         self._set(candidates=labels, _count=len(labels))
