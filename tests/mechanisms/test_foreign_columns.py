@@ -73,6 +73,15 @@ class Table(Chunked):
     columns = ("age", "height")
 
 
+class Lazy:
+    """Like a lazy frame of polars: it is no array, and does not compare."""
+
+    columns = ("age", "height")
+
+    def __ne__(self, other: object) -> bool:
+        raise TypeError
+
+
 class Series(Chunked):
     """Like a column of pandas: flattening it warns, and labels of its index look like attributes."""
 
@@ -143,9 +152,21 @@ def test_dates_of_a_column_are_the_values_that_the_column_gives() -> None:
 
 @pytest.mark.parametrize("rows", [[], [{"age": 1}], [{"age": None}]])
 def test_a_table_without_a_number_of_dimensions_is_refused_too(rows: list[Any]) -> None:
-    for mechanism in (m.Count(epsilon=1), m.Sum(epsilon=1, bounds=(0, 1)), m.Histogram(epsilon=1, keys=[1])):
+    for mechanism in (
+        m.Count(epsilon=1),
+        m.Sum(epsilon=1, bounds=(0, 1)),
+        m.Histogram(epsilon=1, keys=[1]),
+        m.Laplace(epsilon=1, sensitivity=1, dimensions=1),
+        m.NoisyMax(epsilon=1, sensitivity=1, candidates=1),
+        m.RandomizedResponse.from_gamma(0.75),
+    ):
         with pytest.raises(InvalidParameter, match="column"):
             mechanism.release(Table(rows))
+
+
+def test_a_frame_that_has_not_been_read_yet_is_no_count() -> None:
+    with pytest.raises(InvalidParameter, match="column"):
+        m.Count(epsilon=1).release(Lazy())
 
 
 def test_a_column_is_read_without_a_warning_whatever_its_index_is_called() -> None:

@@ -120,9 +120,8 @@ class BoundedGrid:
 
 def as_column(records: Any) -> list[Any] | NDArray[Any]:
     """Records, one for each entry; a table is refused, because whoever owns a row would own several of its entries."""
-    if getattr(records, "ndim", 1) > 1 or hasattr(type(records), "columns"):
-        why = "has rows and columns, and a person who owns a row would count once for each column"
-        raise InvalidParameter("data", f"<{type(records).__name__}>", why, "Pass one column.")
+    if getattr(records, "ndim", 1) > 1:
+        raise _table(records)
     return as_records(records)
 
 
@@ -134,6 +133,8 @@ def as_records(records: Any) -> list[Any] | NDArray[Any]:
     or arrow, or a masked array) becomes a list: numpy would make it doubles once a whole number is missing. So does a
     column of dates, which has its own Python values for them.
     """
+    if is_frame(records):
+        raise _table(records)
     if not is_array(records):
         raise InvalidParameter(
             "data",
@@ -181,10 +182,20 @@ def column_values(column: Any) -> list[Any]:
             return [None] * len(column)
         entries, half = getattr(column, "iloc", column), len(column) // 2
         return column_values(entries[:half]) + column_values(entries[half:])
-    if getattr(getattr(column, "dtype", None), "kind", None) in ("M", "m"):
+    if getattr(getattr(column, "dtype", None), "kind", None) in ("M", "m") and int in set(map(type, values)):
         # numpy makes ints of dates that Python cannot hold, and they would pass for numbers
         return [date if type(value) is int else value for date, value in zip(column, values, strict=True)]
     return values
+
+
+def is_frame(data: object) -> bool:
+    """Whether this is a data frame or a table. Its type tells: a column of pandas shows its labels as attributes."""
+    return hasattr(type(data), "columns")
+
+
+def _table(data: object) -> InvalidParameter:
+    why = "has rows and columns, and a person who owns a row would count once for each column"
+    return InvalidParameter("data", f"<{type(data).__name__}>", why, "Pass one column.")
 
 
 def values_of(values: Any) -> list[Any]:

@@ -13,7 +13,7 @@ from lapwing.exact import float_up
 from lapwing.mechanisms.grid import from_steps, is_array, is_present, quotient
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.records import BoundedGrid, as_column, exact_sum
+from lapwing.mechanisms.records import BoundedGrid, as_column, exact_sum, is_frame
 from lapwing.mechanisms.solve import Solvable
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -47,7 +47,7 @@ class Count(Solvable, Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int:
         """The noisy count; it may be negative."""
-        count = number_present(data) if is_array(data) else data
+        count = number_present(data) if is_array(data) or is_frame(data) else data
         noisy: int = self._noise.release(count, entropy)
         return noisy
 
