@@ -91,7 +91,10 @@ class LedgerUnavailable(LapwingError):
 
     def __init__(self, path: str, why: str) -> None:
         self.path = path
-        super().__init__(f"{path} cannot be used: {why}. Nothing was read; free the disk or the lock and ask again.")
+        super().__init__(
+            f"{path} cannot be used: {why}. "
+            "Nothing was shown; see to the folder, its permissions, the disk or the lock and ask again."
+        )
 
 
 class MissingBounds(LapwingError, ValueError):

@@ -46,7 +46,7 @@ def test_ten_tenths_fit_into_one_and_the_eleventh_does_not(ledger: Ledger) -> No
         ledger.charge("people", PureDP(1e-6))
     assert caught.value.remaining == PureDP(0)
     assert float(ledger.spent("people").epsilon) == pytest.approx(1)
-    Ledger(ledger._path)  # and it still verifies
+    Ledger(ledger._store.path)  # and it still verifies
 
 
 def test_a_refused_charge_spends_nothing_on_any_data_set(ledger: Ledger) -> None:
@@ -161,7 +161,7 @@ print(granted)
 
 
 def test_eight_processes_never_overspend_by_one(ledger: Ledger) -> None:
-    command = [sys.executable, "-c", CHARGER, str(ledger._path), "20"]
+    command = [sys.executable, "-c", CHARGER, str(ledger._store.path), "20"]
     crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     granted = sum(int(process.communicate()[0]) for process in crowd)
     assert granted == 64
@@ -233,7 +233,7 @@ def test_killed_at_any_step_nothing_is_seen_that_is_not_in_the_ledger(tmp_path: 
 
 def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path) -> None:
     ledger.record(ledger.charge("people", TENTH, key="a", binding="b"), b"a release to look at")
-    content = ledger._path.read_bytes()
+    content = ledger._store.path.read_bytes()
     entries = [(entry.number, entry.hash) for entry in ledger.entries()]
     found = 0
     for place in range(0, len(content), 37):
@@ -266,15 +266,15 @@ def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path) -> 
 )
 def test_a_changed_row_is_found(ledger: Ledger, forgery: str) -> None:
     ledger.record(ledger.charge("people", TENTH, key="a"), b"42")
-    with sqlite3.connect(ledger._path) as database:
+    with sqlite3.connect(ledger._store.path) as database:
         database.execute(forgery)
     with pytest.raises(LedgerDamaged):
-        Ledger(ledger._path)
+        Ledger(ledger._store.path)
 
 
 def test_torn_and_foreign_files_are_refused(ledger: Ledger, tmp_path: Path) -> None:
     ledger.charge("people", TENTH)
-    content = ledger._path.read_bytes()
+    content = ledger._store.path.read_bytes()
     for torn in (content[: len(content) // 2], content[:100], b"not a database at all" * 50):
         path = tmp_path / "torn.db"
         path.write_bytes(torn)
@@ -316,14 +316,14 @@ except LedgerUnavailable:
 
 def test_a_full_disk_refuses_the_charge(ledger: Ledger) -> None:
     before = ledger.entries()
-    result = subprocess.run([sys.executable, "-c", FULL_DISK, str(ledger._path)], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", FULL_DISK, str(ledger._store.path)], capture_output=True, text=True)
     assert result.stdout.strip() == "refused", result.stderr
-    assert Ledger(ledger._path).entries() == before
+    assert Ledger(ledger._store.path).entries() == before
 
 
 def test_a_ledger_that_stays_locked_refuses(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lapwing.privacy.ledger.PATIENCE", 0.05)
-    blocker = sqlite3.connect(ledger._path, isolation_level=None)
+    monkeypatch.setattr("lapwing.privacy.store.PATIENCE", 0.05)
+    blocker = sqlite3.connect(ledger._store.path, isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
     with pytest.raises(LedgerUnavailable, match="locked"):
         ledger.charge("people", TENTH)

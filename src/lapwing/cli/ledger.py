@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from lapwing.cli.theme import console, told
 from lapwing.errors import InvalidParameter
@@ -28,7 +29,7 @@ def _opened(path: Path, anchor: Path | None) -> Ledger:
 
 @app.command()
 def show(path: File, anchor: Anchor = None) -> None:
-    """What was allowed, spent and remains, by data set."""
+    """What was spent and what remains, by data set and by analyst with an allowance of their own."""
     with told():
         ledger = _opened(path, anchor)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -36,7 +37,10 @@ def show(path: File, anchor: Anchor = None) -> None:
         table.add_column("spent", style="budget")
         table.add_column("remains", style="private")
         for dataset in ledger.datasets():
-            table.add_row(dataset, str(ledger.spent(dataset)), str(ledger.remaining(dataset)))
+            for who in ("", *ledger.analysts(dataset)):
+                spent, remains = ledger.spent(dataset, analyst=who), ledger.remaining(dataset, analyst=who)
+                name = f"  {who}" if who else dataset
+                table.add_row(Text(name), Text(str(spent)), Text(str(remains)))
         console().print(table)
 
 
@@ -54,3 +58,11 @@ def export(path: File, anchor: Anchor = None) -> None:
     with told():
         for entry in _opened(path, anchor).entries():
             typer.echo(json.dumps({"number": entry.number, "act": entry.act, **entry.body, "hash": entry.hash}))
+
+
+@app.command()
+def anchor(path: File, anchor: Annotated[Path, typer.Argument(help="The file to write, kept elsewhere.")]) -> None:
+    """Start an anchor for a ledger that has none; pass it as --anchor from then on."""
+    with told():
+        _opened(path, None).start_anchor(anchor)
+        console().print("[private]✓[/] an old copy put back in place of this ledger will be found")

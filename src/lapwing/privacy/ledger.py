@@ -11,12 +11,12 @@ PureDP, Σ(ε,δ) for ApproxDP, Σρ (and Σδ) for ZCDP. The kind is fixed when
 the relation.
 
 Amounts are whole numbers of 2^-50 (epsilon, rho) and 2^-62 (delta), charges rounded up. An allowance is enforced up to
-a billionth of itself more, plus a thousand such units, so that ten charges of 0.1 fit into 1 although the double 0.1 is
-more than a tenth.
+a billionth of itself more, plus a thousand such units but never more than a hundredth, so that ten charges of 0.1 fit
+into 1 although the double 0.1 is more than a tenth. An allowance of 0 is 0.
 
 Entries form a hash chain that is checked when the ledger is opened: a changed, missing or torn entry is found. Who can
-write the file can forge all of it; an `anchor` file kept elsewhere, which remembers the last entry, also finds an old
-copy that was put back.
+write the file can forge all of it; an `anchor` file kept elsewhere, which remembers the last entry and is compared in
+every transaction, also finds an old copy that was put back.
 """
 
 from __future__ import annotations
@@ -24,25 +24,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter, LedgerDamaged, LedgerUnavailable
-from lapwing.privacy.journal import EVERYBODY, SCHEMA, Entry, append, entries, head, verify_chain
+from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter, LedgerDamaged
+from lapwing.privacy.journal import EVERYBODY, Entry, append, entries, spent_by, verify_chain
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
+from lapwing.privacy.store import Store
 
 if TYPE_CHECKING:
     import sqlite3
 
 SIZE_UNIT, DELTA_UNIT = Fraction(1, 1 << 50), Fraction(1, 1 << 62)
-LARGEST_SIZE = 1 << 11
-PATIENCE = 60.0
-"""Seconds to wait for somebody else's transaction."""
+LARGEST_SIZE, LARGEST_DELTA = 1 << 11, Fraction(1, 2)
+LONGEST_NAME = 256
 _KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
 
 
@@ -61,6 +59,7 @@ class Ledger:
     not give its budget back.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> ledger.open("patients", PureDP(1, unit="patient"))
     >>> charge = ledger.charge("patients", PureDP(0.25, unit="patient"), analyst="ada")
@@ -70,17 +69,15 @@ class Ledger:
     ε = 0.75 (add_remove, per patient)
     """
 
-    __slots__ = ("_anchor", "_path")
+    __slots__ = ("_store",)
 
     def __init__(self, path: str | os.PathLike[str], *, anchor: str | os.PathLike[str] | None = None) -> None:
-        self._path, self._anchor = Path(path), None if anchor is None else Path(anchor)
-        with self._transaction() as database:
-            for statement in SCHEMA.split(";"):
-                database.execute(statement)
+        self._store = Store(path, anchor)
+        self._store.create()
         self.verify()
 
     def __repr__(self) -> str:
-        return f"Ledger({str(self._path)!r})"
+        return f"Ledger({str(self._store.path)!r})"
 
     def __copy__(self) -> Ledger:
         return self
@@ -89,22 +86,21 @@ class Ledger:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _reopened, (str(self._path), None if self._anchor is None else str(self._anchor))
+        anchor = self._store.anchor
+        return _reopened, (str(self._store.path), None if anchor is None else str(anchor))
 
     def open(self, dataset: str, allowance: Loss, *, analyst: str = EVERYBODY) -> None:
         """Set the allowance of a data set, for everybody together or for one analyst besides.
 
         Opening again with the same allowance or a larger one changes nothing; a smaller one is taken over. Only the
-        owner of the file raises an allowance, by a new data set id.
+        owner of the file raises an allowance, by a new data set id. What an analyst spent before counts.
         """
         row = _budget_row(dataset, analyst, allowance)
-        with self._transaction() as database:
+        with self._store.transaction() as database:
             known = _budget(database, dataset, analyst)
+            if known is not None or analyst != EVERYBODY:
+                _same_kind(known or _must_exist(database, dataset), allowance)
             if known is not None:
-                _same_frame(known, allowance)
-                if known["kind"] != row["kind"]:
-                    why = f"the allowance is counted in {known['kind']}, and stays so"
-                    raise IncompatibleLosses(_loss(known, known["size"], known["delta"]), allowance, why)
                 if known["size"] <= row["size"] and known["delta"] <= row["delta"]:
                     return
                 row["size"], row["delta"] = min(known["size"], row["size"]), min(known["delta"], row["delta"])
@@ -113,15 +109,12 @@ class Ledger:
                     row,
                 )
             else:
-                if analyst != EVERYBODY:
-                    _same_frame(_must_exist(database, dataset), allowance)
-                columns = ", ".join(row)
-                places = ", ".join(f":{name}" for name in row)
-                database.execute(
-                    f"INSERT INTO budget ({columns}, spent_size, spent_delta) VALUES ({places}, 0, 0)", row
-                )
+                spent = spent_by(database, dataset, analyst) if analyst != EVERYBODY else (0, 0)
+                places = ", ".join("?" * (len(row) + 2))
+                columns = ", ".join((*row, "spent_size", "spent_delta"))
+                database.execute(f"INSERT INTO budget ({columns}) VALUES ({places})", (*row.values(), *spent))
             append(database, "open", row)
-        self._write_anchor()
+        self._store.write_anchor()
 
     def charge(
         self,
@@ -135,122 +128,88 @@ class Ledger:
         """Spend `loss` on every data set named, durably, or raise `BudgetExceeded` and spend nothing.
 
         With a `key`, the same question asked again is not charged again: the charge of the first time comes back, with
-        its release once that was recorded. `binding` is whatever makes a question the same (the plan, its parameters);
-        a key used for another data set, analyst or binding is refused.
+        its release once that was recorded. `binding` is whatever makes a question the same (the plan, its parameters),
+        in text, numbers, lists and dicts; a key used for another data set, analyst, cost or binding is refused.
         """
-        names = [datasets] if isinstance(datasets, str) else sorted(set(datasets))
+        given = [datasets] if isinstance(datasets, str) else datasets
+        names = sorted({_name("dataset", name) for name in given})
         if not names:
             raise InvalidParameter("datasets", datasets, "there is nothing to charge", "Name at least one data set.")
-        bound = _digest({"datasets": names, "analyst": analyst, "binding": repr(binding)})
-        with self._transaction() as database:
+        who = analyst if analyst == EVERYBODY else _name("analyst", analyst)
+        key, question = None if key is None else _name("key", key), _plain(binding)
+        with self._store.transaction() as database:
+            costs = {name: _cost(_must_exist(database, name), loss) for name in names}
+            bound = _digest([costs, who, question])
             earlier = None if key is None else _by_key(database, key, bound)
             if earlier is not None:
                 return earlier
-            costs = {name: _cost(_must_exist(database, name), loss) for name in names}
             for name, (size, delta) in costs.items():
-                _spend(database, name, analyst, size, delta, loss)
-            body = {"analyst": analyst, "costs": costs, "loss": str(loss), "key": key, "binding": bound}
+                _spend(database, name, who, size, delta, loss)
+            body = {"analyst": who, "costs": costs, "loss": str(loss), "key": key, "binding": bound}
             number = append(database, "charge", body)
             database.execute("INSERT INTO release VALUES (?, ?, ?, NULL)", (number, key, bound))
-        self._write_anchor()
+        self._store.write_anchor()
         return Charge(number)
 
     def record(self, charge: Charge, content: bytes) -> bytes:
         """Store the release of a charge, durably, and return what may be shown: the first one stored for it."""
-        with self._transaction() as database:
-            row = database.execute("SELECT content FROM release WHERE charge = ?", (charge.number,)).fetchone()
+        _must_be_bytes(content)
+        with self._store.transaction() as database:
+            number = min(charge.number, (1 << 63) - 1)  # the largest that SQLite can look for
+            row = database.execute("SELECT content FROM release WHERE charge = ?", (number,)).fetchone()
             if row is None:
                 raise InvalidParameter("charge", charge.number, "is not in this ledger", "Charge first.")
             if row["content"] is not None:
                 return bytes(row["content"])
             database.execute("UPDATE release SET content = ? WHERE charge = ?", (content, charge.number))
             append(database, "release", {"charge": charge.number, "sha256": hashlib.sha256(content).hexdigest()})
-        self._write_anchor()
+        self._store.write_anchor()
         return content
 
     def spent(self, dataset: str, *, analyst: str = EVERYBODY) -> Loss:
         """What was spent on a data set so far."""
-        with self._transaction() as database:
+        with self._store.transaction(write=False) as database:
             row = _must_exist(database, dataset, analyst)
             return _loss(row, row["spent_size"], row["spent_delta"])
 
     def remaining(self, dataset: str, *, analyst: str = EVERYBODY) -> Loss:
         """What may still be spent (without the billionth that absorbs rounding)."""
-        with self._transaction() as database:
+        with self._store.transaction(write=False) as database:
             row = _must_exist(database, dataset, analyst)
             return _loss(row, *(max(0, row[name] - row[f"spent_{name}"]) for name in ("size", "delta")))
 
     def datasets(self) -> list[str]:
         """The data sets that have an allowance."""
-        with self._transaction() as database:
+        with self._store.transaction(write=False) as database:
             return [row["dataset"] for row in database.execute("SELECT DISTINCT dataset FROM budget ORDER BY dataset")]
+
+    def analysts(self, dataset: str) -> list[str]:
+        """The analysts who have an allowance of their own."""
+        with self._store.transaction(write=False) as database:
+            found = database.execute("SELECT analyst FROM budget WHERE dataset = ? ORDER BY analyst", (dataset,))
+            return [row["analyst"] for row in found if row["analyst"] != EVERYBODY]
 
     def entries(self) -> list[Entry]:
         """The whole journal, oldest first."""
-        with self._transaction() as database:
+        with self._store.transaction(write=False) as database:
             return list(entries(database))
 
     def verify(self) -> None:
         """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault."""
-        with self._transaction() as database:
-            [state] = database.execute("PRAGMA quick_check(1)").fetchone()
+        with self._store.transaction(write=False) as database:
+            [state] = database.execute(
+                "PRAGMA integrity_check(1)"
+            ).fetchone()  # also the indices: limits are found by them
             if state != "ok":
-                raise LedgerDamaged(str(self._path), "the database file itself")
-            hashes = verify_chain(str(self._path), database)
-            self._verify_anchor(hashes)
+                raise LedgerDamaged(str(self._store.path), "the database file itself")
+            verify_chain(str(self._store.path), database)
 
-    def _verify_anchor(self, hashes: list[str]) -> None:
-        if self._anchor is None or not self._anchor.exists():
-            return
-        try:
-            number, digest = self._anchor.read_text(encoding="ascii").split()
-            known = hashes[int(number) - 1] == digest
-        except (ValueError, IndexError):
-            known = False
-        if not known:
-            raise LedgerDamaged(str(self._path), "its end: the anchor knows an entry that is not there")
+    def start_anchor(self, anchor: str | os.PathLike[str]) -> None:
+        """Write an anchor for a ledger that was made without, or whose anchor is lost; open it with that from now on.
 
-    def _write_anchor(self) -> None:
-        """Replace the anchor by the last entry, atomically and under the ledger's own lock: it never goes back.
-
-        A crash just before leaves it behind by the entries since; it never runs ahead of the ledger.
+        An anchor that exists is left alone: it may know better.
         """
-        if self._anchor is None:
-            return
-        fresh = self._anchor.with_name(f"{self._anchor.name}.fresh")
-        with self._transaction() as database:
-            number, digest = head(database)
-            try:
-                with fresh.open("w", encoding="ascii") as file:
-                    file.write(f"{number} {digest}\n")
-                    file.flush()
-                    os.fsync(file.fileno())
-                fresh.replace(self._anchor)
-            except OSError as error:
-                raise LedgerUnavailable(str(self._anchor), str(error)) from error
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """One connection, one write transaction; committed durably at the end, rolled back on any error."""
-        import sqlite3
-
-        try:
-            database = sqlite3.connect(self._path, timeout=PATIENCE, isolation_level=None)
-        except sqlite3.Error as error:
-            raise LedgerUnavailable(str(self._path), str(error)) from error
-        try:
-            database.row_factory = sqlite3.Row
-            database.execute("PRAGMA synchronous = EXTRA")
-            database.execute("BEGIN IMMEDIATE")
-            yield database
-            if database.in_transaction:
-                database.execute("COMMIT")
-        except sqlite3.DatabaseError as error:
-            if "malformed" in str(error) or "not a database" in str(error):
-                raise LedgerDamaged(str(self._path), "the database file itself") from error
-            raise LedgerUnavailable(str(self._path), str(error)) from error
-        finally:
-            database.close()  # what was not committed is rolled back
+        self._store.start_anchor(anchor)
 
 
 def _reopened(path: str, anchor: str | None) -> Ledger:
@@ -260,16 +219,17 @@ def _reopened(path: str, anchor: str | None) -> Ledger:
 def _budget_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
     """The allowance as a row; it names its kind, relation and unit for ever."""
     as_loss(allowance)
+    dataset, unit = _name("dataset", dataset), _name("unit", allowance.unit)
+    analyst = analyst if analyst == EVERYBODY else _name("analyst", analyst)
     if type(allowance).__name__ not in _KINDS:
         hint = "Write PureDP(3), ApproxDP(3, 1e-6) or ZCDP(0.5)."
         raise InvalidParameter("allowance", str(allowance), "only plain sums are valid for adaptive questions", hint)
-    if not isinstance(dataset, str) or not dataset or not isinstance(analyst, str):
-        raise InvalidParameter("dataset", dataset, "must be a stable name", "Write 'patients', not a path or a digest.")
     size, delta = _amounts(allowance)
-    if size > LARGEST_SIZE / SIZE_UNIT:
-        raise InvalidParameter("allowance", str(allowance), f"is more than {LARGEST_SIZE}", "That protects nobody.")
+    if size > LARGEST_SIZE / SIZE_UNIT or delta > LARGEST_DELTA / DELTA_UNIT:
+        why = f"more than {LARGEST_SIZE}, or a delta of more than {LARGEST_DELTA}, protects nobody"
+        raise InvalidParameter("allowance", str(allowance), why, "Write PureDP(3) or ApproxDP(3, 1e-6).")
     kind = type(allowance).__name__
-    frame = {"kind": kind, "relation": allowance.relation, "unit": allowance.unit}
+    frame = {"kind": kind, "relation": allowance.relation, "unit": unit}
     return {"dataset": dataset, "analyst": analyst, **frame, "size": size, "delta": delta}
 
 
@@ -288,11 +248,19 @@ def _loss(row: Mapping[str, Any], size: int, delta: int) -> Loss:
 
 
 def _same_frame(row: Mapping[str, Any], loss: Loss) -> None:
-    """A loss about other neighbours or another unit cannot be charged, and an allowance does not change its kind."""
+    """A loss about other neighbours or another unit cannot be charged."""
     if (row["relation"], row["unit"]) != (loss.relation, loss.unit):
         raise IncompatibleLosses(
             _loss(row, row["size"], row["delta"]), loss, "the data set was opened for another relation or unit"
         )
+
+
+def _same_kind(row: Mapping[str, Any], allowance: Loss) -> None:
+    """An allowance keeps its kind, and an analyst's has the kind of the common one: both are charged the same cost."""
+    _same_frame(row, allowance)
+    if row["kind"] != type(allowance).__name__:
+        why = f"the allowance is counted in {row['kind']}, and stays so"
+        raise IncompatibleLosses(_loss(row, row["size"], row["delta"]), allowance, why)
 
 
 def _cost(row: Mapping[str, Any], loss: Loss) -> tuple[int, int]:
@@ -318,8 +286,8 @@ def _spend(database: sqlite3.Connection, dataset: str, analyst: str, size: int, 
             and database.execute(
                 """UPDATE budget SET spent_size = spent_size + :cost, spent_delta = spent_delta + :delta_cost
                WHERE (dataset, analyst) = (:dataset, :analyst)
-               AND spent_size + :cost <= size + size / 1000000000 + 1000
-               AND spent_delta + :delta_cost <= delta + CASE delta WHEN 0 THEN 0 ELSE delta / 1000000000 + 1000 END""",
+               AND spent_size + :cost <= size + min(size / 100, size / 1000000000 + 1000)
+               AND spent_delta + :delta_cost <= delta + min(delta / 100, delta / 1000000000 + 1000)""",
                 {"cost": size, "delta_cost": delta, "dataset": dataset, "analyst": who},
             ).rowcount
         )
@@ -337,8 +305,11 @@ def _budget(database: sqlite3.Connection, dataset: str, analyst: str) -> dict[st
 def _must_exist(database: sqlite3.Connection, dataset: str, analyst: str = EVERYBODY) -> dict[str, Any]:
     row = _budget(database, dataset, analyst)
     if row is None:
-        hint = f"Open it first: ledger.open({dataset!r}, PureDP(1))."
-        raise InvalidParameter("dataset", dataset, "has no allowance in this ledger", hint)
+        whose = "" if analyst == EVERYBODY else f", analyst={analyst!r}"
+        hint = f"Open it first: ledger.open({dataset!r}, PureDP(1){whose})."
+        raise InvalidParameter(
+            "analyst" if whose else "dataset", analyst or dataset, "has no allowance in this ledger", hint
+        )
     return row
 
 
@@ -349,6 +320,41 @@ def _by_key(database: sqlite3.Connection, key: str, bound: str) -> Charge | None
     if row["binding"] != bound:
         raise InvalidParameter("key", key, "was used for another question", "Use a new key for a new question.")
     return Charge(row["charge"], None if row["content"] is None else bytes(row["content"]))
+
+
+def _name(what: str, value: object) -> str:
+    """A name that is the same everywhere: in the database, in JSON and on a terminal."""
+    if isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_NAME:
+        return str(value)
+    shown = value[:40] if isinstance(value, str) else type(value)
+    why = f"must be a stable name of 1 to {LONGEST_NAME} printable characters"
+    raise InvalidParameter(what, shown, why, "Write 'patients', for example; for something long, its digest.")
+
+
+def _must_be_bytes(content: object) -> None:
+    if not isinstance(content, bytes):
+        why = "what is stored and what is shown must be the same bytes"
+        raise InvalidParameter("content", type(content), why, "Encode it: json.dumps(answer).encode().")
+
+
+def _plain(value: object) -> object:
+    """A binding as JSON, equal only for equal values: `repr` abridges arrays and shows objects by their address."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {"dict": sorted(([_plain(name), _plain(item)] for name, item in value.items()), key=json.dumps)}
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, Fraction):
+        return {"fraction": [hex(value.numerator), hex(value.denominator)]}
+    if isinstance(value, float):
+        return {"float": float(value).hex()}
+    if isinstance(value, int) and not isinstance(value, bool):
+        return {"int": hex(value)}
+    if value is None or isinstance(value, str | bool):
+        return value
+    hint = "Write text, numbers, and lists or dicts of them; for anything else its digest."
+    raise InvalidParameter("binding", type(value), "cannot be compared with what was asked before", hint)
 
 
 def _digest(value: object) -> str:
