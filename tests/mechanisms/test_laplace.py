@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms import Laplace
+from lapwing.mechanisms import Laplace, grid
 from lapwing.mechanisms.grid import to_steps
 from lapwing.noise import Reproducible
 
@@ -198,3 +198,11 @@ def test_a_mechanism_is_a_value() -> None:
     assert (loss.relation, loss.unit) == ("replace", "household")
     with pytest.raises(AttributeError):
         mechanism.epsilon = 2  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("exponent", [-70, -64, -63, -62, -10, -1, 0, 1, 10, 62, 63, 64, 65, 70])
+def test_whole_numbers_shift_to_the_steps_that_rationals_give(exponent: int) -> None:
+    ends = [-(2**63), -(2**63) + 1, -(2**62), -3, -1, 0, 1, 3, 5 * 2**40, 2**62 - 1, 2**62, 2**63 - 1]
+    granularity = Fraction(2) ** exponent
+    expected = grid.saturated(grid.to_steps(value, granularity) for value in ends)
+    assert grid.steps_of_array(np.array(ends), granularity).tolist() == expected

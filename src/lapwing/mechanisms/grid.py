@@ -94,11 +94,11 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
     import numpy as np
 
     array = np.asarray(data)
-    if array.dtype.kind in "bi" and granularity == 1:
-        return np.asarray(array, dtype=np.int64)
     if array.dtype.kind in "Mm":
         return np.zeros(array.shape, dtype=np.int64)  # dates are no numbers, whether or not numpy makes ints of them
     exponent = power_of_two(granularity)
+    if array.dtype.kind in "bi" and exponent is not None:
+        return _whole_steps(np.asarray(array, dtype=np.int64), exponent)
     if array.dtype.kind == "f" and array.dtype.itemsize <= 8 and exponent is not None:
         flat_array, steps = array.ravel(), np.empty(array.size, dtype=np.int64)
         for start in range(0, array.size, _BLOCK):
@@ -106,6 +106,22 @@ def steps_of_array(data: Any, granularity: Fraction) -> NDArray[Any]:
         return steps.reshape(array.shape)
     flat = saturated(element_steps(value, granularity) for value in array.ravel().tolist())
     return np.array(flat, dtype=np.int64).reshape(array.shape)
+
+
+def _whole_steps(values: NDArray[np.int64], exponent: int) -> NDArray[np.int64]:
+    """Whole numbers divided by 2^exponent, rounded half up and saturated: shifts of at most 64 places."""
+    import numpy as np
+
+    if exponent == 0:
+        return values
+    if exponent > 0:  # floor(x/2^e + 1/2) is x without its last e bits, plus the highest of them
+        shift = min(exponent, 64)
+        return (values >> min(shift, 63)) + (values >> (shift - 1) & 1)
+    shift = min(-exponent, 63)
+    lowest, highest = INT64_MIN >> shift, INT64_MAX >> shift
+    steps = np.asarray(values.clip(lowest, highest) << shift)
+    steps[values > highest] = INT64_MAX
+    return steps
 
 
 def saturated(steps: Iterable[int]) -> list[int]:
