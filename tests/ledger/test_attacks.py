@@ -89,6 +89,7 @@ def test_names_that_differ_between_places_are_refused(ledger: Ledger, name: str)
     attempts: list[Callable[[], object]] = [
         lambda: ledger.open(name, PureDP(1)),
         lambda: ledger.charge([name], TENTH),
+        lambda: ledger.spent(name),
     ]
     if name != "":  # everybody
         attempts += [
@@ -400,3 +401,21 @@ def test_the_command_line_shows_any_name_and_starts_an_anchor(ledger: Ledger, tm
     assert run("anchor", path, anchor)[0] == 0
     assert run("verify", path, "--anchor", anchor) == (0, "✓ 3 entries, none changed")
     assert run("anchor", path, anchor)[0] == 2
+
+
+def test_what_a_crash_left_unanchored_is_anchored_before_it_is_shown(ledger: Ledger, tmp_path: Path) -> None:
+    path, anchor = ledger._store.path, ledger._store.anchor
+    charge = ledger.charge("people", PureDP(1), key="q")
+    shutil.copy(path, tmp_path / "old.db")
+    Ledger(path).record(charge, b"release")  # as if killed before the anchor was written
+    for show in (
+        lambda: ledger.charge("people", PureDP(1), key="q").stored,
+        lambda: ledger.record(charge, b"second try"),
+    ):
+        assert anchor is not None
+        anchor.write_text(f"2 {ledger.entries()[1].hash}\n")
+        assert show() == b"release"
+        assert anchor.read_text().startswith("3 ")
+    shutil.copy(tmp_path / "old.db", path)
+    with pytest.raises(LedgerDamaged, match="anchor"):
+        again(ledger)

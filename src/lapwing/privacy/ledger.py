@@ -24,7 +24,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -118,7 +118,7 @@ class Ledger:
 
     def charge(
         self,
-        datasets: str | Sequence[str],
+        datasets: str | Iterable[str],
         loss: Loss,
         *,
         analyst: str = EVERYBODY,
@@ -131,7 +131,7 @@ class Ledger:
         its release once that was recorded. `binding` is whatever makes a question the same (the plan, its parameters),
         in text, numbers, lists and dicts; a key used for another data set, analyst, cost or binding is refused.
         """
-        given = [datasets] if isinstance(datasets, str) else datasets
+        given = datasets if isinstance(datasets, Iterable) and not isinstance(datasets, str) else [datasets]
         names = sorted({_name("dataset", name) for name in given})
         if not names:
             raise InvalidParameter("datasets", datasets, "there is nothing to charge", "Name at least one data set.")
@@ -140,16 +140,15 @@ class Ledger:
         with self._store.transaction() as database:
             costs = {name: _cost(_must_exist(database, name), loss) for name in names}
             bound = _digest([costs, who, question])
-            earlier = None if key is None else _by_key(database, key, bound)
-            if earlier is not None:
-                return earlier
-            for name, (size, delta) in costs.items():
-                _spend(database, name, who, size, delta, loss)
-            body = {"analyst": who, "costs": costs, "loss": str(loss), "key": key, "binding": bound}
-            number = append(database, "charge", body)
-            database.execute("INSERT INTO release VALUES (?, ?, ?, NULL)", (number, key, bound))
-        self._store.write_anchor()
-        return Charge(number)
+            charge = None if key is None else _by_key(database, key, bound)
+            if charge is None:
+                for name, (size, delta) in costs.items():
+                    _spend(database, name, who, size, delta, loss)
+                body = {"analyst": who, "costs": costs, "loss": str(loss), "key": key, "binding": bound}
+                charge = Charge(append(database, "charge", body))
+                database.execute("INSERT INTO release VALUES (?, ?, ?, NULL)", (charge.number, key, bound))
+        self._store.write_anchor()  # also for an earlier one, whose process may have been killed just before
+        return charge
 
     def record(self, charge: Charge, content: bytes) -> bytes:
         """Store the release of a charge, durably, and return what may be shown: the first one stored for it."""
@@ -160,9 +159,10 @@ class Ledger:
             if row is None:
                 raise InvalidParameter("charge", charge.number, "is not in this ledger", "Charge first.")
             if row["content"] is not None:
-                return bytes(row["content"])
-            database.execute("UPDATE release SET content = ? WHERE charge = ?", (content, charge.number))
-            append(database, "release", {"charge": charge.number, "sha256": hashlib.sha256(content).hexdigest()})
+                content = bytes(row["content"])
+            else:
+                database.execute("UPDATE release SET content = ? WHERE charge = ?", (content, number))
+                append(database, "release", {"charge": number, "sha256": hashlib.sha256(content).hexdigest()})
         self._store.write_anchor()
         return content
 
@@ -303,7 +303,7 @@ def _budget(database: sqlite3.Connection, dataset: str, analyst: str) -> dict[st
 
 
 def _must_exist(database: sqlite3.Connection, dataset: str, analyst: str = EVERYBODY) -> dict[str, Any]:
-    row = _budget(database, dataset, analyst)
+    row = _budget(database, _name("dataset", dataset), analyst and _name("analyst", analyst))
     if row is None:
         whose = "" if analyst == EVERYBODY else f", analyst={analyst!r}"
         hint = f"Open it first: ledger.open({dataset!r}, PureDP(1){whose})."

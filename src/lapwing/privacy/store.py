@@ -106,7 +106,7 @@ class Store:
     def write_anchor(self) -> None:
         """Replace the anchor by the last entry, atomically and under the ledger's own lock: it never goes back.
 
-        A crash just before leaves it behind by the entries since; it never runs ahead of the ledger.
+        Nothing is shown before. A crash leaves it behind only by entries whose call never returned, and never ahead.
         """
         if self.anchor is not None:
             with self.transaction() as database:
