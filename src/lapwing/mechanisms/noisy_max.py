@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 17
 _FARTHEST = 1 << 62  # from 0: the sum of two numbers nearer than this fits int64
 
 
