@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -172,7 +172,7 @@ def test_another_folder_is_not_another_ledger(tmp_path: Path, monkeypatch: pytes
 
 def test_a_foreign_database_is_left_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "foreign.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE mine (x)")
     before = path.read_bytes()
     with pytest.raises(LedgerDamaged, match="not those of a ledger"):
@@ -181,7 +181,7 @@ def test_a_foreign_database_is_left_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_trigger_is_found(ledger: Ledger) -> None:
-    with sqlite3.connect(ledger._store.path) as database:
+    with closing(sqlite3.connect(ledger._store.path)) as database, database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON entry BEGIN UPDATE budget SET spent_size = 0; END")
     with pytest.raises(LedgerDamaged, match="tables"):
         again(ledger)

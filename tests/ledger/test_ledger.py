@@ -266,7 +266,7 @@ def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path) -> 
 )
 def test_a_changed_row_is_found(ledger: Ledger, forgery: str) -> None:
     ledger.record(ledger.charge("people", TENTH, key="a"), b"42")
-    with sqlite3.connect(ledger._store.path) as database:
+    with contextlib.closing(sqlite3.connect(ledger._store.path)) as database, database:
         database.execute(forgery)
     with pytest.raises(LedgerDamaged):
         Ledger(ledger._store.path)
