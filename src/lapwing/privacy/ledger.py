@@ -41,6 +41,12 @@ if TYPE_CHECKING:
 SIZE_UNIT, DELTA_UNIT = Fraction(1, 1 << 50), Fraction(1, 1 << 62)
 LARGEST_SIZE, LARGEST_DELTA = 1 << 11, Fraction(1, 2)
 LONGEST_NAME = 256
+_SPEND = """
+UPDATE budget SET spent_size = spent_size + :cost, spent_delta = spent_delta + :delta_cost
+WHERE (dataset, analyst) = (:dataset, :analyst)
+AND spent_size + :cost <= size + min(size / 100, size / 1000000000 + 1000)
+AND spent_delta + :delta_cost <= delta + min(delta / 100, delta / 1000000000 + 1000)
+"""
 _KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
 
 
@@ -197,9 +203,8 @@ class Ledger:
     def verify(self) -> None:
         """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault."""
         with self._store.transaction(write=False) as database:
-            [state] = database.execute(
-                "PRAGMA integrity_check(1)"
-            ).fetchone()  # also the indices: limits are found by them
+            # integrity, not quick: a limit is found by its index, so the indices count
+            [state] = database.execute("PRAGMA integrity_check(1)").fetchone()
             if state != "ok":
                 raise LedgerDamaged(str(self._store.path), "the database file itself")
             verify_chain(str(self._store.path), database)
@@ -280,18 +285,9 @@ def _spend(database: sqlite3.Connection, dataset: str, analyst: str, size: int, 
         row = _budget(database, dataset, who)
         if row is None:
             continue  # no allowance of its own: the common one bounds it
+        cost = {"cost": size, "delta_cost": delta, "dataset": dataset, "analyst": who}
         covered = size <= LARGEST_SIZE / SIZE_UNIT  # more would not fit the database's integers either
-        changed = (
-            covered
-            and database.execute(
-                """UPDATE budget SET spent_size = spent_size + :cost, spent_delta = spent_delta + :delta_cost
-               WHERE (dataset, analyst) = (:dataset, :analyst)
-               AND spent_size + :cost <= size + min(size / 100, size / 1000000000 + 1000)
-               AND spent_delta + :delta_cost <= delta + min(delta / 100, delta / 1000000000 + 1000)""",
-                {"cost": size, "delta_cost": delta, "dataset": dataset, "analyst": who},
-            ).rowcount
-        )
-        if not changed:
+        if not covered or database.execute(_SPEND, cost).rowcount == 0:
             left = (max(0, row[name] - row[f"spent_{name}"]) for name in ("size", "delta"))
             raise BudgetExceeded(loss, _loss(row, *left))
 
