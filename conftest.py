@@ -8,7 +8,7 @@ from collections.abc import Generator
 import hypothesis
 import pytest
 
-pytest_plugins = ["pytester", "postgres"]
+pytest_plugins = ["pytester"]
 
 hypothesis.settings.register_profile("house", deadline=None)
 hypothesis.settings.load_profile("house")

@@ -1,4 +1,4 @@
-"""A throwaway PostgreSQL server for tests: one for each worker, started when first needed, reached by a socket alone."""
+"""A throwaway PostgreSQL server for tests: one for each worker, started when first needed, reached by a socket."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Server:
 
         name = f"test_{next(self._numbers)}"
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")  # type: ignore[call-overload]
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
         return self.url(name)
 
     def start(self) -> None:
