@@ -12,24 +12,21 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing.cli.theme import console, told
-from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger
 
 app = typer.Typer(no_args_is_help=True, help="Show, verify or export a ledger of spent budgets.")
 
-File = Annotated[Path, typer.Argument(help="The ledger file.", show_default=False)]
+Place = Annotated[str, typer.Argument(metavar="LEDGER", help="Its file, or postgresql://…", show_default=False)]
 Anchor = Annotated[Path | None, typer.Option(help="The anchor file kept elsewhere, if there is one.")]
 
 
-def _opened(path: Path, anchor: Path | None) -> Ledger:
-    if not path.exists():
-        raise InvalidParameter("path", str(path), "there is no such ledger", "Name an existing ledger file.")
-    return Ledger(path, anchor=anchor)
+def _opened(path: str, anchor: Path | None) -> Ledger:
+    return Ledger(path, anchor=anchor, create=False)
 
 
 @app.command()
-def show(path: File, anchor: Anchor = None) -> None:
-    """What was spent and what remains, by data set and by analyst with an allowance of their own."""
+def show(path: Place, anchor: Anchor = None) -> None:
+    """What was spent and what remains, by data set, unit, and analyst with an allowance of their own."""
     with told():
         ledger = _opened(path, anchor)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -37,15 +34,16 @@ def show(path: File, anchor: Anchor = None) -> None:
         table.add_column("spent", style="budget")
         table.add_column("remains", style="private")
         for dataset in ledger.datasets():
-            for who in ("", *ledger.analysts(dataset)):
-                spent, remains = ledger.spent(dataset, analyst=who), ledger.remaining(dataset, analyst=who)
-                name = f"  {who}" if who else dataset
-                table.add_row(Text(name), Text(str(spent)), Text(str(remains)))
+            for unit in ledger.units(dataset):
+                for who in ("", *ledger.analysts(dataset, unit)):
+                    spent = ledger.spent(dataset, unit, analyst=who)
+                    remains = ledger.remaining(dataset, unit, analyst=who)
+                    table.add_row(Text(f"  {who}" if who else dataset), Text(str(spent)), Text(str(remains)))
         console().print(table)
 
 
 @app.command()
-def verify(path: File, anchor: Anchor = None) -> None:
+def verify(path: Place, anchor: Anchor = None) -> None:
     """Check every entry, total and release; exit code 2 if anything was changed."""
     with told():
         count = len(_opened(path, anchor).entries())
@@ -53,7 +51,7 @@ def verify(path: File, anchor: Anchor = None) -> None:
 
 
 @app.command()
-def export(path: File, anchor: Anchor = None) -> None:
+def export(path: Place, anchor: Anchor = None) -> None:
     """The journal as JSON, one entry a line."""
     with told():
         for entry in _opened(path, anchor).entries():
@@ -61,7 +59,7 @@ def export(path: File, anchor: Anchor = None) -> None:
 
 
 @app.command()
-def anchor(path: File, anchor: Annotated[Path, typer.Argument(help="The file to write, kept elsewhere.")]) -> None:
+def anchor(path: Place, anchor: Annotated[Path, typer.Argument(help="The file to write, kept elsewhere.")]) -> None:
     """Start an anchor for a ledger that has none; pass it as --anchor from then on."""
     with told():
         _opened(path, None).start_anchor(anchor)

@@ -1,98 +1,105 @@
-"""The file below the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
+"""Below the ledger: durable transactions that survive forks, checked against an anchor kept elsewhere."""
 
 from __future__ import annotations
 
 import os
 import re
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
-from lapwing.privacy.journal import SCHEMA, hash_of, head, schema
-
-if TYPE_CHECKING:
-    import sqlite3
+from lapwing.privacy.journal import SCHEMA, Database, hash_of, head
 
 PATIENCE = 60.0
 """Seconds to wait for somebody else's transaction."""
 
-_IN_USE = threading.RLock()
+IN_USE = threading.RLock()
 """Held during a transaction and during a fork: SQLite remembers the locks of a process, and a child that was forked
-amid a transaction would find the file locked for ever by a thread it does not have."""
+amid a transaction would find the file locked for ever by a thread it does not have. To a server, parent and child would
+speak at once through one connection."""
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_IN_USE.acquire, after_in_parent=_IN_USE.release, after_in_child=_IN_USE.release)
+    os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
 
 
-class Store:
-    """A ledger file and its anchor, by absolute names: neither a change of folder nor a link leads to another one."""
+def store_at(place: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> Store:
+    """The store that a file name or the URL of a PostgreSQL database leads to."""
+    text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
+    if isinstance(text, str) and text.startswith(("postgresql:", "postgres:")):
+        from lapwing.privacy.postgres_store import PostgresStore
 
-    __slots__ = ("anchor", "path")
+        return PostgresStore(text, anchor)
+    return FileStore(place, anchor)
 
-    def __init__(self, path: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> None:
-        self.path, self.anchor = _place("path", path), None if anchor is None else _place("anchor", anchor)
-        if self.anchor is not None and str(self.anchor).startswith(str(self.path)) and self._beside(self.anchor):
-            raise InvalidParameter("anchor", str(anchor), "is the ledger itself", "Keep it in another place.")
-        if self.path.exists() and self.path.stat().st_nlink > 1:
-            why = "has a second name (a hard link), under which a crash would not be recovered from"
-            raise InvalidParameter("path", str(path), why, "Remove the other name, or make it a copy.")
 
-    def _beside(self, anchor: Path) -> bool:
-        return anchor.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm")
+class Store(ABC):
+    """Where the tables of a ledger are, and its anchor; the same place wherever the process goes."""
 
-    def create(self) -> None:
-        """Make the tables if the file is new, and the anchor before there is anything to anchor."""
-        with self.transaction(write=False, mode="rwc") as database:
-            fresh = not schema(database)
-        if fresh:
-            with self.transaction() as database:
-                for statement in () if schema(database) else SCHEMA:
+    __slots__ = ("address", "anchor", "name")
+
+    statements: ClassVar[Sequence[str]]
+    """What makes the tables."""
+    layout: ClassVar[frozenset[str]]
+    """What `tables` then finds."""
+
+    def __init__(self, address: str, name: str, anchor: str | os.PathLike[str] | None) -> None:
+        self.address, self.name = address, name  # what opens it again, and what may be told: a URL holds a password
+        self.anchor = None if anchor is None else self._anchor_place(anchor)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    @abstractmethod
+    def transaction(self, *, write: bool = True, fresh: bool = False) -> AbstractContextManager[Database]:
+        """One connection, one transaction; committed durably at the end, rolled back on any error.
+
+        Those that write come one after another. Only one that is `fresh` may find nothing there.
+        """
+
+    @abstractmethod
+    def tables(self, database: Database) -> set[str]:
+        """How the tables, and whatever else is beside them, were made; empty if there is nothing."""
+
+    def check(self, database: Database) -> None:
+        """Find whatever no entry of the journal could tell."""
+        if self.tables(database) != self.layout:
+            raise LedgerDamaged(self.name, "its tables, which are not those of a ledger")
+
+    def create(self, *, allowed: bool) -> None:
+        """Make the tables if there are none, and the anchor before there is anything to anchor."""
+        if not self._exists():
+            if not allowed:
+                raise InvalidParameter("path", self.name, "there is no such ledger", "Name one that exists.")
+            with self.transaction(fresh=True) as database:
+                for statement in () if self.tables(database) else self.statements:
                     database.execute(statement)
         if self.anchor is not None and self._anchor_text() is None:
             self.write_anchor()
 
-    @contextmanager
-    def transaction(self, *, write: bool = True, mode: str = "rw") -> Iterator[sqlite3.Connection]:
-        """One connection, one transaction; committed durably at the end, rolled back on any error."""
-        import sqlite3
+    def _exists(self) -> bool:
+        with self.transaction(write=False) as database:
+            return bool(self.tables(database))
 
-        with _IN_USE:
-            database = None
-            try:
-                uri = f"{self.path.as_uri()}?mode={mode}"
-                database = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
-                database.row_factory = sqlite3.Row
-                database.execute("PRAGMA synchronous = EXTRA")
-                database.execute("PRAGMA fullfsync = ON")  # macOS: through the cache of the disk, too
-                database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-                self._check_anchor(database)
-                yield database
-                if database.in_transaction:
-                    database.execute("COMMIT")
-            except (sqlite3.Error, UnicodeDecodeError) as error:
-                if _is_damage(error):
-                    raise LedgerDamaged(str(self.path), "the database file itself") from error
-                raise LedgerUnavailable(str(self.path), str(error)) from error
-            finally:
-                if database is not None:
-                    database.close()  # what was not committed is rolled back
+    def _anchor_place(self, anchor: str | os.PathLike[str]) -> Path:
+        return _place("anchor", anchor)
 
-    def _check_anchor(self, database: sqlite3.Connection) -> None:
+    def _check_anchor(self, database: Database) -> None:
         """The entry that the anchor knows must be there, in every transaction: a file may be put back at any time."""
         if self.anchor is None:
             return
-        text = self._anchor_text()
+        text = self._anchor_text()  # before the first look at the tables, which must not be older
         if text is None:  # legal only before the first entry; asked twice, for somebody may just have written both
-            if schema(database) and head(database)[0] and self._anchor_text() is None:
+            if self.tables(database) and head(database)[0] and self._anchor_text() is None:
                 where = f"its anchor {self.anchor}, which is missing (`lapwing ledger anchor` starts another)"
-                raise LedgerDamaged(str(self.path), where)
+                raise LedgerDamaged(self.name, where)
             return
         known = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64})\n", text)
-        if not known or not schema(database) or hash_of(database, int(known[1])) != known[2]:
-            raise LedgerDamaged(str(self.path), "its end: the anchor knows an entry that is not there")
+        if not known or not self.tables(database) or hash_of(database, int(known[1])) != known[2]:
+            raise LedgerDamaged(self.name, "its end: the anchor knows an entry that is not there")
 
     def _anchor_text(self) -> str | None:
         assert self.anchor is not None
@@ -114,13 +121,73 @@ class Store:
 
     def start_anchor(self, anchor: str | os.PathLike[str]) -> None:
         """Write an anchor where there is none."""
-        place = Store(self.path, anchor).anchor
-        assert place is not None
+        place = self._anchor_place(anchor)
         if place.exists():
             hint = "Open the ledger with it, or name another file."
             raise InvalidParameter("anchor", str(anchor), "exists, and may know better", hint)
         with self.transaction() as database:
             _replace(place, *head(database))
+
+
+class FileStore(Store):
+    """A SQLite file and its anchor, by absolute names: neither a change of folder nor a link leads to another one."""
+
+    __slots__ = ("path",)
+
+    statements = SCHEMA
+    layout = frozenset(SCHEMA)
+
+    def __init__(self, path: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> None:
+        self.path = _place("path", path)
+        super().__init__(str(self.path), str(self.path), anchor)
+        if self.path.exists() and self.path.stat().st_nlink > 1:
+            why = "has a second name (a hard link), under which a crash would not be recovered from"
+            raise InvalidParameter("path", str(path), why, "Remove the other name, or make it a copy.")
+
+    def _anchor_place(self, anchor: str | os.PathLike[str]) -> Path:
+        place = super()._anchor_place(anchor)
+        beside = place.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm")
+        if beside and str(place).startswith(str(self.path)):
+            raise InvalidParameter("anchor", str(anchor), "is the ledger itself", "Keep it in another place.")
+        return place
+
+    def _exists(self) -> bool:
+        return self.path.exists() and super()._exists()
+
+    @contextmanager
+    def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
+        import sqlite3
+
+        with IN_USE:
+            database = None
+            try:
+                uri = f"{self.path.as_uri()}?mode={'rwc' if fresh else 'rw'}"
+                database = sqlite3.connect(uri, timeout=PATIENCE, isolation_level=None, uri=True)
+                database.row_factory = sqlite3.Row
+                database.execute("PRAGMA synchronous = EXTRA")
+                database.execute("PRAGMA fullfsync = ON")  # macOS: through the cache of the disk, too
+                database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                self._check_anchor(database)
+                yield database
+                if database.in_transaction:
+                    database.execute("COMMIT")
+            except (sqlite3.Error, UnicodeDecodeError) as error:
+                if _is_damage(error):
+                    raise LedgerDamaged(self.name, "the database file itself") from error
+                raise LedgerUnavailable(self.name, str(error)) from error
+            finally:
+                if database is not None:
+                    database.close()  # what was not committed is rolled back
+
+    def tables(self, database: Database) -> set[str]:
+        return {row["sql"] for row in database.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+
+    def check(self, database: Database) -> None:
+        # integrity, not quick: a limit is found by its index, so the indices count
+        [state] = database.execute("PRAGMA integrity_check(1)").fetchone()
+        if state != "ok":
+            raise LedgerDamaged(self.name, "the database file itself")
+        super().check(database)
 
 
 def _replace(anchor: Path, number: int, digest: str) -> None:
@@ -142,6 +209,8 @@ def _place(name: str, value: str | os.PathLike[str]) -> Path:
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text or text == ":memory:" or text.startswith("file:"):
         raise InvalidParameter(name, value, "is not the name of a file that lasts", hint)
+    if "://" in text:
+        raise InvalidParameter(name, text.partition(":")[0] + "://…", "is not the name of a file", hint)
     try:
         path = Path(text).resolve()
         if path.exists() and not path.is_file():

@@ -1,0 +1,193 @@
+"""What the ledger counts: allowances as rows of whole numbers, one for each data set, unit and analyst.
+
+Amounts are whole numbers of 2^-50 (epsilon, rho) and 2^-62 (delta), charges rounded up. An allowance is enforced up to
+a billionth of itself more, plus a thousand such units but never more than a hundredth, so that ten charges of 0.1 fit
+into 1 although the double 0.1 is more than a tenth. An allowance of 0 is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from math import ceil
+from typing import Any
+
+from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter
+from lapwing.privacy.journal import EVERYBODY, Database, Place
+from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
+
+SIZE_UNIT, DELTA_UNIT = Fraction(1, 1 << 50), Fraction(1, 1 << 62)
+LARGEST_SIZE, LARGEST_DELTA = 1 << 11, Fraction(1, 2)
+LONGEST_NAME = 256
+_SPEND = """
+UPDATE budget SET spent_size = spent_size + :cost, spent_delta = spent_delta + :delta_cost
+WHERE (dataset, unit, analyst) = (:dataset, :unit, :analyst)
+AND spent_size + :cost <= size + size / 100 AND spent_size + :cost <= size + size / 1000000000 + 1000
+AND spent_delta + :delta_cost <= delta + delta / 100 AND spent_delta + :delta_cost <= delta + delta / 1000000000 + 1000
+"""
+_KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
+
+Row = Mapping[str, Any]
+Costs = dict[str, dict[str, tuple[int, int]]]
+"""Size and delta, by data set and unit."""
+
+
+def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
+    """The allowance as a row; it names its kind, relation and unit for ever."""
+    as_loss(allowance)
+    dataset, unit = stable_name("dataset", dataset), stable_name("unit", allowance.unit)
+    if type(allowance).__name__ not in _KINDS:
+        hint = "Write PureDP(3), ApproxDP(3, 1e-6) or ZCDP(0.5)."
+        raise InvalidParameter("allowance", str(allowance), "only plain sums are valid for adaptive questions", hint)
+    size, delta = _amounts(allowance)
+    if size > LARGEST_SIZE / SIZE_UNIT or delta > LARGEST_DELTA / DELTA_UNIT:
+        why = f"more than {LARGEST_SIZE}, or a delta of more than {LARGEST_DELTA}, protects nobody"
+        raise InvalidParameter("allowance", str(allowance), why, "Write PureDP(3) or ApproxDP(3, 1e-6).")
+    kind = type(allowance).__name__
+    frame = {"kind": kind, "relation": allowance.relation, "unit": unit}
+    return {"dataset": dataset, "analyst": somebody(analyst), **frame, "size": size, "delta": delta}
+
+
+def row_at(database: Database, place: Place) -> dict[str, Any] | None:
+    """The allowance of a data set, unit and analyst, if there is one."""
+    dataset, unit, analyst = place
+    row = database.execute(
+        "SELECT * FROM budget WHERE dataset = :dataset AND unit = :unit AND analyst = :analyst",
+        {"dataset": dataset, "unit": unit, "analyst": analyst},
+    ).fetchone()
+    return None if row is None else dict(row)
+
+
+def rows_for(database: Database, dataset: str, analyst: str = EVERYBODY) -> dict[str, dict[str, Any]]:
+    """The allowances of a data set by unit; an error if there is none."""
+    known = {"dataset": stable_name("dataset", dataset), "analyst": somebody(analyst)}
+    query = "SELECT * FROM budget WHERE dataset = :dataset AND analyst = :analyst ORDER BY unit"
+    rows = {row["unit"]: dict(row) for row in database.execute(query, known)}
+    if not rows:
+        whose = "" if analyst == EVERYBODY else f", analyst={analyst!r}"
+        hint = f"Open it first: ledger.open({dataset!r}, PureDP(1){whose})."
+        name, value = ("analyst", analyst) if whose else ("dataset", dataset)
+        raise InvalidParameter(name, value, "has no allowance in this ledger", hint)
+    return rows
+
+
+def the_row(database: Database, dataset: str, unit: str | None, analyst: str) -> dict[str, Any]:
+    """The allowance for a unit, which need not be named where there is only one."""
+    rows = rows_for(database, dataset, analyst)
+    if unit is None and len(rows) == 1:
+        [unit] = rows
+    if unit not in rows:
+        why = f"the data set has allowances per {' and per '.join(rows)}"
+        raise InvalidParameter("unit", unit, why, f"Name one: unit={next(iter(rows))!r}.")
+    return rows[unit]
+
+
+def left(row: Row) -> Loss:
+    """What an allowance still covers."""
+    return loss_of(row, *(max(0, row[name] - row[f"spent_{name}"]) for name in ("size", "delta")))
+
+
+def loss_of(row: Row, size: int, delta: int) -> Loss:
+    """Amounts as a loss of the row's kind."""
+    frame = {"relation": row["relation"], "unit": row["unit"]}
+    if row["kind"] == "PureDP":
+        return PureDP(size * SIZE_UNIT, **frame)
+    kind = ApproxDP if row["kind"] == "ApproxDP" else ZCDP
+    return kind(size * SIZE_UNIT, delta * DELTA_UNIT, **frame)
+
+
+def same_kind(row: Row, allowance: Loss) -> None:
+    """An allowance keeps its kind, and an analyst's has the kind of the common one: both are charged the same cost."""
+    _same_relation(row, allowance)
+    if row["kind"] != type(allowance).__name__:
+        why = f"the allowance is counted in {row['kind']}, and stays so"
+        raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
+
+
+def by_unit(loss: Loss | Iterable[Loss]) -> dict[str, Loss]:
+    """The losses of one release, of which each unit has one."""
+    losses = [as_loss(one) for one in ([loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss)]
+    found = {one.unit: one for one in losses}
+    if not losses or len(found) < len(losses):
+        why, hint = "a release has exactly one loss for each unit", "Add them up: first + second."
+        raise InvalidParameter("loss", [str(one) for one in losses], why, hint if losses else "Write PureDP(0.1).")
+    return found
+
+
+def costs_of(database: Database, datasets: Sequence[str], losses: Mapping[str, Loss]) -> Costs:
+    """What a release costs every data set for each of its units, in the accountant that it was opened with.
+
+    Privacy: a loss per patient bounds nothing for a household, which may have any number of them, nor one per household
+    for a patient, who may leave alone. So each unit that was promised something needs a loss of its own.
+    """
+    rows = {dataset: rows_for(database, dataset) for dataset in datasets}
+    for dataset, units in rows.items():
+        for unit, row in units.items():
+            if unit not in losses:
+                given = next(iter(losses.values()))
+                raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), given, _missing(dataset, unit, given))
+    known = {unit for units in rows.values() for unit in units}
+    for unit in losses.keys() - known:
+        some = next(iter(rows[datasets[0]].values()))
+        why = f"no data set named has an allowance per {unit}; open it before the first charge, or leave the loss out"
+        raise IncompatibleLosses(loss_of(some, some["size"], some["delta"]), losses[unit], why)
+    return {name: {unit: _cost(row, losses[unit]) for unit, row in units.items()} for name, units in rows.items()}
+
+
+def spend(database: Database, costs: Costs, analyst: str, losses: Mapping[str, Loss]) -> None:
+    """Add the costs to everybody's totals and to the analyst's, each only if its allowance covers it."""
+    places = [(dataset, unit) for dataset, units in costs.items() for unit in units]
+    for dataset, unit in places:
+        size, delta = costs[dataset][unit]
+        for who in dict.fromkeys((EVERYBODY, analyst)):
+            row = row_at(database, (dataset, unit, who))
+            if row is None:
+                continue  # no allowance of its own: the common one bounds it
+            cost = {"cost": size, "delta_cost": delta, "dataset": dataset, "unit": unit, "analyst": who}
+            covered = size <= LARGEST_SIZE / SIZE_UNIT  # more would not fit the database's integers either
+            if not covered or database.execute(_SPEND, cost).rowcount == 0:
+                raise BudgetExceeded(losses[unit], left(row))
+
+
+def stable_name(what: str, value: object) -> str:
+    """A name that is the same everywhere: in the database, in JSON and on a terminal."""
+    if isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_NAME:
+        return str(value)
+    shown = value[:40] if isinstance(value, str) else type(value)
+    why = f"must be a stable name of 1 to {LONGEST_NAME} printable characters"
+    raise InvalidParameter(what, shown, why, "Write 'patients', for example; for something long, its digest.")
+
+
+def somebody(analyst: str) -> str:
+    """The name of an analyst, or of everybody together."""
+    return EVERYBODY if analyst == EVERYBODY else stable_name("analyst", analyst)
+
+
+def _amounts(loss: Loss) -> tuple[int, int]:
+    """Epsilon or rho, and delta, in whole units, rounded up."""
+    size = loss.rho if isinstance(loss, ZCDP) else loss.epsilon  # type: ignore[attr-defined]
+    return ceil(size / SIZE_UNIT), ceil(getattr(loss, "delta", Fraction(0)) / DELTA_UNIT)
+
+
+def _same_relation(row: Row, loss: Loss) -> None:
+    if row["relation"] != loss.relation:
+        why = "the data set was opened for another relation"
+        raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, why)
+
+
+def _cost(row: Row, loss: Loss) -> tuple[int, int]:
+    _same_relation(row, loss)
+    kind = row["kind"]
+    if kind == "ZCDP":
+        return _amounts(loss.to_zcdp())
+    if isinstance(loss, PureDP) or (kind == "ApproxDP" and isinstance(loss, ApproxDP)):
+        return _amounts(loss)
+    raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, f"the allowance is counted in {kind}")
+
+
+def _missing(dataset: str, unit: str, given: Loss) -> str:
+    return (
+        f"{dataset!r} has an allowance per {unit}, and a loss per {given.unit} bounds nothing for a {unit}. Pass a "
+        f"list with the loss for every unit: [PureDP(0.1, unit={given.unit!r}), PureDP(0.5, unit={unit!r})]. "
+        f"Where a {unit} is at most k times a {given.unit} by public knowledge, its loss is that of loss.for_group(k)"
+    )
