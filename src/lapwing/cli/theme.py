@@ -12,18 +12,10 @@ from rich.console import Console
 from rich.text import Text
 from rich.theme import Theme
 
+from lapwing.curator.show import STYLES
 from lapwing.errors import LapwingError
 
-COLOURS = Theme(
-    {
-        "exact": "grey62",
-        "private": "bold #2a9d8f",
-        "noise": "#b5651d",
-        "adversary": "bold #c1121f",
-        "budget": "#d99a00",
-        "quiet": "dim",
-    }
-)
+COLOURS = Theme(dict(STYLES))
 
 
 def picture(console: Console, title: str) -> str:

@@ -1,0 +1,121 @@
+"""An answer in words: what each column says, what beside it means, what it cost and what that means for one unit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing.curator.answer import Answer, Column
+from lapwing.curator.digits import times, visible
+from lapwing.privacy.explain import Explanation
+from lapwing.privacy.losses import Loss
+from lapwing.privacy.written import written_down, written_up
+
+_SAYS = {
+    "key": "names the group",
+    "count": "the number of rows",
+    "rows": "the number of rows",
+    "units": "the number of different {unit}s",
+    "count_distinct": "the number of different values",
+    "distinct": "the number of different values",
+    "histogram": "the number of rows in each bin",
+    "top_k": "the number of rows of each of the most frequent keys",
+    "sum": "the sum of the values",
+    "mean": "the mean of the values",
+    "variance": "the variance of the values",
+    "std": "the standard deviation of the values",
+    "covariance": "the covariance of two columns",
+    "correlation": "the correlation of two columns",
+    "quantile": "a value with the stated share of the values below it",
+    "median": "a value with half of the values below it",
+}
+CLIPPED = "†"
+"""The mark of a column that bounds may bias."""
+_CLIPPED = "values outside the bounds count as the nearest bound, which may bias this"
+_SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+
+
+def explain(answer: Answer) -> Explanation:
+    """The guarantee of an answer and the meaning of its parts."""
+    guarantee = answer.loss.explain()
+    lines = [guarantee.text, "", *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns), ""]
+    lines += [f"{visible(note)}." for note in (*beside(answer), *answer.notes)]
+    lines.append(_about_noise(answer))
+    if answer.remaining is not None:
+        lines.append(f"After this answer, {remains(answer.remaining)} for everybody who asks about the same data.")
+    columns = [_data(column, answer.loss.unit) for column in answer.columns]
+    remaining = None if answer.remaining is None else str(answer.remaining)
+    data = {
+        "guarantee": dict(guarantee.data),
+        "columns": columns,
+        "confidence": answer.confidence,
+        "notes": list(answer.notes),
+        "remaining": remaining,
+    }
+    return Explanation("\n".join(lines), data)
+
+
+def meaning(column: Column, unit: str) -> str:
+    """What a column says, with what is noted about it."""
+    says = _SAYS.get(column.kind, column.kind).format(unit=unit)
+    return "; ".join(part for part in (says, note(column)) if part)
+
+
+def note(column: Column) -> str:
+    """What a reader of the column should know."""
+    return visible(column.note) or (_CLIPPED if column.clipped else "")
+
+
+def notes(answer: Answer) -> list[tuple[str, str]]:
+    """Everything a reader should know, each with its mark."""
+    about = [(CLIPPED if c.clipped else "·", f"{visible(c.name)}: {note(c)}") for c in answer.columns if note(c)]
+    return about + [("·", visible(text)) for text in (*beside(answer), *answer.notes)]
+
+
+def beside(answer: Answer) -> list[str]:
+    """What the marks beside the values mean."""
+    found = []
+    often = times(answer.confidence)
+    if any(column.noise for column in answer.columns):
+        found.append(f"beside each value: where the exact answer lies, {often}")
+    if any(column.interval for column in answer.columns):
+        found.append(f"in brackets: where the value of the population lies, {often}, if these rows are a sample of it")
+    return found
+
+
+def cost(loss: Loss) -> str:
+    """What an answer cost."""
+    return f"costs {visible(str(loss))}"
+
+
+def remains(loss: Loss) -> str:
+    """What is left of the allowance, rounded down."""
+    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
+    if not any(amounts.values()):
+        return "nothing remains"
+    return ", ".join(f"{sign} = {written_down(value)}" for sign, value in amounts.items() if value) + " remains"
+
+
+def risk(loss: Loss) -> str:
+    """One sentence on what an answer can tell about one unit."""
+    data = loss.explain().data
+    about = "one {} takes part" if loss.relation == "add_remove" else "their guess at the record of one {} is right"
+    delta = written_up(data["delta"], 3)
+    stand_in = f", taken for a stand-in's, which differs with probability at most {delta}" if data["delta"] else ""
+    return (
+        f"Whoever knows everybody else and gives 50 out of 100 that {about.format(visible(loss.unit))} "
+        f"gives at most {data['out_of_100_after']} out of 100 after this answer{stand_in}."
+    )
+
+
+def _about_noise(answer: Answer) -> str:
+    if not any(column.noise for column in answer.columns):
+        return "Noise was added to protect everybody; no interval is known for these values."
+    return (
+        "The interval of the noise is about the exact answer on these rows, after bounds and limits per "
+        f"{visible(answer.loss.unit)} were applied. It does not cover what those cut off, nor how well these rows "
+        "stand for a larger population."
+    )
+
+
+def _data(column: Column, unit: str) -> dict[str, Any]:
+    return {"name": column.name, "kind": column.kind, "says": meaning(column, unit), "clipped": column.clipped}
