@@ -1,0 +1,1 @@
+"""The trusted curator: private tables, queries and their answers."""
