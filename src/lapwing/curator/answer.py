@@ -25,7 +25,7 @@ Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 Span = tuple[float, float]
 Spans = tuple[Span | None, ...]
 
-COUNTS = frozenset({"count", "rows", "units", "count_distinct", "distinct", "histogram", "top_k"})
+COUNTS = frozenset({"count", "units", "count distinct", "histogram", "top"})
 """Kinds of columns that hold whole numbers, and that are drawn as bars from 0."""
 _PLAIN = (bool, int, float, str, dt.datetime, dt.date, type(None))
 _TYPES: tuple[tuple[type, Type], ...] = (

@@ -13,12 +13,10 @@ from lapwing.privacy.written import written_down, written_up
 _SAYS = {
     "key": "names the group",
     "count": "the number of rows",
-    "rows": "the number of rows",
     "units": "the number of different {unit}s",
-    "count_distinct": "the number of different values",
-    "distinct": "the number of different values",
+    "count distinct": "the number of different values",
     "histogram": "the number of rows in each bin",
-    "top_k": "the number of rows of each of the most frequent keys",
+    "top": "the number of rows of each of the most frequent keys",
     "sum": "the sum of the values",
     "mean": "the mean of the values",
     "variance": "the variance of the values",
@@ -26,7 +24,6 @@ _SAYS = {
     "covariance": "the covariance of two columns",
     "correlation": "the correlation of two columns",
     "quantile": "a value with the stated share of the values below it",
-    "median": "a value with half of the values below it",
 }
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
