@@ -9,6 +9,7 @@ LapwingError
 ├─ LedgerDamaged         .path .where                the record of what was spent was changed
 ├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
 ├─ MissingBounds         .column                     bounds must be public and were not given
+├─ EngineFailed          .engine                     the database could not answer
 ├─ UnsupportedQuery      .sql_fragment .instead      a query whose privacy cannot be argued
 └─ MissingExtra          .package .extra             an optional dependency that is not installed
 
@@ -105,6 +106,17 @@ class MissingBounds(LapwingError, ValueError):
         super().__init__(
             f"column {column!r} has no bounds, and reading them from the data would leak them: "
             f"pass bounds={{{column!r}: (low, high)}} from public knowledge."
+        )
+
+
+class EngineFailed(LapwingError):
+    """The database could not answer. Why is not said here: its message may quote a record."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"{engine} could not answer. What was charged stays charged. Its own message is withheld because it may "
+            "quote a record: the owner of the data finds it in the log of the engine."
         )
 
 

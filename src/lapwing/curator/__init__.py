@@ -1,1 +1,47 @@
 """The trusted curator: private tables, queries and their answers."""
+
+from lapwing.curator.aggregates import (
+    Aggregate,
+    correlation,
+    count,
+    count_distinct,
+    covariance,
+    histogram,
+    mean,
+    median,
+    quantile,
+    std,
+    sum,
+    top_k,
+    units,
+    variance,
+)
+from lapwing.curator.answer import Answer
+from lapwing.curator.query import Query
+from lapwing.curator.quote import Quote
+from lapwing.curator.table import EACH_ROW, PrivateTable, PublicTable, open, public
+
+__all__ = [
+    "EACH_ROW",
+    "Aggregate",
+    "Answer",
+    "PrivateTable",
+    "PublicTable",
+    "Query",
+    "Quote",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
+    "histogram",
+    "mean",
+    "median",
+    "open",
+    "public",
+    "quantile",
+    "std",
+    "sum",
+    "top_k",
+    "units",
+    "variance",
+]

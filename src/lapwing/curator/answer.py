@@ -62,7 +62,7 @@ class Column:
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, _spans(self.name, getattr(self, name), len(self.values)))
         if self.type is None:
-            object.__setattr__(self, "type", _type_of(self.kind, self.values))
+            object.__setattr__(self, "type", type_of(self.kind, self.values))
         if self.type == "integer" and any(isinstance(value, float) for value in self.values):
             hint = 'Round them, or write type="number".'
             raise InvalidParameter("values", self.name, f"a {self.kind} holds whole numbers", hint)
@@ -267,7 +267,7 @@ def _spans(name: str, spans: Any, count: int) -> Spans:
     return found
 
 
-def _type_of(kind: str, values: tuple[Any, ...]) -> Type:
+def type_of(kind: str, values: tuple[Any, ...]) -> Type:
     if kind != "key":
         return "integer" if kind in COUNTS else "number"
     found = {name for value in values for type_, name in _TYPES if type(value) is type_}

@@ -92,7 +92,7 @@ class Gaussian(Mechanism):
         if parameters.get("dimensions") in (None, 1) or squared == 1:
             sigma = grid * _scalar_sigma(*target, math.isqrt(squared))
         else:
-            sigma = grid * sqrt_up(squared / (2 * _largest_rho(*target)), 64)
+            sigma = grid * sqrt_up(squared / (2 * largest_rho(*target)), 64)
         return cls(
             sigma=float(sigma) if Fraction(float(sigma)) == sigma else sigma, sensitivity=sensitivity, **parameters
         )
@@ -275,7 +275,7 @@ def _log(value: Fraction) -> float:
 
 
 @lru_cache(maxsize=256)
-def _largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+def largest_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest ρ (17 significant bits) that implies (ε,δ)."""
     high = Fraction(1)
     while ZCDP(high).epsilon_at(delta) <= epsilon:

@@ -1,0 +1,243 @@
+"""The last steps before numbers leave the engine: grid, group, bound each unit, and total up.
+
+    rows of the plan → u, group, v₀, v₁, … (whole numbers) → at most G groups of u, R rows in each → one row per group
+
+One partition (the unit) and one order (group hash, group, row hash, values) serve every window: a group survives if its
+dense rank is at most G, a row if its number minus the rank of its group's first row is below R. Rows that agree in all
+of that are interchangeable: they agree in everything that is totalled up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lapwing.curator.compile import Compiler, constant
+from lapwing.curator.dialects import inline, when, whole
+from lapwing.curator.expressions import Constant, Expression
+from lapwing.curator.gridded import Gridded
+from lapwing.curator.groups import Grouping, Key
+from lapwing.curator.plan import Plan, is_each_row, unit_kind
+from lapwing.curator.selection import Salt, Word, cubed, linear
+from lapwing.curator.statistics import Bounding, Statistic
+
+FEW = 16
+"""Up to so many public values are told apart by CASE, more by a join."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """The statements of one release over one plan."""
+
+    compiler: Compiler
+    plan: Plan
+    grouping: Grouping
+    bounding: Bounding
+    values: tuple[Gridded, ...]
+    """Numbers that are needed, on their grids."""
+    others: tuple[Expression, ...]
+    """Expressions whose different values are counted."""
+    salt: Salt
+
+    @property
+    def groups(self) -> list[str]:
+        """The columns that say which group a row belongs to."""
+        if self.grouping.secret:
+            return [f"k{i}" for i in range(len(self.grouping.keys))]
+        return ["g"] if self.grouping.keys else []
+
+    @property
+    def contents(self) -> list[str]:
+        """The columns with what is totalled up."""
+        return [*(f"v{i}" for i in range(len(self.values))), *(f"d{i}" for i in range(len(self.others)))]
+
+    @property
+    def marked(self) -> bool:
+        """Whether the first row of each unit in each group is marked, so that units can be counted by it."""
+        return bool(self.groups) and self.bounding.max_rows_per_unit is None and not is_each_row(self.plan)
+
+    def rows(self) -> exp.Query:
+        """The rows that count: `u` (unless every row is a unit), the group, the contents, and `first` if marked."""
+        flat = self._flat()
+        return flat if is_each_row(self.plan) else self._survivors(flat)
+
+    def totals(self, rows: exp.Table | exp.Subquery, statistics: Sequence[Statistic]) -> exp.Query:
+        """One row for each group that occurs: its key or number, then the statistics."""
+        columns = [exp.column(name) for name in self.groups]
+        numbers = [self._statistic(statistic).as_(f"n{i}") for i, statistic in enumerate(statistics)]
+        query = exp.select(*columns, *numbers).from_(rows)
+        return query.group_by(*(column.copy() for column in columns)) if columns else query
+
+    def _flat(self) -> exp.Query:
+        """Every row of the plan with its group and contents; rows of no public group are left out."""
+        below, names = self.compiler.from_(self.plan, "r")
+        query = exp.select().from_(below)
+        places: list[exp.Expression] = []
+        for i, key in enumerate(self.grouping.keys):
+            value = self.compiler.expression(key.expression, names)
+            if self.grouping.secret:
+                places.append(value)
+                if key.values is not None:
+                    query = query.where(_listed(value, key))
+                continue
+            place, table = _place(value, key, f"p{i}")
+            if table is not None:
+                # Constants have no NULL for a join to find, so a public NULL is told apart by CASE beside it.
+                query = query.join(
+                    table, on=exp.EQ(this=value.copy(), expression=exp.column("value", table=f"p{i}")), join_type="left"
+                )
+            places.append(place)
+        if self.grouping.keys and not self.grouping.secret:
+            number = _number(places, self.grouping)
+            places = [exp.cast(number, "INT")]
+            query = query.where(exp.not_(exp.Is(this=exp.Paren(this=number.copy()), expression=exp.null())))
+        selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
+        if not is_each_row(self.plan):
+            selected.insert(0, exp.column("u", table="r").as_("u"))
+        selected += [self.compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
+        selected += [self.compiler.expression(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
+        return query.select(*(selected or [whole(1).as_("one")]))
+
+    def _survivors(self, flat: exp.Query) -> exp.Query:
+        """The rows that the bounding keeps."""
+        kept, groups, contents = ["u", *self.groups, *self.contents], self.groups, self.contents
+        unit, group, content = self._words()
+        by_total = not self.marked
+        linears = [linear([*unit, *group, *content], self.salt, "row").as_("row_line")]
+        if not by_total:
+            linears.append(linear([*unit, *group], self.salt, "group").as_("group_line"))
+        lined = exp.select(*kept, *linears).from_(flat.subquery("f"))
+        hashes = [cubed(exp.column("row_line")).as_("row_hash")]
+        if not by_total:
+            hashes.append(cubed(exp.column("group_line")).as_("group_hash"))
+        hashed = exp.select(*kept, *hashes).from_(lined.subquery("f"))
+        everything = ["row_hash", *groups, *contents]
+        if by_total:
+            most = self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
+            ranked = exp.select(*kept, _window("ROW_NUMBER", everything).as_("row_number")).from_(hashed.subquery("f"))
+            return exp.select(*kept).from_(ranked.subquery("f")).where(exp.column("row_number") <= whole(most))
+        by_group = ["group_hash", *groups]
+        windows = [
+            _window("DENSE_RANK", by_group).as_("group_number"),
+            _window("RANK", by_group).as_("group_start"),
+            _window("ROW_NUMBER", [*by_group, "row_hash", *contents]).as_("row_number"),
+        ]
+        ranked = exp.select(*kept, *windows).from_(hashed.subquery("f"))
+        first = exp.EQ(this=exp.column("row_number"), expression=exp.column("group_start"))
+        survivors = exp.select(*kept, first.as_("first")).from_(ranked.subquery("f"))
+        survivors = survivors.where(exp.column("group_number") <= whole(self.bounding.max_groups_per_unit))
+        most_rows = exp.column("group_start") + whole(self.bounding.max_rows_per_group)
+        return survivors.where(exp.column("row_number") < most_rows)
+
+    def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
+        """Unit, group and contents as numbers to be hashed."""
+        dialect = self.compiler.dialect
+        unit = exp.column("u")
+        units = [_wide(dialect.code(unit, unit_kind(self.plan)))]
+        if self.grouping.secret:
+            groups = [_wide(self._code(key.expression, f"k{i}")) for i, key in enumerate(self.grouping.keys)]
+        else:
+            groups = [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
+        contents = [Word(exp.column(f"v{i}"), *value.steps) for i, value in enumerate(self.values)]
+        contents += [_wide(self._code(other, f"d{i}")) for i, other in enumerate(self.others)]
+        return units, groups, contents
+
+    def _code(self, expression: Expression, name: str) -> exp.Expression:
+        """A value of any kind as a whole number of 64 bits."""
+        return self.compiler.dialect.code(exp.column(name), expression.kind or "text")
+
+    def _statistic(self, statistic: Statistic) -> exp.Expression:
+        """One whole number of a group."""
+        if statistic.kind == "rows" or (statistic.kind == "units" and is_each_row(self.plan)):
+            return exp.Count(this=exp.Star())
+        if statistic.kind == "units" and self.marked:
+            return exp.Count(this=when(exp.column("first"), whole(1)))
+        if statistic.kind == "units":
+            return exp.Count(this=exp.Distinct(expressions=[exp.column("u")]))
+        if statistic.kind == "distinct":
+            assert statistic.of is not None
+            place = exp.column(f"d{self.others.index(statistic.of)}")
+            return exp.Count(this=exp.Distinct(expressions=[place]))
+        columns = [exp.column(f"v{self.values.index(value)}") for value in statistic.arguments]
+        if statistic.kind == "sum":
+            return self._sum(exp.cast(columns[0], "BIGINT"))
+        if not any(statistic.powers) and len(columns) == 1:
+            return exp.Count(this=columns[0])
+        factors: list[exp.Expression] = []
+        for column, value, power in zip(columns, statistic.arguments, statistic.powers, strict=True):
+            factors += [exp.Paren(this=exp.cast(column, "BIGINT") - whole(value.middle))] * power
+        product: exp.Expression = factors[0].copy() if factors else whole(1)
+        for factor in factors[1:]:
+            product = exp.Mul(this=product, expression=factor.copy())
+        present = [exp.not_(exp.Is(this=column.copy(), expression=exp.null())) for column in columns]
+        return self._sum(product if len(columns) == 1 else when(exp.and_(*present), product))
+
+    def _sum(self, value: exp.Expression) -> exp.Expression:
+        return exp.Coalesce(this=self.compiler.dialect.wide_sum(value), expressions=[whole(0)])
+
+
+def _wide(sql: exp.Expression) -> Word:
+    return Word(sql, -(1 << 63), (1 << 63) - 1)
+
+
+def _window(function: str, order: Sequence[str]) -> exp.Expression:
+    """A function over the rows of a unit in a total order."""
+    ordered = [exp.Ordered(this=exp.column(name), desc=False, nulls_first=True) for name in order]
+    return exp.Window(
+        this=exp.Anonymous(this=function), partition_by=[exp.column("u")], order=exp.Order(expressions=ordered)
+    )
+
+
+def _constant(key: Key, value: object) -> exp.Expression:
+    kind = "number" if isinstance(value, float) and key.expression.kind == "integer" else key.expression.kind
+    return constant(Constant(value, kind))
+
+
+def _is(sql: exp.Expression, key: Key, value: object) -> exp.Expression:
+    if value is None:
+        return exp.Is(this=exp.Paren(this=sql.copy()), expression=exp.null())
+    return exp.EQ(this=sql.copy(), expression=_constant(key, value))
+
+
+def _listed(sql: exp.Expression, key: Key) -> exp.Expression:
+    """Whether a value is one of the public ones."""
+    return exp.or_(*(_is(sql, key, value) for value in key.values or ()))
+
+
+def _place(sql: exp.Expression, key: Key, alias: str) -> tuple[exp.Expression, exp.Expression | None]:
+    """The number of a value among the public ones (NULL for others), and the table to join for it, if any."""
+    values = key.values or ()
+    plain = [value for value in values if value is not None]
+    table = None
+    if key.expression.kind == "integer" and plain and _consecutive(plain) and len(plain) == len(values):
+        inside = exp.and_(sql.copy() >= whole(plain[0]), sql.copy() <= whole(plain[-1]))
+        place: exp.Expression = when(inside, sql.copy() - whole(plain[0]) if plain[0] else sql.copy())
+    elif len(values) <= FEW:
+        place = exp.Case()
+        for i, value in enumerate(values):
+            place = place.when(_is(sql, key, value), whole(i))
+    else:
+        rows = [[_constant(key, value), whole(i)] for i, value in enumerate(values) if value is not None]
+        table = inline(rows, alias, ["value", "place"])
+        place = exp.column("place", table=alias)
+        if None in values:
+            place = when(_is(sql, key, None), whole(values.index(None)), place)
+    if key.everything_else:
+        place = exp.Coalesce(this=place, expressions=[whole(len(values))])
+    return place, table
+
+
+def _consecutive(values: Sequence[object]) -> bool:
+    if not all(type(value) is int for value in values):
+        return False
+    return list(values) == list(range(values[0], values[0] + len(values)))  # type: ignore[operator, arg-type]
+
+
+def _number(places: Sequence[exp.Expression], grouping: Grouping) -> exp.Expression:
+    """The number of a combination of keys, in the order of `Grouping.labels`."""
+    number = places[0]
+    for place, key in zip(places[1:], grouping.keys[1:], strict=True):
+        number = exp.Paren(this=exp.Paren(this=number) * whole(key.size)) + exp.Paren(this=place)
+    return number

@@ -1,0 +1,353 @@
+"""From plans to statements: every node a SELECT with the unit as `u` and its columns as `c0`, `c1`, … by position.
+
+Names of the source appear only where a table is read, so no name of a user can clash, be folded to another case or
+break out of its quotes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any
+
+from sqlglot import exp
+
+from lapwing.curator.dialects import SQL_TYPES, Dialect, double, inline, whole
+from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
+from lapwing.curator.gridded import Gridded, gridded
+from lapwing.curator.plan import (
+    Combine,
+    Exists,
+    JoinPublic,
+    JoinUnit,
+    PerUnit,
+    Plan,
+    Public,
+    Scan,
+    Select,
+    Where,
+    is_each_row,
+    scans,
+)
+
+Names = Mapping[str, exp.Expression]
+"""What stands for each column."""
+EXACT = 1 << 53
+"""Totals per unit are cut here: up to it a double holds every whole number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A table of the engine: what to write after FROM, and the engine's type of each column."""
+
+    table: exp.Expression
+    types: Mapping[str, str]
+    frame: Any = None
+    """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Turns plans into statements of one dialect over known tables."""
+
+    dialect: Dialect
+    relations: Mapping[str, Relation]
+
+    def rows(self, plan: Plan) -> exp.Query:
+        """A query with `u` (unless every row is a unit) and one column per column of the plan."""
+        return _rows(plan, self)
+
+    def from_(self, plan: Plan, alias: str) -> tuple[exp.Subquery, dict[str, exp.Expression]]:
+        """A plan to select from, and what its columns are called there."""
+        names = {column.name: exp.column(f"c{i}", table=alias) for i, column in enumerate(plan.columns)}
+        return self.rows(plan).subquery(alias), dict(names)
+
+    def expression(self, expression: Expression, names: Names) -> exp.Expression:
+        """An expression over what stands for its columns."""
+        if isinstance(expression, Column):
+            return names[expression.name].copy()
+        if isinstance(expression, Constant):
+            return constant(expression)
+        arguments = [self.expression(argument, names) for argument in expression.arguments]
+        if expression.operator == "to number" and expression.arguments[0].kind == "text":
+            return self.dialect.number_from(arguments[0])
+        return _OPERATORS[expression.operator](expression, arguments)
+
+    def steps(self, value: Gridded, names: Names) -> exp.Expression:
+        """A value on its grid, as a whole number, or NULL."""
+        raw = self.expression(value.expression, names)
+        if value.expression.kind == "integer":
+            clamped = _clamped(raw, whole(int(value.low)), whole(int(value.high)))
+            if value.is_whole:
+                return clamped
+            clamped = exp.cast(clamped, "DOUBLE")
+        else:
+            clamped = _clamped(raw, double(value.low), double(value.high))
+        scaled = clamped * double(2.0**value.exponent) + double(0.5)
+        return exp.cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
+
+
+def constant(value: Constant) -> exp.Expression:
+    """A value that the analyst wrote."""
+    if value.value is None:
+        return exp.null() if value.kind is None else exp.cast(exp.null(), SQL_TYPES[value.kind])
+    if isinstance(value.value, bool):
+        return exp.true() if value.value else exp.false()
+    if isinstance(value.value, int):
+        return whole(value.value)
+    if isinstance(value.value, float):
+        return double(value.value)
+    if isinstance(value.value, dt.datetime):
+        return exp.cast(exp.Literal.string(value.value.isoformat(sep=" ")), "TIMESTAMP")
+    if isinstance(value.value, dt.date):
+        return exp.cast(exp.Literal.string(value.value.isoformat()), "DATE")
+    return exp.Literal.string(value.value)
+
+
+def _clamped(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> exp.Case:
+    # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
+    return exp.Case().when(value.copy() < low, low.copy()).when(value.copy() > high, high.copy()).else_(value.copy())
+
+
+def _as_double(call: Call, arguments: list[exp.Expression]) -> list[exp.Expression]:
+    kinds = [argument.kind for argument in call.arguments]
+    return [exp.cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(arguments, kinds, strict=True)]
+
+
+def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expression]], exp.Expression]:
+    def compiled(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+        left, right = _as_double(call, arguments)
+        if kind is exp.Div:
+            right = exp.Nullif(this=right, expression=double(0.0))
+        return exp.Paren(this=kind(this=exp.Paren(this=left), expression=exp.Paren(this=right)))
+
+    return compiled
+
+
+def _comparison(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expression]], exp.Expression]:
+    def compiled(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+        left, right = _alike(call, arguments)
+        return exp.Paren(this=kind(this=left, expression=right))
+
+    return compiled
+
+
+def _alike(call: Call, arguments: list[exp.Expression]) -> list[exp.Expression]:
+    """Arguments as doubles if one of them is a double."""
+    mixed = {argument.kind for argument in call.arguments} >= {"integer", "number"}
+    return _as_double(call, arguments) if mixed else arguments
+
+
+def _clamp(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    value, low, high = arguments
+    if call.kind == "integer":
+        return _clamped(value, low, high)
+    low, high = (double(float(end.value)) for end in call.arguments[1:] if isinstance(end, Constant))
+    tiny = exp.func("ABS", value.copy()) < double(2.0**-100)
+    return (
+        exp.Case()
+        .when(value.copy() < low, low.copy())
+        .when(value.copy() > high, high.copy())
+        .when(tiny, double(0.0))
+        .else_(value)
+    )
+
+
+def _case(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    conditions, values = arguments[:-1:2], [*arguments[1::2], arguments[-1]]
+    if call.kind == "number":
+        kinds = [*(part.kind for part in call.arguments[1::2]), call.arguments[-1].kind]
+        values = [
+            exp.cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)
+        ]
+    case = exp.Case()
+    for condition, value in zip(conditions, values, strict=False):
+        case = case.when(condition, value)
+    return case.else_(exp.cast(values[-1], SQL_TYPES[call.kind]))
+
+
+def _among(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    value, *options = _alike(call, arguments)
+    return exp.Paren(this=exp.In(this=value, expressions=options))
+
+
+def _part(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    return exp.cast(exp.Extract(this=exp.Var(this=call.operator.upper()), expression=arguments[0]), "BIGINT")
+
+
+def _coalesce(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    first, *others = _alike(call, arguments)
+    return exp.Coalesce(this=first, expressions=others)
+
+
+def _to_number(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+    if call.arguments[0].kind == "integer":
+        return exp.cast(arguments[0], "DOUBLE")
+    return exp.Case().when(arguments[0], double(1.0)).when(exp.not_(arguments[0].copy()), double(0.0))
+
+
+_OPERATORS: dict[str, Callable[[Call, list[exp.Expression]], exp.Expression]] = {
+    "+": _binary(exp.Add),
+    "-": _binary(exp.Sub),
+    "*": _binary(exp.Mul),
+    "/": _binary(exp.Div),
+    "%": lambda call, arguments: exp.Paren(this=exp.Mod(this=exp.Paren(this=arguments[0]), expression=arguments[1])),
+    "=": _comparison(exp.EQ),
+    "<>": _comparison(exp.NEQ),
+    "<": _comparison(exp.LT),
+    "<=": _comparison(exp.LTE),
+    ">": _comparison(exp.GT),
+    ">=": _comparison(exp.GTE),
+    "like": _comparison(exp.Like),
+    "and": lambda call, arguments: exp.Paren(this=exp.and_(*arguments)),
+    "or": lambda call, arguments: exp.Paren(this=exp.or_(*arguments)),
+    "not": lambda call, arguments: exp.Paren(this=exp.not_(exp.Paren(this=arguments[0]))),
+    "is null": lambda call, arguments: exp.Paren(this=exp.Is(this=exp.Paren(this=arguments[0]), expression=exp.null())),
+    "in": _among,
+    "abs": lambda call, arguments: exp.func("ABS", *_as_double(call, arguments)),
+    "floor": lambda call, arguments: exp.func("FLOOR", *_as_double(call, arguments)),
+    "ceil": lambda call, arguments: exp.func("CEIL", *_as_double(call, arguments)),
+    "length": lambda call, arguments: exp.cast(exp.Length(this=arguments[0]), "BIGINT"),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute"), _part),
+    "clamp": _clamp,
+    "case": _case,
+    "coalesce": _coalesce,
+    "to number": _to_number,
+}
+
+
+def _listed(plan: Plan, compiler: Compiler, names: Names, unit: exp.Expression | None) -> list[exp.Expression]:
+    """The columns of a plan by position, after the unit."""
+    columns = [names[column.name].copy().as_(f"c{i}") for i, column in enumerate(plan.columns)]
+    return columns if unit is None else [unit.as_("u"), *columns]
+
+
+def _unit(plan: Plan, alias: str) -> exp.Expression | None:
+    return None if is_each_row(plan) or not any(scans(plan)) else exp.column("u", table=alias)
+
+
+@singledispatch
+def _rows(plan: Plan, compiler: Compiler) -> exp.Query:
+    raise TypeError(type(plan))
+
+
+@_rows.register
+def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
+    relation = compiler.relations[plan.table]
+    table = exp.alias_(relation.table.copy(), "s", table=True)
+    names = {}
+    for field in plan.fields:
+        column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
+        names[field.name] = compiler.dialect.read(column, relation.types[field.name], field.kind)
+    if plan.each_row:
+        return exp.select(*_listed(plan, compiler, names, None)).from_(table)
+    unit = next(field.name for field in plan.fields if field.unit)
+    query = exp.select(*_listed(plan, compiler, names, names[unit].copy())).from_(table)
+    return query.where(exp.not_(exp.Is(this=exp.Paren(this=names[unit].copy()), expression=exp.null())))
+
+
+@_rows.register
+def _where(plan: Where, compiler: Compiler) -> exp.Query:
+    below, names = compiler.from_(plan.parent, "r")
+    query = exp.select(*_listed(plan, compiler, names, _unit(plan, "r"))).from_(below)
+    return query.where(compiler.expression(plan.condition, names))
+
+
+@_rows.register
+def _select(plan: Select, compiler: Compiler) -> exp.Query:
+    below, names = compiler.from_(plan.parent, "r")
+    outputs = {name: compiler.expression(expression, names) for name, expression in plan.outputs}
+    return exp.select(*_listed(plan, compiler, outputs, _unit(plan, "r"))).from_(below)
+
+
+@_rows.register
+def _public(plan: Public, compiler: Compiler) -> exp.Query:
+    rows = [
+        [constant(Constant(value, field.kind)) for value, field in zip(row, plan.fields, strict=True)]
+        for row in plan.rows
+    ]
+    table = inline(rows, "p", [f"c{i}" for i in range(len(plan.fields))])
+    columns = [
+        exp.cast(exp.column(f"c{i}", table="p"), SQL_TYPES[field.kind]).as_(f"c{i}")
+        for i, field in enumerate(plan.fields)
+    ]
+    return exp.select(*columns).from_(table)
+
+
+@_rows.register
+def _join_public(plan: JoinPublic, compiler: Compiler) -> exp.Query:
+    left, names = compiler.from_(plan.parent, "l")
+    right, publics = compiler.from_(plan.public, "r")
+    on = [
+        exp.EQ(this=compiler.expression(private, names), expression=publics[name].copy()) for private, name in plan.on
+    ]
+    query = exp.select(*_listed(plan, compiler, {**names, **publics}, _unit(plan, "l"))).from_(left)
+    return query.join(right, on=exp.and_(*on), join_type=plan.how)
+
+
+@_rows.register
+def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
+    left, names = compiler.from_(plan.left, "l")
+    right, others = compiler.from_(plan.right, "r")
+    names.update(others)
+    on: list[exp.Expression] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
+    if plan.condition is not None:
+        on.append(compiler.expression(plan.condition, names))
+    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left)
+    return query.join(right, on=exp.and_(*on), join_type=plan.how)
+
+
+@_rows.register
+def _exists(plan: Exists, compiler: Compiler) -> exp.Query:
+    below, names = compiler.from_(plan.parent, "l")
+    other, _ = compiler.from_(plan.other, "r")
+    same = exp.EQ(this=exp.column("u", table="r"), expression=exp.column("u", table="l"))
+    found: exp.Expression = exp.Exists(this=exp.select("1").from_(other).where(same))
+    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(below)
+    return query.where(exp.not_(found) if plan.negated else found)
+
+
+@_rows.register
+def _combine(plan: Combine, compiler: Compiler) -> exp.Query:
+    columns = ["u", *(f"c{i}" for i in range(len(plan.columns)))]
+    queries = [exp.select(*columns).from_(compiler.rows(side).subquery("r")) for side in plan.sides]
+    if len(queries) == 1:
+        return queries[0].distinct()
+    kinds = {"union": exp.union, "union all": exp.union, "intersect": exp.intersect, "except": exp.except_}
+    combined = kinds[plan.setting](*queries, distinct=plan.setting != "union all")
+    return exp.select(*columns).from_(combined.subquery("r"))
+
+
+@_rows.register
+def _per_unit(plan: PerUnit, compiler: Compiler) -> exp.Query:
+    below, names = compiler.from_(plan.parent, "r")
+    unit = exp.column("u", table="r")
+    keys = [compiler.expression(expression, names) for _, expression in plan.keys]
+    totals = [_total(total, argument, compiler, names) for _, total, argument in plan.totals]
+    listed = {c.name: sql for c, sql in zip(plan.columns, [unit, *keys, *totals], strict=True)}
+    query = exp.select(*_listed(plan, compiler, listed, unit.copy())).from_(below)
+    return query.group_by(unit.copy(), *(key.copy() for key in keys))
+
+
+def _total(total: str, argument: Expression | None, compiler: Compiler, names: Names) -> exp.Expression:
+    if argument is None:
+        return exp.cast(exp.Count(this=exp.Star()), "BIGINT")
+    value = compiler.expression(argument, names)
+    if total in ("min", "max"):
+        return exp.Min(this=value) if total == "min" else exp.Max(this=value)
+    if total == "count":
+        return exp.cast(exp.Count(this=value), "BIGINT")
+    if total == "count distinct":
+        return exp.cast(exp.Count(this=exp.Distinct(expressions=[value])), "BIGINT")
+    if total == "sum" and argument.kind == "integer":
+        return exp.cast(_clamped(compiler.dialect.wide_sum(value), whole(-EXACT), whole(EXACT)), "BIGINT")
+    span = span_of(argument)
+    grid = gridded(argument, (span.low, span.high))
+    steps = compiler.steps(grid, names)
+    summed = exp.cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
+    if total == "avg":
+        count = exp.Nullif(this=exp.cast(exp.Count(this=steps.copy()), "DOUBLE"), expression=double(0.0))
+        summed = exp.Paren(this=exp.Div(this=summed, expression=count))
+    return summed * double(2.0**-grid.exponent)

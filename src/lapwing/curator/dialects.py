@@ -1,0 +1,222 @@
+"""Where the engines differ: how each spells the few functions that must give identical integers on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from lapwing.curator.expressions import PLAIN_NUMBER, Kind
+
+SQL_TYPES: dict[Kind, str] = {
+    "boolean": "BOOLEAN",
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "text": "TEXT",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+}
+LARGEST_DOUBLE = "1.7976931348623157e+308"
+
+
+PLAIN_WHOLE = "[+-]?[0-9]{1,18}"
+_DAY = (
+    "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    "|[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])"
+    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+)
+"""Exactly the days of the calendar: no engine can fail to read what matches."""
+PLAIN_TIMES: dict[Kind, str] = {
+    "date": _DAY,
+    "timestamp": _DAY + "[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The spelling of one engine."""
+
+    name: str
+
+    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+        """Text that is compared byte by byte."""
+        raise NotImplementedError
+
+    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+        """A whole number of 64 bits; others are NULL."""
+        raise NotImplementedError
+
+    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+        """A finite double; others are NULL."""
+        raise NotImplementedError
+
+    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+        """A date, or a timestamp without a zone, of the years 1 to 9999; others are NULL."""
+        raise NotImplementedError
+
+    def is_text(self, declared: str) -> bool:
+        """Whether a type of the engine is text."""
+        raise NotImplementedError
+
+    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+        """Whether the whole of a text matches a regular expression."""
+        raise NotImplementedError
+
+    def text_code(self, text: exp.Expression) -> exp.Expression:
+        """60 bits of MD5 as a whole number."""
+        raise NotImplementedError
+
+    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+        """Days, or microseconds, since 1970."""
+        raise NotImplementedError
+
+    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+        """An exact sum of whole numbers of 64 bits."""
+        raise NotImplementedError
+
+    def sql(self, query: exp.Expression) -> str:
+        """The statement as text."""
+        return query.sql(dialect=self.name)
+
+    def read(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+        """A column of the source as its canonical kind; what has no value in it is NULL.
+
+        `declared` is the engine's own name of the type, `kind` what the owner says it means.
+        """
+        if kind == "text":
+            return self.text(column, declared)
+        if self.is_text(declared):
+            return self._from_text(self.text(column, declared), kind)
+        if kind == "integer":
+            return self.integer(column, declared)
+        if kind == "number":
+            return self.number(column, declared)
+        return column if kind == "boolean" else self.moment(column, declared, kind)
+
+    def number_from(self, text: exp.Expression) -> exp.Expression:
+        """A number written in plain decimal notation, otherwise NULL."""
+        return when(self.matches(text, PLAIN_NUMBER), exp.cast(text.copy(), "DOUBLE"))
+
+    def _from_text(self, text: exp.Expression, kind: Kind) -> exp.Expression:
+        if kind == "number":
+            return self.number_from(text)
+        if kind == "integer":
+            return when(self.matches(text, PLAIN_WHOLE), exp.cast(text.copy(), "BIGINT"))
+        if kind == "boolean":
+            return boolean_from(text)
+        some_year = exp.NEQ(
+            this=exp.func("LEFT", text.copy(), exp.Literal.number(4)), expression=exp.Literal.string("0000")
+        )
+        return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), exp.cast(text.copy(), SQL_TYPES[kind]))
+
+    def code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+        """A value of any kind as a whole number of 64 bits, to be hashed; different values may share one."""
+        if kind == "integer":
+            return column
+        if kind == "boolean":
+            return exp.Case().when(column, whole(1)).when(exp.not_(column.copy()), whole(0))
+        if kind == "number":
+            far = 2.0**40
+            low, high = column.copy() < double(-far), column.copy() > double(far)
+            inside = exp.Case().when(low, double(-far)).when(high, double(far)).else_(column.copy())
+            return exp.cast(exp.func("FLOOR", inside * double(2.0**20)), "BIGINT")
+        return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
+
+
+def when(condition: exp.Expression, value: exp.Expression, otherwise: exp.Expression | None = None) -> exp.Case:
+    """CASE WHEN condition THEN value [ELSE otherwise] END."""
+    case = exp.Case().when(condition, value)
+    return case if otherwise is None else case.else_(otherwise)
+
+
+def double(value: float) -> exp.Expression:
+    """A double, exactly."""
+    return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+
+
+def whole(value: int) -> exp.Expression:
+    """A whole number."""
+    return exp.Literal.number(value) if value >= 0 else exp.Paren(this=exp.Neg(this=exp.Literal.number(-value)))
+
+
+def finite(value: exp.Expression) -> exp.Expression:
+    """A double that is neither infinite nor NaN (which every engine takes to be larger than all numbers), or NULL."""
+    most, least = (
+        exp.cast(exp.Literal.string(LARGEST_DOUBLE), "DOUBLE"),
+        exp.cast(exp.Literal.string("-" + LARGEST_DOUBLE), "DOUBLE"),
+    )
+    return when(exp.and_(value.copy() >= least, value.copy() <= most), value.copy())
+
+
+def whole_part(value: exp.Expression) -> exp.Expression:
+    """The largest whole number of 64 bits that is not larger, or NULL: engines round differently when they cast."""
+    inside = exp.and_(value.copy() >= whole(-(1 << 63)), value.copy() < whole(1 << 63))
+    return when(inside, exp.cast(exp.func("FLOOR", value.copy()), "BIGINT"))
+
+
+def in_calendar(value: exp.Expression, kind: Kind) -> exp.Expression:
+    """A date or timestamp of the years 1 to 9999, or NULL."""
+    first, last = (
+        ("0001-01-01", "9999-12-31") if kind == "date" else ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
+    )
+    low, high = (exp.cast(exp.Literal.string(text), SQL_TYPES[kind]) for text in (first, last))
+    return when(exp.and_(value.copy() >= low, value.copy() <= high), value.copy())
+
+
+def boolean_from(text: exp.Expression) -> exp.Expression:
+    """true/false, t/f, yes/no, 1/0 as written most often; anything else is NULL."""
+    yes = [exp.Literal.string(word) for word in ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1")]
+    no = [exp.Literal.string(word) for word in ("false", "False", "FALSE", "f", "no", "No", "NO", "0")]
+    return exp.Case().when(text.copy().isin(*yes), exp.true()).when(text.copy().isin(*no), exp.false())
+
+
+@dataclass(frozen=True, slots=True)
+class DuckDB(Dialect):
+    """DuckDB 1.2 and later."""
+
+    name: str = "duckdb"
+
+    def is_text(self, declared: str) -> bool:
+        return declared == "VARCHAR"
+
+    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+        plain = column if declared == "VARCHAR" else exp.cast(column, "TEXT")
+        return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
+
+    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+        return column if declared in _NARROW else exp.TryCast(this=column, to=exp.DataType.build("BIGINT"))
+
+    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+        return finite(column if declared == "DOUBLE" else exp.cast(column, "DOUBLE"))
+
+    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+        if declared == "TIMESTAMP WITH TIME ZONE":
+            column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
+        return in_calendar(exp.TryCast(this=column, to=exp.DataType.build(SQL_TYPES[kind])), kind)
+
+    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+        return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])
+
+    def text_code(self, text: exp.Expression) -> exp.Expression:
+        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
+        return exp.cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digits), "BIGINT")
+
+    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+        if kind == "timestamp":
+            return exp.Anonymous(this="epoch_us", expressions=[column.copy()])
+        return exp.cast(
+            exp.Paren(this=exp.Sub(this=column.copy(), expression=exp.cast(exp.Literal.string("1970-01-01"), "DATE"))),
+            "BIGINT",
+        )
+
+    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+        return exp.Sum(this=value)  # a HUGEINT
+
+
+_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+
+
+def inline(rows: Sequence[Sequence[exp.Expression]], alias: str, columns: Sequence[str]) -> exp.Expression:
+    """A table written into the statement."""
+    return exp.values([tuple(row) for row in rows], alias=alias, columns=list(columns))

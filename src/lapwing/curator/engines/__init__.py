@@ -1,0 +1,1 @@
+"""The engines: DuckDB inside this process, PostgreSQL and Spark where the data is."""

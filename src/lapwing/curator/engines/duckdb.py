@@ -1,0 +1,196 @@
+"""DuckDB, embedded: files, frames and arrays, or a table of a database of its own."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from lapwing.curator.compile import Relation
+from lapwing.curator.dialects import Dialect, DuckDB
+from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.expressions import Kind
+from lapwing.errors import EngineFailed, InvalidParameter
+
+if TYPE_CHECKING:
+    import duckdb
+
+_NUMBER = itertools.count()
+_KINDS: dict[str, Kind] = {
+    "BOOLEAN": "boolean",
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
+    **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
+    **dict.fromkeys(("VARCHAR", "UUID"), "text"),
+    "DATE": "date",
+    **dict.fromkeys(
+        ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"), "timestamp"
+    ),
+}
+
+
+def kind_of(declared: str) -> Kind | None:
+    """What a type of DuckDB is to us."""
+    if declared.startswith("DECIMAL"):
+        return "number"
+    return "text" if declared.startswith("ENUM") else _KINDS.get(declared)
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """DuckDB in this process: one of our own (another one after a fork), or the database of a connection."""
+
+    memory: str | None = None
+    threads: int | None = None
+    given: duckdb.DuckDBPyConnection | None = None
+    dialect: Dialect = field(default_factory=DuckDB)
+
+    @contextmanager
+    def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
+        """A cursor of its own with one transaction."""
+        with told():
+            cursor = self._cursor(relations)
+            cursor.execute("BEGIN TRANSACTION")
+        try:
+            yield _Cursor(cursor, self.dialect)
+        finally:
+            with told():
+                cursor.execute("ROLLBACK")  # temporary tables go with it
+                cursor.close()
+
+    def types(self, relation: Relation) -> dict[str, str]:
+        """The columns of a table and their types."""
+        query = exp.select("*").from_(relation.table.copy())
+        with told():
+            found = self._cursor([relation]).execute(f"DESCRIBE {self.dialect.sql(query)}").fetchall()
+        return {name: str(declared) for name, declared, *_ in found}
+
+    def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
+        parent = _own(self.memory, self.threads, os.getpid()) if self.given is None else self.given
+        cursor = parent.cursor()
+        cursor.execute("SET TimeZone = 'UTC'")
+        for relation in relations:
+            if relation.frame is not None:
+                cursor.register(relation.table.name, relation.frame)
+        return cursor
+
+
+@dataclass(frozen=True)
+class _Cursor:
+    cursor: duckdb.DuckDBPyConnection
+    dialect: Dialect
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        with told():
+            return self.cursor.execute(self.dialect.sql(query)).fetchall()
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        name = f"lapwing_kept_{next(_NUMBER)}"
+        with told():
+            self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}")
+        return exp.to_table(name)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Turn every failure of the engine into ours, which says nothing about a record."""
+    import duckdb
+
+    try:
+        yield
+    except (duckdb.Error, RuntimeError, MemoryError, UnicodeError):
+        failed = True
+    else:
+        failed = False
+    if failed:
+        raise EngineFailed("DuckDB") from None
+
+
+@lru_cache(maxsize=8)
+def _own(memory: str | None, threads: int | None, process: int) -> duckdb.DuckDBPyConnection:
+    """A database in memory, for everything of one process that asks for the same settings."""
+    import duckdb
+
+    settings: dict[str, Any] = {"preserve_insertion_order": False, "pandas_analyze_sample": 0}
+    if memory is not None:
+        settings["memory_limit"] = memory
+    if threads is not None:
+        settings["threads"] = threads
+    return duckdb.connect(":memory:", config=settings)
+
+
+def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
+    """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records."""
+    name = re.sub(r"(\.(csv|tsv|txt|parquet|pq|gz|zst))+$", "", path.name, flags=re.IGNORECASE)
+    if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
+        table: exp.Expression = _function("read_parquet", exp.Literal.string(str(path)))
+    elif re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
+        table = _csv(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
+    else:
+        hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
+        raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
+    return source(engine, table, name)
+
+
+def _csv(path: Path, delimiter: str) -> exp.Expression:
+    """read_csv with everything said, so that DuckDB guesses nothing from the records."""
+    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
+    with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
+        names = next(csv.reader(file, delimiter=delimiter), [])
+    if not names or len(set(names)) < len(names):
+        why = "needs a first line with one distinct name for each column"
+        raise InvalidParameter("source", str(path), why, "Write the names into the first line.")
+    columns = exp.Struct(
+        expressions=[
+            exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=exp.Literal.string("VARCHAR"))
+            for name in names
+        ]
+    )
+    options: dict[str, exp.Expression] = {
+        "columns": columns,
+        "auto_detect": exp.false(),
+        "header": exp.true(),
+        "delim": exp.Literal.string(delimiter),
+        "quote": exp.Literal.string('"'),
+        "escape": exp.Literal.string('"'),
+        "null_padding": exp.true(),
+        "ignore_errors": exp.true(),
+        "strict_mode": exp.false(),
+    }
+    named = [exp.EQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()]
+    return _function("read_csv", exp.Literal.string(str(path)), *named)
+
+
+def _function(name: str, *arguments: exp.Expression) -> exp.Table:
+    return exp.Table(this=exp.Anonymous(this=name, expressions=list(arguments)))
+
+
+def from_frame(frame: Any, engine: Embedded, name: str) -> Source:
+    """A pandas, Polars or Arrow table, or a dictionary of numpy arrays."""
+    return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
+
+
+def source(engine: Embedded, table: exp.Expression, name: str, frame: Any = None) -> Source:
+    """A table by its catalogue."""
+    types = engine.types(Relation(table, {}, frame))
+    kinds = {column: kind_of(declared) for column, declared in types.items()}
+    return Source(engine, Relation(table, types, frame), kinds, name)
+
+
+def from_database(path: Path, table: str) -> Source:
+    """A table of a DuckDB database file, opened for reading."""
+    import duckdb
+
+    with told():
+        connection = duckdb.connect(str(path), read_only=True)
+    return source(Embedded(given=connection), exp.to_table(table, dialect="duckdb"), table)

@@ -1,0 +1,49 @@
+"""What the curator asks of an engine: types from the catalogue, and integers from one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lapwing.curator.compile import Relation
+from lapwing.curator.expressions import Kind
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from lapwing.curator.dialects import Dialect
+
+
+class Session(Protocol):
+    """One snapshot of the data."""
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        """The rows of a query; exact sums of any width are Python integers."""
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """The rows of a query as a temporary table, to be selected from until the session ends."""
+
+
+class Engine(Protocol):
+    """A database. Two tables can be joined if their engines are equal."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How it spells things."""
+
+    def session(self, relations: Iterable[Relation]) -> AbstractContextManager[Session]:
+        """Open a snapshot in which these tables can be read. Whatever the engine raises inside becomes an `EngineFailed` without its message."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table of an engine, by its catalogue."""
+
+    engine: Engine
+    relation: Relation
+    kinds: Mapping[str, Kind | None]
+    """What each column is; None for types that cannot be used."""
+    name: str
+    """What to call the table if nobody says."""

@@ -1,0 +1,174 @@
+"""PostgreSQL through psycopg 3: one REPEATABLE READ transaction for each session, never committed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sqlglot import exp
+
+from lapwing.curator.compile import Relation
+from lapwing.curator.dialects import SQL_TYPES, Dialect, double, finite, in_calendar, when, whole, whole_part
+from lapwing.curator.engines.contained import contained
+from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.expressions import Kind
+from lapwing.errors import InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    import psycopg
+
+NAME = "PostgreSQL"
+SETTINGS = {
+    "TimeZone": "UTC",
+    "DateStyle": "ISO, YMD",
+    "standard_conforming_strings": "on",  # a backslash in a literal is a backslash
+    "jit": "off",  # compiling a statement of many small expressions takes longer than running it
+}
+COLUMNS = """
+WITH RECURSIVE columns AS (
+    SELECT a.attnum, a.attname, a.atttypid AS type
+    FROM pg_catalog.pg_attribute a
+    WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND NOT a.attisdropped
+    UNION ALL
+    SELECT c.attnum, c.attname, t.typbasetype
+    FROM columns c JOIN pg_catalog.pg_type t ON t.oid = c.type WHERE t.typtype = 'd'
+)
+SELECT c.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typname = 'citext' THEN 'citext'
+                       ELSE pg_catalog.format_type(c.type, NULL) END
+FROM columns c JOIN pg_catalog.pg_type t ON t.oid = c.type WHERE t.typtype <> 'd' ORDER BY c.attnum
+"""
+"""Names and types of a table's columns; a domain is what it is made of."""
+
+_KINDS: dict[str, Kind] = {
+    "boolean": "boolean",
+    **dict.fromkeys(("smallint", "integer", "bigint"), "integer"),
+    **dict.fromkeys(("real", "double precision", "numeric"), "number"),
+    **dict.fromkeys(("text", "character varying", "character", "citext", "name", "enum", "uuid"), "text"),
+    "date": "date",
+    **dict.fromkeys(("timestamp without time zone", "timestamp with time zone"), "timestamp"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresDialect(Dialect):
+    """PostgreSQL 14 and later, which has no TRY_CAST: what is cast is looked at first."""
+
+    name: str = "postgres"
+
+    def is_text(self, declared: str) -> bool:
+        return _KINDS.get(declared) == "text"
+
+    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+        # Not every collation tells different text apart, or may be searched by regular expressions.
+        collation = exp.to_identifier("C", quoted=True)
+        return exp.Paren(this=exp.Collate(this=exp.cast(column, "TEXT"), expression=collation))
+
+    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+        if declared in ("smallint", "integer", "bigint"):
+            return exp.cast(column, "BIGINT")
+        return whole_part(column)
+
+    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+        if declared != "numeric":
+            return finite(exp.cast(column, "DOUBLE"))
+        size = exp.func("ABS", column.copy())  # of NaN it is NaN, which is larger than every number
+        seen = when(size.copy() > exp.Literal.number("1e-300"), exp.cast(column.copy(), "DOUBLE"), double(0.0))
+        return when(size < exp.Literal.number("1e300"), seen)
+
+    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+        if declared == "timestamp with time zone":
+            column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
+        return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)
+
+    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+        return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(f"^({pattern})$"))
+
+    def text_code(self, text: exp.Expression) -> exp.Expression:
+        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
+        bits = exp.DataType.build("BIT(60)", dialect=self.name)
+        return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=digits), bits), "BIGINT")
+
+    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+        if kind == "timestamp":  # seconds are a NUMERIC, so this is exact
+            seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=column.copy())
+            return exp.cast(seconds * whole(1_000_000), "BIGINT")
+        return exp.cast(exp.Paren(this=column.copy() - exp.cast(exp.Literal.string("1970-01-01"), "DATE")), "BIGINT")
+
+    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+        return exp.Sum(this=exp.cast(value, "BIGINT"))  # a NUMERIC
+
+
+@dataclass(frozen=True, slots=True)
+class PostgreSQL:
+    """The tables of one database. Its URL may hold a password, so it is never shown."""
+
+    url: str = field(repr=False)
+    dialect: Dialect = field(default_factory=PostgresDialect)
+
+    @contextmanager
+    def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
+        """One snapshot of all tables; temporary tables go with it."""
+        connection = contained(NAME, self._connect)
+        try:
+            yield _Transaction(connection, self.dialect)
+        finally:
+            contained(NAME, connection.close)  # without a commit
+
+    def types(self, table: exp.Table) -> dict[str, str]:
+        """The columns of a table and their types, by the catalogue."""
+        found = contained(NAME, lambda: self._columns(table.sql(dialect=self.dialect.name)))
+        return dict(found)
+
+    def _columns(self, name: str) -> list[tuple[str, str]]:
+        with self._connect() as connection:
+            return connection.execute(COLUMNS, (name,)).fetchall()
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        try:
+            import psycopg
+            from psycopg.types.numeric import IntLoader
+        except ImportError:
+            raise MissingExtra("psycopg", "postgres") from None
+        connection = psycopg.connect(self.url, client_encoding="UTF8", application_name="lapwing")
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.adapters.register_loader("numeric", IntLoader)  # exact sums are whole
+        for name, value in SETTINGS.items():
+            connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+        return connection
+
+
+@dataclass(frozen=True, slots=True)
+class _Transaction:
+    connection: psycopg.Connection[Any] = field(repr=False)
+    dialect: Dialect
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        return contained(NAME, self._run(self.dialect.sql(query)).fetchall)
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        name = f"lapwing_{uuid4().hex}"  # temporary tables come first on the search path: it must not hide another
+        self._run(f"CREATE TEMPORARY TABLE {name} ON COMMIT DROP AS {self.dialect.sql(query)}")
+        self._run(f"ANALYZE pg_temp.{name}")
+        return exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
+
+    def _run(self, text: str) -> psycopg.Cursor[Any]:
+        return contained(NAME, lambda: self.connection.execute(text.encode()))
+
+
+def from_url(url: str, table: str) -> Source:
+    """A table or view, spelt as the catalogue spells it: `visits` (on the search path) or `clinic.visits`."""
+    parts = [exp.to_identifier(part, quoted=True) for part in table.split(".")]
+    if len(parts) > 2 or not all(part.name for part in parts):
+        why = "a table is named by itself or after its schema"
+        raise InvalidParameter("table", table, why, "Write table='visits' or table='clinic.visits'.")
+    named = exp.Table(this=parts[-1], db=parts[0] if len(parts) == 2 else None)
+    engine = PostgreSQL(url)
+    types = engine.types(named)
+    if not types:
+        why = "is no table or view of this database, or one without columns"
+        raise InvalidParameter("table", table, why, "Spell it as the database does: case matters.")
+    kinds = {name: _KINDS.get(declared) for name, declared in types.items()}
+    return Source(engine, Relation(named, types), kinds, parts[-1].name)

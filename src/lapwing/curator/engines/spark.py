@@ -1,0 +1,239 @@
+"""Spark through pyspark, in a session of our own beside the user's, whose settings and views are left alone."""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from sqlglot import exp
+
+from lapwing.curator.compile import Relation
+from lapwing.curator.dialects import SQL_TYPES, Dialect, finite, in_calendar, whole, whole_part
+from lapwing.curator.engines.contained import contained
+from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.expressions import Kind
+from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.sql import DataFrame, SparkSession
+
+NAME = "Spark"
+SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "false",  # arithmetic without a result is NULL, it does not raise
+    "spark.sql.variable.substitute": "false",  # ${x} in a literal is text
+    "spark.sql.parser.escapedStringLiterals": "false",
+    "spark.sql.caseSensitive": "true",
+}
+LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
+"""Where pyspark writes the messages of errors, with the values that caused them."""
+
+_CSV, _PARQUET = r"\.(csv|txt)(\.gz)?", r"\.(parquet|pq)"
+_KINDS: dict[str, Kind] = {
+    "boolean": "boolean",
+    **dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "integer"),
+    **dict.fromkeys(("float", "double", "decimal"), "number"),
+    **dict.fromkeys(("string", "char", "varchar"), "text"),
+    "date": "date",
+    **dict.fromkeys(("timestamp", "timestamp_ntz"), "timestamp"),
+}
+
+
+def kind_of(declared: str) -> Kind | None:
+    """What a type of Spark is to us."""
+    word = re.match(r"[a-z_]+(?=$|[( ])", declared)  # decimal(10,2), char(5), string collate UTF8_LCASE
+    return None if word is None else _KINDS.get(word[0])
+
+
+@dataclass(frozen=True, slots=True)
+class SparkDialect(Dialect):
+    """Spark 4 in a session with our settings."""
+
+    name: str = "spark"
+
+    def is_text(self, declared: str) -> bool:
+        return kind_of(declared) == "text"
+
+    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+        plain: exp.Expression = exp.cast(column, "TEXT")  # without a collation of its own
+        if declared.startswith("char("):
+            plain = exp.Anonymous(this="RTRIM", expressions=[plain])
+        return exp.Anonymous(this="TRY_VALIDATE_UTF8", expressions=[plain])
+
+    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+        return exp.cast(column, "BIGINT") if kind_of(declared) == "integer" else whole_part(column)
+
+    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+        return finite(column if declared == "double" else exp.cast(column, "DOUBLE"))
+
+    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+        return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)
+
+    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+        whole_text = f"(?s)^({pattern})(?!.)"  # Java's $ would accept a line feed at the end
+        return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
+
+    def text_code(self, text: exp.Expression) -> exp.Expression:
+        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
+        return exp.cast(exp.Anonymous(this="CONV", expressions=[digits, whole(16), whole(10)]), "BIGINT")
+
+    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+        if kind == "timestamp":
+            instant = exp.cast(column.copy(), exp.DataType.build("TIMESTAMP", dialect=self.name))
+            return exp.Anonymous(this="UNIX_MICROS", expressions=[instant])
+        return exp.cast(exp.Anonymous(this="UNIX_DATE", expressions=[column.copy()]), "BIGINT")
+
+    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+        return exp.Sum(this=exp.cast(value, "DECIMAL(20, 0)"))  # a DECIMAL(30, 0): enough for 10^11 rows
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """The DataFrames of one Spark context."""
+
+    context: SparkContext = field(repr=False)
+    dialect: Dialect = field(default_factory=SparkDialect)
+
+    @contextmanager
+    def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
+        """A session with our settings. Spark has no snapshots: what must not change between statements is kept."""
+        frames: dict[str, DataFrame] = {relation.table.name: relation.frame for relation in relations}
+        user = next(iter(frames.values())).sparkSession
+        with ExitStack() as stack:
+            stack.enter_context(_silenced())
+            own = contained(NAME, lambda: _beside(user))
+            views = {name: _shown(frame, own, stack) for name, frame in frames.items()}
+            yield _Beside(own, self.dialect, views, stack)
+
+
+def _beside(user: SparkSession) -> SparkSession:
+    """A session as the user's, with our settings."""
+    own = user.newSession()
+    for name, value in {**user.conf.getAll, **SETTINGS}.items():
+        if own.conf.isModifiable(name):
+            own.conf.set(name, value)
+    return own
+
+
+def _shown(frame: DataFrame, own: SparkSession, undo: ExitStack) -> exp.Table:
+    """A DataFrame as a view for all sessions of its context, under a name that nobody can guess."""
+    name = _fresh()
+    contained(NAME, lambda: frame.createGlobalTempView(name))
+    undo.callback(contained, NAME, lambda: own.catalog.dropGlobalTempView(name))
+    return exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("global_temp"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    spark: SparkSession = field(repr=False)
+    dialect: Dialect
+    views: Mapping[str, exp.Table]
+    undo: ExitStack = field(repr=False)
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        rows = contained(NAME, lambda: self._frame(query).collect())
+        return [tuple(int(value) if isinstance(value, Decimal) else value for value in row) for row in rows]
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        name = _fresh()
+        frame = contained(NAME, lambda: self._frame(query).persist())
+        self.undo.callback(contained, NAME, frame.unpersist)
+        contained(NAME, lambda: frame.createOrReplaceTempView(name))
+        self.undo.callback(contained, NAME, lambda: self.spark.catalog.dropTempView(name))
+        return exp.to_table(name)
+
+    def _frame(self, query: exp.Query) -> DataFrame:
+        query = query.copy()
+        for table in query.find_all(exp.Table):
+            if view := self.views.get(table.name):
+                table.set("this", view.this.copy())
+                table.set("db", view.args["db"].copy())
+        return self.spark.sql(self.dialect.sql(query))
+
+
+def _fresh() -> str:
+    return f"lapwing_{uuid4().hex}"
+
+
+@contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep pyspark from printing errors of our statements."""
+    from pyspark.logger import PySparkLogger
+
+    def never(record: logging.LogRecord) -> bool:
+        return False
+
+    loggers = [PySparkLogger.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addFilter(never)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(never)
+
+
+def from_spark(source: DataFrame | SparkSession | str, table: str | None = None) -> Source:
+    """A DataFrame; or a session or the address of a cluster (`spark://host:7077`), and a table.
+
+    The table is one of the catalogue, or a Parquet or CSV file (or a folder of them) that every worker can read.
+    """
+    try:
+        from pyspark.sql import DataFrame, SparkSession
+    except ImportError:
+        raise MissingExtra("pyspark", "spark") from None
+    if "connect" in type(source).__module__ or not isinstance(source, DataFrame | SparkSession | str):
+        why = "is neither a DataFrame nor a session of Spark in this process"
+        raise InvalidParameter("source", type(source), why, "Pass a DataFrame, or 'spark://host:7077' and table='…'.")
+    if isinstance(source, DataFrame):
+        return _source(source, table or "table")
+    if table is None:
+        raise InvalidParameter("table", None, "a session has many tables", "Write table='visits', or pass a DataFrame.")
+    session = contained(NAME, lambda: _start(source)) if isinstance(source, str) else source
+    try:
+        frame = contained(NAME, lambda: _read(session, table))
+    except EngineFailed:
+        why = "Spark finds no such table or file"
+        raise InvalidParameter(
+            "table", table, why, "Name a table, or a .parquet or .csv that all workers see."
+        ) from None
+    return _source(frame, re.sub(rf"({_CSV}|{_PARQUET})$", "", table.rstrip("/").rpartition("/")[2]))
+
+
+def _start(master: str) -> SparkSession:
+    """The session of this process; one on the cluster if there is none yet."""
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers refuse another version than the driver's
+    quiet = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # what tasks log may quote a record
+    return SparkSession.builder.appName("lapwing").master(master).config(map=quiet).getOrCreate()
+
+
+def _read(session: SparkSession, table: str) -> DataFrame:
+    if re.search(f"{_CSV}$", table):  # text, whatever it looks like: guessing types would mean reading the records
+        return session.read.csv(table, header=True, inferSchema=False, escape='"')
+    if "/" in table or re.search(f"{_PARQUET}$", table):
+        return session.read.parquet(table)
+    return session.table(table)
+
+
+def _source(frame: DataFrame, name: str) -> Source:
+    fields = frame.schema.fields
+    names = [column.name for column in fields]
+    if len(set(names)) < len(names):
+        twice = min(name for name in names if names.count(name) > 1)
+        raise InvalidParameter("source", twice, "two columns have this name", "Rename one of them: source.toDF(…).")
+    padded = "__CHAR_VARCHAR_TYPE_STRING"  # where Spark keeps that a string has a length
+    types = {column.name: column.metadata.get(padded, column.dataType.simpleString()) for column in fields}
+    kinds = {column: kind_of(declared) for column, declared in types.items()}
+    relation = Relation(exp.to_table(_fresh()), types, frame)
+    return Source(Spark(frame.sparkSession.sparkContext), relation, kinds, name)

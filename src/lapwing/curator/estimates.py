@@ -1,0 +1,128 @@
+"""From noisy integers to what people asked for, with the interval in which the exact answer lies.
+
+All of it is post-processing. An interval holds as soon as every integer below it is within its half-width; the caller
+shares the failure probability between them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from lapwing.curator.gridded import Gridded
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, where its exact (clamped, bounded) value lies, and where the population's lies if that differs."""
+
+    value: int | float
+    noise: Interval | None
+    interval: Interval | None = None
+
+
+def counted(value: int, width: float) -> Estimate:
+    """A count: never below 0 in truth, though its noisy value may be."""
+    return Estimate(value, (max(0.0, value - width), max(0.0, value + width)))
+
+
+def summed(value: int, width: float, grid: Gridded) -> Estimate:
+    """A sum, back from steps."""
+    step = float(grid.granularity)
+    return Estimate(value * step, ((value - width) * step, (value + width) * step))
+
+
+def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gridded) -> Estimate:
+    """A sum from the statistics of a mean: Σ(x − m) + m·n."""
+    return summed(centred + grid.middle * count, widths[1] + abs(grid.middle) * widths[0], grid)
+
+
+def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: float) -> Estimate:
+    """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
+    step = float(grid.granularity)
+    low, high = grid.low, grid.high
+
+    def back(steps: float) -> float:
+        return min(max((grid.middle + steps) * step, low), high)
+
+    value = back(centred / count) if count > 0 else back(0)
+    noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
+    ends = (back(noise[0]), back(noise[1]))
+    fewest = count - widths[0]
+    if fewest < 1:
+        return Estimate(value, ends)
+    # Popoviciu: a value between the bounds has a standard deviation of at most half their distance.
+    sampling = NormalDist().inv_cdf((1 + confidence) / 2) * (high - low) / 2 / math.sqrt(fewest)
+    return Estimate(value, ends, (max(low, ends[0] - sampling), min(high, ends[1] + sampling)))
+
+
+def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *, root: bool) -> Estimate:
+    """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
+    count, first, second = statistics
+    most, step = grid.reach**2, float(grid.granularity)
+    point = second / count - (first / count) ** 2 if count > 0 else 0.0
+    counts = (count - widths[0], count + widths[0])
+    mean = _quotient((first - widths[1], first + widths[1]), counts)
+    square = _quotient((second - widths[2], second + widths[2]), counts)
+    low, high = _difference(square, _squared(mean))
+
+    def back(variance: float) -> float:
+        inside = min(max(variance, 0.0), float(most))
+        return math.sqrt(inside) * step if root else inside * step**2
+
+    return Estimate(back(point), (back(low), back(high)))
+
+
+def association(
+    statistics: Sequence[int], widths: Sequence[float], grids: Sequence[Gridded], *, correlation: bool
+) -> Estimate:
+    """Covariance or correlation, from n, Σx, Σy, Σxy and, for the correlation, Σx² and Σy²."""
+    counts = (statistics[0] - widths[0], statistics[0] + widths[0])
+    pairs = list(zip(statistics[1:], widths[1:], strict=True))
+    point = [value / max(statistics[0], 1) for value, _ in pairs]
+    x, y, xy, *squares = [_quotient((value - width, value + width), counts) for value, width in pairs]
+    value, ends = point[2] - point[0] * point[1], _difference(xy, _product(x, y))
+    if not correlation:
+        step = float(grids[0].granularity * grids[1].granularity)
+        most = grids[0].reach * grids[1].reach
+        cut = [min(max(number, -most), most) * step for number in (value, *ends)]
+        return Estimate(cut[0], (cut[1], cut[2]))
+    spreads = [max(point[3 + i] - point[i] ** 2, 0.0) for i in (0, 1)]
+    scale = math.sqrt(spreads[0] * spreads[1])
+    lows, highs = zip(
+        *(_difference(square, _squared(mean)) for square, mean in zip(squares, (x, y), strict=True)), strict=True
+    )
+    narrow, wide = math.sqrt(max(lows[0], 0) * max(lows[1], 0)), math.sqrt(max(highs[0], 0) * max(highs[1], 0))
+    if narrow <= 0:
+        return Estimate(_unit(value / scale) if scale else 0.0, (-1.0, 1.0))
+    corners = [end / size for end in ends for size in (narrow, wide)]
+    return Estimate(_unit(value / scale) if scale else 0.0, (_unit(min(corners)), _unit(max(corners))))
+
+
+def _unit(value: float) -> float:
+    return min(max(value, -1.0), 1.0)
+
+
+def _quotient(top: Interval, bottom: Interval) -> Interval:
+    """Where a/b lies for a count b of at least 1; an unknown count gives the whole of a/1."""
+    low, high = max(bottom[0], 1.0), max(bottom[1], 1.0)
+    corners = [end / size for end in top for size in (low, high)]
+    return min(corners), max(corners)
+
+
+def _product(x: Interval, y: Interval) -> Interval:
+    corners = [a * b for a in x for b in y]
+    return min(corners), max(corners)
+
+
+def _squared(x: Interval) -> Interval:
+    corners = (x[0] ** 2, x[1] ** 2)
+    return (0.0 if x[0] <= 0 <= x[1] else min(corners)), max(corners)
+
+
+def _difference(x: Interval, y: Interval) -> Interval:
+    return x[0] - y[1], x[1] - y[0]

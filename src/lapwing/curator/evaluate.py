@@ -1,0 +1,98 @@
+"""Expressions over an answer, in Python: HAVING, ORDER BY and columns made of other columns are post-processing."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lapwing.curator.expressions import Column, Constant, Expression
+
+
+def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
+    """The value of an expression for one row of an answer; None stands for NULL."""
+    if isinstance(expression, Column):
+        return row[expression.name]
+    if isinstance(expression, Constant):
+        return expression.value
+    values = [evaluate(argument, row) for argument in expression.arguments]
+    if expression.operator in _OF_NULL:
+        return _OF_NULL[expression.operator](values)
+    if None in values:
+        return None
+    return _PLAIN[expression.operator](*values)
+
+
+def _and(values: list[Any]) -> bool | None:
+    return False if False in values else None if None in values else True
+
+
+def _or(values: list[Any]) -> bool | None:
+    return True if True in values else None if None in values else False
+
+
+def _case(values: list[Any]) -> Any:
+    for condition, value in zip(values[:-1:2], values[1::2], strict=False):
+        if condition:
+            return value
+    return values[-1]
+
+
+def _among(values: list[Any]) -> bool | None:
+    first, *options = values
+    if first is None:
+        return None
+    return True if first in [option for option in options if option is not None] else None if None in options else False
+
+
+def _finite(function: Callable[..., float]) -> Callable[..., float | None]:
+    def total(*values: float) -> float | None:
+        try:
+            result = function(*values)
+        except (ZeroDivisionError, OverflowError):
+            return None
+        return result if math.isfinite(result) else None
+
+    return total
+
+
+def _like(text: str, pattern: str) -> bool:
+    parts = [".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern]
+    return re.fullmatch("".join(parts), text, flags=re.DOTALL) is not None
+
+
+_OF_NULL: dict[str, Callable[[list[Any]], Any]] = {
+    "and": _and,
+    "or": _or,
+    "case": _case,
+    "in": _among,
+    "is null": lambda values: values[0] is None,
+    "coalesce": lambda values: next((value for value in values if value is not None), None),
+}
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "+": _finite(lambda a, b: a + b),
+    "-": _finite(lambda a, b: a - b),
+    "*": _finite(lambda a, b: a * b),
+    "/": _finite(lambda a, b: a / b),
+    "%": _finite(math.fmod),
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+    "not": lambda a: not a,
+    "abs": abs,
+    "floor": math.floor,
+    "ceil": math.ceil,
+    "like": _like,
+    "length": len,
+    "clamp": lambda value, low, high: min(max(value, low), high),
+    "to number": float,
+    "year": lambda moment: moment.year,
+    "month": lambda moment: moment.month,
+    "day": lambda moment: moment.day,
+    "hour": lambda moment: moment.hour,
+    "minute": lambda moment: moment.minute,
+}

@@ -1,0 +1,76 @@
+"""A numeric expression as whole steps of a public grid: floor(clamp(x)·2^k + ½), the same integers on every engine.
+
+Clamping, multiplying by a power of two, adding ½ and taking the floor are monotone in IEEE doubles, so every value lies
+between the steps of the two bounds, which are computed here by the very same operations.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lapwing.curator.expressions import Expression
+
+SUM_BITS = 29
+"""Values of sums and means: at most 2^29 steps, so that 2^33 rows fit 64 bits, too small to see beside the noise."""
+MOMENT_BITS = 14
+"""Values that are squared or multiplied: at most 2^14 steps, for the same reason."""
+LARGEST_BOUND = Fraction(2) ** 500
+
+
+@dataclass(frozen=True, slots=True)
+class Gridded:
+    """An expression, its public bounds, and its grid of 2^-exponent."""
+
+    expression: Expression
+    low: float | int
+    high: float | int
+    exponent: int
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the values are whole numbers already."""
+        return self.expression.kind == "integer" and self.exponent == 0
+
+    @property
+    def steps(self) -> tuple[int, int]:
+        """The bounds in steps."""
+        if self.is_whole:
+            return int(self.low), int(self.high)
+        scale = math.ldexp(1.0, self.exponent)
+        return math.floor(float(self.low) * scale + 0.5), math.floor(float(self.high) * scale + 0.5)
+
+    @property
+    def middle(self) -> int:
+        """The step in the middle of the bounds."""
+        low, high = self.steps
+        return (low + high) // 2
+
+    @property
+    def reach(self) -> int:
+        """How far a value may be from the middle, in steps."""
+        low, high = self.steps
+        return max(high - self.middle, self.middle - low)
+
+    @property
+    def granularity(self) -> Fraction:
+        """The width of one step."""
+        return Fraction(1, 1 << self.exponent) if self.exponent >= 0 else Fraction(1 << -self.exponent)
+
+
+def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int = SUM_BITS) -> Gridded:
+    """The finest grid on which no value is more than 2^bits steps from 0; of whole numbers, 1 at the finest."""
+    low: float | int
+    high: float | int
+    if expression.kind == "integer":
+        low, high = math.floor(bounds[0]), math.ceil(bounds[1])
+    else:
+        low, high = float(bounds[0]), float(bounds[1])
+    size = max(abs(Fraction(low)), abs(Fraction(high)))
+    exponent = bits - (size.numerator.bit_length() - size.denominator.bit_length()) + 1
+    while size * Fraction(2) ** exponent > 1 << bits:
+        exponent -= 1
+    if expression.kind == "integer":
+        exponent = min(exponent, 0)
+    return Gridded(expression, low, high, exponent)

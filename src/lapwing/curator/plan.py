@@ -1,0 +1,388 @@
+"""Query plans: frozen nodes whose rows each belong to exactly one unit and depend on that unit's rows alone.
+
+That property (point 1 of curator.md) is checked here when a node is made, by where a column comes from and not by its
+name. What keeps it: row-wise filters and expressions, joins with public tables, joins and EXISTS on the unit, DISTINCT
+and set operations that keep the unit, and totals per unit. Bounding comes later, just before aggregation, so no node
+needs a stability of its own. Where every row is a unit of its own, only what makes at most one row of one row is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from lapwing.curator.expressions import Column, Expression, Kind, span_of
+from lapwing.errors import MissingBounds, UnsupportedQuery
+
+Outer = Literal["inner", "left"]
+Setting = Literal["union", "union all", "intersect", "except"]
+Total = Literal["count", "count distinct", "sum", "avg", "min", "max"]
+
+
+@dataclass(frozen=True)
+class Node:
+    """What every plan has: columns, and a way to say what it does."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        """The columns by name."""
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns of its rows."""
+        raise NotImplementedError
+
+    def parents(self) -> tuple[Plan, ...]:
+        """The plans it is made from."""
+        return ()
+
+    def explain(self) -> str:
+        """What happens, step by step."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Scan(Node):
+    """A private table. Rows whose unit is NULL are left out."""
+
+    table: str
+    fields: tuple[Column, ...]
+    each_row: bool = False
+    """Whether every row is a unit of its own."""
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """As declared."""
+        return self.fields
+
+    def explain(self) -> str:
+        """Its name."""
+        return self.table
+
+
+@dataclass(frozen=True)
+class Where(Node):
+    """The rows for which a condition is true."""
+
+    parent: Plan
+    condition: Expression
+
+    def __post_init__(self) -> None:
+        if self.condition.kind not in ("boolean", None):
+            why = f"it is of kind {self.condition.kind}, not a truth value"
+            hint = "Write a comparison, or declare types={'…': 'boolean'} when you open the table."
+            raise UnsupportedQuery(str(self.condition), why, hint)
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Unchanged."""
+        return self.parent.columns
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent,)
+
+    def explain(self) -> str:
+        """The condition."""
+        return f"{self.parent.explain()} → where {self.condition}"
+
+
+@dataclass(frozen=True)
+class Select(Node):
+    """Columns computed from each row. A column is the unit only if it is the unit column itself."""
+
+    parent: Plan
+    outputs: tuple[tuple[str, Expression], ...]
+
+    def __post_init__(self) -> None:
+        _distinct_names([name for name, _ in self.outputs])
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The outputs, with bounds where they are known."""
+        return tuple(_output(name, expression) for name, expression in self.outputs)
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent,)
+
+    def explain(self) -> str:
+        """The outputs."""
+        shown = [name if str(what) == name else f"{what} as {name}" for name, what in self.outputs]
+        return f"{self.parent.explain()} → select {', '.join(shown)}"
+
+
+@dataclass(frozen=True)
+class Public(Node):
+    """A public table, written into the plan: its owner states that it was not derived from private data."""
+
+    table: str
+    fields: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """As declared."""
+        return self.fields
+
+    def explain(self) -> str:
+        """Its name."""
+        return f"public {self.table}"
+
+    def unique_on(self, names: tuple[str, ...]) -> bool:
+        """Whether no two rows agree in these columns."""
+        places = [index for index, field in enumerate(self.fields) if field.name in names]
+        keys = [tuple(row[place] for place in places) for row in self.rows]
+        return len(set(keys)) == len(keys)
+
+
+@dataclass(frozen=True)
+class JoinPublic(Node):
+    """Every private row with the public rows that agree with it; `left` keeps private rows without any."""
+
+    parent: Plan
+    public: Public
+    on: tuple[tuple[Expression, str], ...]
+    how: Outer = "inner"
+
+    def __post_init__(self) -> None:
+        if not self.on:
+            why = "a join without a condition pairs everything"
+            raise UnsupportedQuery(f"join {self.public.table}", why, "Say on which columns.")
+        names = tuple(name for _, name in self.on)
+        if is_each_row(self.parent) and not self.public.unique_on(names):
+            why = "every row is a unit here, and this join would make several rows of one"
+            raise UnsupportedQuery(
+                f"join {self.public.table} on {', '.join(names)}", why, "Open the table with unit='…'."
+            )
+        for private, name in self.on:
+            same_kind(private, self.public.by_name[name])
+        _distinct_names([column.name for column in self.columns])
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of both."""
+        return (*self.parent.columns, *self.public.columns)
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent,)
+
+    def explain(self) -> str:
+        """What is joined on what."""
+        on = ", ".join(f"{private} = {name}" for private, name in self.on)
+        return f"{self.parent.explain()} → {self.how} join {self.public.explain()} on {on}"
+
+
+@dataclass(frozen=True)
+class JoinUnit(Node):
+    """Rows of two private tables that belong to the same unit."""
+
+    left: Plan
+    right: Plan
+    how: Outer = "inner"
+    condition: Expression | None = None
+    """What else must hold, row by row."""
+
+    def __post_init__(self) -> None:
+        for side in (self.left, self.right):
+            must_have_units(side, "a join of private tables")
+        if unit_kind(self.left) != unit_kind(self.right):
+            why = "the units of the two tables are of different kinds"
+            raise UnsupportedQuery("join on the unit", why, "Declare the unit column with the same type in both.")
+        _distinct_names([column.name for column in self.columns])
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of both; the unit of an outer side may be NULL and is no unit any more."""
+        right = self.right.columns
+        if self.how == "left":
+            right = tuple(replace(column, unit=False) for column in right)
+        return (*self.left.columns, *right)
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.left, self.right)
+
+    def explain(self) -> str:
+        """What is joined."""
+        more = "" if self.condition is None else f" and {self.condition}"
+        return f"{self.left.explain()} → {self.how} join ({self.right.explain()}) on the unit{more}"
+
+
+@dataclass(frozen=True)
+class Exists(Node):
+    """The rows whose unit has (or has not) a row in another plan."""
+
+    parent: Plan
+    other: Plan
+    negated: bool = False
+
+    def __post_init__(self) -> None:
+        for side in (self.parent, self.other):
+            must_have_units(side, "EXISTS")
+        if unit_kind(self.parent) != unit_kind(self.other):
+            why = "the units of the two tables are of different kinds"
+            raise UnsupportedQuery("EXISTS on the unit", why, "Declare the unit column with the same type in both.")
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Unchanged."""
+        return self.parent.columns
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent, self.other)
+
+    def explain(self) -> str:
+        """Which units stay."""
+        word = "without" if self.negated else "with"
+        return f"{self.parent.explain()} → only units {word} ({self.other.explain()})"
+
+
+@dataclass(frozen=True)
+class Combine(Node):
+    """UNION, INTERSECT, EXCEPT of plans with the same columns, the unit among them; DISTINCT is a union with nothing."""
+
+    setting: Setting
+    sides: tuple[Plan, ...]
+
+    def __post_init__(self) -> None:
+        first = self.sides[0]
+        for side in self.sides:
+            must_have_units(side, self.setting.upper())
+            shape = [(column.kind, column.unit) for column in side.columns]
+            if shape != [(column.kind, column.unit) for column in first.columns]:
+                why = "both sides need the same columns in the same order, and the unit in the same place"
+                raise UnsupportedQuery(self.setting.upper(), why, "Select the same columns on both sides.")
+        if not any(column.unit for column in first.columns):
+            why = "without the unit, rows of different people would become one"
+            raise UnsupportedQuery(self.setting.upper(), why, "Select the unit column as well.")
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Those of the first side; bounds are kept, since all values are clamped to them again when they are used."""
+        return self.sides[0].columns
+
+    def parents(self) -> tuple[Plan, ...]:
+        return self.sides
+
+    def explain(self) -> str:
+        """What is combined."""
+        if len(self.sides) == 1:
+            return f"{self.sides[0].explain()} → distinct rows"
+        return f" {self.setting} ".join(f"({side.explain()})" for side in self.sides)
+
+
+@dataclass(frozen=True)
+class PerUnit(Node):
+    """One row per unit (and further keys): totals that do not depend on the order of rows."""
+
+    parent: Plan
+    unit_name: str
+    keys: tuple[tuple[str, Expression], ...]
+    totals: tuple[tuple[str, Total, Expression | None], ...]
+
+    def __post_init__(self) -> None:
+        must_have_units(self.parent, "a total per unit")
+        for name, total, argument in self.totals:
+            _check_total(name, total, argument)
+        _distinct_names([column.name for column in self.columns])
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The unit, the keys, the totals."""
+        unit = Column(self.unit_name, unit_kind(self.parent), unit=True)
+        keys = [_output(name, expression) for name, expression in self.keys]
+        return (unit, *keys, *(_total_column(*total) for total in self.totals))
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent,)
+
+    def explain(self) -> str:
+        """The totals."""
+        shown = [f"{total}({'*' if argument is None else argument}) as {name}" for name, total, argument in self.totals]
+        keys = "".join(f", {name}" for name, _ in self.keys)
+        return f"{self.parent.explain()} → per unit{keys}: {', '.join(shown)}"
+
+
+Plan = Scan | Where | Select | Public | JoinPublic | JoinUnit | Exists | Combine | PerUnit
+
+
+def scans(plan: Plan) -> Iterator[Scan]:
+    """The private tables below a plan."""
+    if isinstance(plan, Scan):
+        yield plan
+    for parent in plan.parents():
+        yield from scans(parent)
+
+
+def is_each_row(plan: Plan) -> bool:
+    """Whether every row is a unit of its own."""
+    return any(scan.each_row for scan in scans(plan))
+
+
+def unit_kind(plan: Plan) -> Kind:
+    """Of what kind the unit is."""
+    first = next(scans(plan))
+    return next(column.kind for column in first.columns if column.unit)
+
+
+def must_have_units(plan: Plan, what: str) -> None:
+    """Refuse what would join, merge or count rows that are each a unit of their own."""
+    if isinstance(plan, Public):
+        why = "a public table has no unit"
+        raise UnsupportedQuery(what, why, "Join it with the private table on its columns.")
+    if is_each_row(plan):
+        raise UnsupportedQuery(what, "every row is a unit of its own here", "Open the table with unit='…'.")
+
+
+def same_kind(left: Expression, right: Expression) -> None:
+    """Refuse to compare what engines compare differently."""
+    from lapwing.curator.expressions import call
+
+    call("=", left, right)
+
+
+def _output(name: str, expression: Expression) -> Column:
+    """The column that an expression makes."""
+    if isinstance(expression, Column):
+        return replace(expression, name=name)
+    if expression.kind is None:
+        raise UnsupportedQuery(name, "a column of nothing but NULL has no kind", "Leave it out.")
+    try:
+        span = span_of(expression)
+    except MissingBounds:
+        return Column(name, expression.kind)
+    ends = None if span.low == span.high else (Fraction(span.low), Fraction(span.high))
+    return Column(name, expression.kind, ends)
+
+
+def _check_total(name: str, total: Total, argument: Expression | None) -> None:
+    if argument is None:
+        return
+    if total in ("sum", "avg"):
+        if argument.kind not in ("integer", "number"):
+            raise UnsupportedQuery(f"{total}({argument})", f"it is of kind {argument.kind}", "Total a number.")
+        if argument.kind == "number" or total == "avg":
+            span_of(argument)  # sums of floats depend on their order: only on a grid
+    elif total in ("min", "max") and argument.kind in ("text", "boolean"):
+        why = "the order of text depends on the engine's language settings"
+        raise UnsupportedQuery(f"{total}({argument})", why, "Take the least or greatest of a number or a date.")
+
+
+def _total_column(name: str, total: Total, argument: Expression | None) -> Column:
+    if argument is None or total.startswith("count"):
+        return Column(name, "integer")
+    if total == "avg":
+        span = span_of(argument)
+        return Column(name, "number", (span.low, span.high))
+    if total == "sum":
+        return Column(name, argument.kind or "number")
+    return replace(_output(name, argument), unit=False, keys=None)
+
+
+def _distinct_names(names: list[str]) -> None:
+    double = {name for name in names if names.count(name) > 1}
+    if double:
+        shown = min(double)
+        raise UnsupportedQuery(shown, "two columns have this name", f"Rename one: SELECT … AS other_{shown}.")

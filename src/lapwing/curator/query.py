@@ -1,0 +1,260 @@
+"""A question, ready to be priced and asked: rows, groups, aggregates, and how much of one unit counts.
+
+    quote → charge (durable) → look → noise → record (durable) → show
+
+Everything up to the charge is computed from the question alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Aggregate, Bound, bind_all
+from lapwing.curator.compile import Relation
+from lapwing.curator.engines.engine import Engine
+from lapwing.curator.expressions import Column, Expression, Kind
+from lapwing.curator.groups import Grouping
+from lapwing.curator.plan import Plan, is_each_row
+from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price
+from lapwing.curator.statistics import Bounding, Statistic
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.mechanisms import epsilon_for
+from lapwing.noise import SYSTEM, Entropy
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Answer
+    from lapwing.curator.quote import Quote
+    from lapwing.privacy import Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """Where the tables of a plan live, whom they are about, and who keeps count."""
+
+    engine: Engine
+    relations: Mapping[str, Relation]
+    unit: str
+    """The unit of protection, in a word."""
+    datasets: tuple[str, ...]
+    ledger: Ledger | None = None
+    analyst: str | None = None
+    population: int | None = None
+    """How many units there are at least, as far as the public knows."""
+
+
+@dataclass(frozen=True)
+class Post:
+    """What is done with the answer afterwards, at no cost: columns, HAVING, ORDER BY, LIMIT."""
+
+    outputs: tuple[tuple[str, Expression], ...] | None = None
+    having: Expression | None = None
+    order: tuple[tuple[Expression, bool], ...] = ()
+    """What to sort by, and whether the largest come first."""
+    limit: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Query:
+    """A question about groups of rows.
+
+    Privacy: add_remove of one unit. Proof: curator.md
+    """
+
+    context: Context = field(compare=False, repr=False)
+    plan: Plan
+    grouping: Grouping
+    aggregates: tuple[Aggregate, ...]
+    bounding: Bounding = field(default_factory=Bounding)
+    post: Post = field(default_factory=Post)
+    text: str | None = None
+    """The SQL it was written in, if it was."""
+
+    def __post_init__(self) -> None:
+        if not self.aggregates:
+            raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
+        names = [key.name for key in self.grouping.keys] + [one.output for one in self.aggregates]
+        double = [name for name in names if names.count(name) > 1]
+        if double:
+            raise UnsupportedQuery(
+                double[0], "two columns of the answer have this name", "Write name='…' for one of them."
+            )
+        if self.top is None:
+            self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
+
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The aggregates with the integers they need."""
+        return () if self.top is not None else bind_all(self.aggregates, self.plan.by_name)
+
+    @property
+    def top(self) -> Aggregate | None:
+        """The question for the most frequent keys, which is asked alone."""
+        return self.aggregates[0] if self.aggregates[0].kind == "top" else None
+
+    @property
+    def effective(self) -> Bounding:
+        """What one unit can change: where every row is a unit, or there are no groups, less than was asked for."""
+        if is_each_row(self.plan):
+            return Bounding()
+        return self.bounding if self.grouping.keys else self.bounding.without_groups()
+
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """The integers to fetch for each group."""
+        wanted = [statistic for bound in self.bounds for statistic in bound.statistics]
+        if self.grouping.secret or self.top is not None:
+            wanted.append(Statistic("units"))
+        return tuple(dict.fromkeys(wanted))
+
+    def output_columns(self) -> dict[str, Column]:
+        """The columns of the answer, for HAVING and ORDER BY."""
+        columns = {}
+        for key in self.grouping.keys:
+            shown: Kind = "text" if key.labels or key.everything_else else key.expression.kind or "text"
+            columns[key.name] = Column(key.name, shown)
+        for one in self.aggregates:
+            whole = one.kind in ("count", "units", "count distinct", "top")
+            # An answer is public, so arithmetic on it needs no bounds of its own: doubles hold all of it.
+            ends = (Fraction(-(2**100)), Fraction(2**100))
+            columns[one.output] = Column(one.output, "integer" if whole else "number", ends)
+        return columns
+
+    def bounded(self, **bounds: int) -> Query:
+        """The same with other bounds on what counts of one unit: max_groups_per_unit and max_rows_per_group, or
+        max_rows_per_unit."""
+        return replace(self, bounding=bounding_of(bounds))
+
+    def digest(self) -> str:
+        """A fingerprint of the question."""
+        return hashlib.sha256(
+            repr((self.plan, self.grouping, self.aggregates, self.effective, self.post)).encode()
+        ).hexdigest()
+
+    def explain(self) -> str:
+        """What happens, step by step."""
+        steps = [self.plan.explain()]
+        if self.grouping.keys:
+            steps.append("group by " + ", ".join(key.name for key in self.grouping.keys))
+        steps.append(", ".join(f"{one} as {one.output}" for one in self.aggregates))
+        return " → ".join(steps)
+
+    def items(self, spend: Budget) -> tuple[Item, ...]:
+        """What a release consists of."""
+        if self.top is not None:
+            item = Tops(self.top.most, spend.size, spend.concentrated, self.context.unit, (self.top.output,))
+            check([item], spend)
+            return (item,)
+        return price(self.bounds, spend, self.effective, unit=self.context.unit, secret_keys=self.grouping.secret)
+
+    def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        """What was written down, checked."""
+        secret = self.grouping.secret and self.top is None
+        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=secret, unit=self.context.unit)
+        people = self.context.population
+        chance = getattr(spend.stated, "delta", Fraction(0))
+        if people is not None and chance * people >= 1:
+            why = f"with {people} units or more, it allows to publish one of them"
+            raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
+        return spend
+
+    @helpful
+    def quote(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        confidence: Number = 0.95,
+        count: int | None = None,
+    ) -> Quote:
+        """What a release would cost, item by item, and how accurate it would be; nothing is spent or read.
+
+        `count` is a public fact: every group has at least so many rows. Means have an error only with it.
+        """
+        from lapwing.curator.quote import quote
+
+        if within is not None:
+            epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
+        return quote(self, self.budget(epsilon, delta, rho), confidence, count)
+
+    @helpful
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        within: Number | Mapping[str, Number] | None = None,
+        confidence: Number = 0.95,
+        count: int | None = None,
+        analyst: str | None = None,
+        key: str | None = None,
+        entropy: Entropy = SYSTEM,
+    ) -> Answer:
+        """The private answer, charged before any data is read.
+
+        Say what to spend (`epsilon`, `epsilon` and `delta`, or `rho`), or how accurate every output must be (`within`,
+        at this `confidence`): then the smallest epsilon that will do is spent. With a `key`, the same question asked
+        again returns the stored answer and costs nothing.
+        """
+        from lapwing.curator.release import release
+
+        if within is not None:
+            epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
+        checks.probability(confidence=confidence)
+        spend = self.budget(epsilon, delta, rho)
+        return release(
+            self, spend, float(confidence), analyst=analyst or self.context.analyst, key=key, entropy=entropy
+        )
+
+    def _solve(
+        self,
+        within: Number | Mapping[str, Number],
+        confidence: Number,
+        count: int | None,
+        *,
+        epsilon: Number | None,
+        delta: Number | None,
+        rho: Number | None,
+    ) -> float:
+        from lapwing.curator.quote import Accuracy
+
+        if epsilon is not None or rho is not None:
+            raise InvalidParameter("within", within, "and a budget at once say the same thing twice", "Leave one out.")
+        if not isinstance(within, Mapping):
+            within = {one.output: within for one in self.aggregates}
+        targets = {name: checks.positive(within=value) for name, value in within.items()}
+        unknown = [name for name in targets if name not in {one.output for one in self.aggregates}]
+        if unknown:
+            raise InvalidParameter("within", unknown[0], "is not a column of the answer", "Name one of the outputs.")
+
+        def at(size: float) -> Accuracy:
+            return Accuracy(self, self.items(self.budget(size, delta, None)), targets, count)
+
+        return epsilon_for(at, within=1, confidence=float(confidence))
+
+
+def bounding_of(given: Mapping[str, Any]) -> Bounding:
+    """Bounds on what counts of one unit, from keywords."""
+    known = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
+    for name in given:
+        checks.one_of(known, bound=name)
+    return Bounding(**{name: value for name, value in given.items() if value is not None})
+
+
+def named(aggregates: Sequence[Aggregate]) -> tuple[Aggregate, ...]:
+    """Aggregates as they were given; anything else is told what to write."""
+    for one in aggregates:
+        if not isinstance(one, Aggregate):
+            raise InvalidParameter("agg", one, "is not an aggregate", "Write .agg(lw.count(), lw.mean('age')).")
+    return tuple(aggregates)

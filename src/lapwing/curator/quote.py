@@ -1,0 +1,168 @@
+"""What a release would cost and how accurate it would be, before anything is spent or read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Bound
+from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
+from lapwing.errors import UnsupportedQuery
+from lapwing.privacy import Loss
+
+if TYPE_CHECKING:
+    from lapwing.curator.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One noisy number of a release and its part of the loss."""
+
+    what: str
+    serves: tuple[str, ...]
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How far one output may be off; None where that depends on the data."""
+
+    output: str
+    error: float | None
+    measured_in: str
+    """"" for the value itself, "ranks" for a quantile, "units" for the size from which on a key is shown."""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """The price of a question."""
+
+    question: str
+    loss: Loss
+    lines: tuple[Line, ...]
+    expected: tuple[Expected, ...]
+    confidence: float
+    remaining: Loss | None
+    """What the ledger has left before this release."""
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        from lapwing.curator.show_quote import text
+
+        return text(self)
+
+
+def quote(query: Query, spend: Budget, confidence: Number, count: int | None) -> Quote:
+    """The quote for a budget."""
+    sure = float(checks.probability(confidence=confidence))
+    items = query.items(spend)
+    lines = tuple(Line(item.label, item.outputs, item.privacy_loss()) for item in items)
+    ledger, remaining = query.context.ledger, None
+    if ledger is not None:
+        remaining = ledger.remaining(query.context.datasets[0])
+    expected = [_expected(query, bound, items, sure, count) for bound in query.bounds]
+    for item in items:
+        if isinstance(item, Keys):
+            expected.insert(
+                0, Expected("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
+            )
+    return Quote(query.explain(), spend.stated, lines, tuple(expected), sure, remaining, notes(query))
+
+
+def notes(query: Query) -> tuple[str, ...]:
+    """What a reader of the answer must know about the question."""
+    from lapwing.curator.plan import is_each_row
+
+    found = []
+    context, keys = query.context, query.grouping.keys
+    if is_each_row(query.plan):
+        found.append("every row is a unit of its own: nobody with several rows is protected as a person")
+    else:
+        found.append(query.effective.explain(context.unit, grouped=bool(keys)))
+    for key in keys:
+        if key.values is None:
+            found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
+        elif not key.everything_else and not key.labels and key.expression.kind != "boolean":
+            found.append(f"rows with another {key.name} than the public ones are left out")
+    if context.ledger is None:
+        found.append("no ledger was given: nobody adds up what is spent")
+    return tuple(found)
+
+
+def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:
+    output = bound.aggregate.output
+    if bound.finish is None:
+        item = next(one for one in items if isinstance(one, Picks) and one.bound == bound)
+        return Expected(output, _ranks(item, confidence), "ranks")
+    try:
+        return Expected(output, error_of(bound, items, confidence, count), "")
+    except UnsupportedQuery as unknown:
+        return Expected(output, None, "", unknown.instead)
+
+
+def _ranks(item: Picks, confidence: float) -> float:
+    low, high = item.bound.grids[0].steps
+    share = item.bound.aggregate.q or Fraction(1, 2)
+    return ranks_off(item.epsilon, item.rows, share, high - low + 1, confidence)
+
+
+def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> float:
+    """How far an output may be off, exceeded with probability 1 − confidence at most; refused where data decides."""
+    kind = bound.aggregate.kind
+    if bound.finish is None:
+        return _ranks(next(one for one in items if isinstance(one, Picks) and one.bound == bound), confidence)
+    each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
+    by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
+    widths = [by_statistic[statistic].half_width(each) for statistic in bound.statistics]
+    if kind in ("count", "units", "count distinct", "histogram"):
+        return widths[0]
+    if kind == "sum":
+        grid = bound.grids[0]
+        steps = widths[0] if len(widths) == 1 else widths[1] + abs(grid.middle) * widths[0]
+        return steps * float(grid.granularity)
+    if kind == "mean":
+        if count is None:
+            why, hint = "its error depends on how many rows there are", "Say how many there are at least: count=1000."
+            raise UnsupportedQuery(str(bound.aggregate), why, hint)
+        fewest = checks.whole(count=count) - widths[0]
+        grid = bound.grids[0]
+        most = grid.high - grid.low
+        # |S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)
+        return (
+            min(most, (widths[1] + grid.reach * widths[0]) / fewest * float(grid.granularity)) if fewest > 0 else most
+        )
+    why = "its error depends on the data"
+    raise UnsupportedQuery(str(bound.aggregate), why, "Choose an epsilon; the answer says how accurate it turned out.")
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The largest error among the outputs, in multiples of what was asked for."""
+
+    query: Query
+    items: tuple[Item, ...]
+    targets: Mapping[str, Fraction]
+    rows: int | None
+
+    def accuracy(self, confidence: float) -> float:
+        """1 or less if every output is accurate enough."""
+        by_name = {bound.aggregate.output: bound for bound in self.query.bounds}
+        if not by_name:
+            why, hint = "it has no error to speak of", "Say what to spend: epsilon=1."
+            raise UnsupportedQuery(self.query.explain(), why, hint)
+        errors = [
+            Fraction(error_of(by_name[name], self.items, confidence, self.rows)) / target
+            for name, target in self.targets.items()
+        ]
+        return float(max(errors))
+
+
+def ranks_note(bound: Bound, items: Sequence[Item], confidence: float) -> str:
+    """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
+    ranks = error_of(bound, items, confidence, None)
+    return f"within {ranks:g} ranks"

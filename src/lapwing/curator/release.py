@@ -1,0 +1,236 @@
+"""Charge, look, add noise, record, show."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from lapwing._version import __version__
+from lapwing.curator.aggregates import Bound
+from lapwing.curator.answer import Answer, Column
+from lapwing.curator.bounded import Bounded
+from lapwing.curator.compile import Compiler
+from lapwing.curator.evaluate import evaluate
+from lapwing.curator.groups import Key
+from lapwing.curator.picks import draw_all
+from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
+from lapwing.curator.quote import notes, ranks_note
+from lapwing.curator.selection import Salt
+from lapwing.curator.statistics import Statistic
+from lapwing.noise import Entropy
+
+if TYPE_CHECKING:
+    from lapwing.curator.engines.engine import Session
+    from lapwing.curator.query import Query
+
+Groups = list[tuple[Any, ...]]
+"""The keys of each group of an answer."""
+Counts = dict[Statistic, list[int]]
+"""Exact statistics, one number for each group: secret."""
+
+
+def release(
+    query: Query, spend: Budget, confidence: float, *, analyst: str | None, key: str | None, entropy: Entropy
+) -> Answer:
+    """The answer to a query, paid for before the engine is contacted and on record before it is shown."""
+    items, ledger = query.items(spend), query.context.ledger
+    if ledger is None:
+        return _answer(query, spend, items, confidence, None, entropy)
+    binding = {"question": query.digest(), "loss": str(spend.stated), "confidence": confidence}
+    who = {} if analyst is None else {"analyst": analyst}
+    charge = ledger.charge(query.context.datasets, spend.stated, key=key, binding=binding, **who)
+    if charge.stored is not None:
+        return Answer.from_json(charge.stored)
+    answer = _answer(query, spend, items, confidence, charge.number, entropy)
+    return Answer.from_json(ledger.record(charge, answer.to_json()))
+
+
+def _answer(
+    query: Query, spend: Budget, items: Sequence[Item], confidence: float, charge: int | None, entropy: Entropy
+) -> Answer:
+    context = query.context
+    with context.engine.session(context.relations.values()) as session:
+        columns = look(query, items, confidence, session, entropy)
+    columns = _afterwards(query, columns)
+    remaining = None if context.ledger is None else context.ledger.remaining(context.datasets[0])
+    return Answer(columns, spend.stated, remaining, confidence, notes(query), _provenance(query, spend, charge))
+
+
+def look(
+    query: Query, items: Sequence[Item], confidence: float, session: Session, entropy: Entropy
+) -> tuple[Column, ...]:
+    """Read the data once and make the noisy columns of the answer."""
+    compiler = Compiler(query.context.engine.dialect, query.context.relations)
+    statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
+    picks = [item for item in items if isinstance(item, Picks)]
+    rows = session.keep(statement.rows()) if picks else statement.rows().subquery("b")
+    fetched = session.fetch(statement.totals(rows, query.statistics))
+    if query.grouping.secret:
+        places, groups, counts = _secret(query, items, fetched, entropy)
+    else:
+        places, groups, counts = _public(query, fetched)
+    tops = [item for item in items if isinstance(item, Tops)]
+    if tops:
+        return _tops(query, tops[0], groups, counts, entropy)
+    noisy = {item.statistic: item.release(counts[item.statistic], entropy) for item in items if isinstance(item, Noise)}
+    chosen = {item.bound: draw_all(item, statement, rows, places, session, entropy) for item in picks}
+    keys = [_key_column(key, [group[i] for group in groups]) for i, key in enumerate(query.grouping.keys)]
+    by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
+    values = []
+    for bound in query.bounds:
+        if bound.finish is None:
+            values.append(_chosen_column(bound, chosen[bound], items, confidence))
+        else:
+            values.append(_column(bound, noisy, by_statistic, confidence))
+    return (*keys, *values)
+
+
+def statement_of(query: Query, compiler: Compiler, salt: Salt) -> Bounded:
+    """The statements that read the data."""
+    grids = [grid for statistic in query.statistics for grid in statistic.arguments]
+    grids += [grid for bound in query.bounds if bound.finish is None for grid in bound.grids]
+    others = [statistic.of for statistic in query.statistics if statistic.of is not None]
+    return Bounded(
+        compiler,
+        query.plan,
+        query.grouping,
+        query.effective,
+        tuple(dict.fromkeys(grids)),
+        tuple(dict.fromkeys(others)),
+        salt,
+    )
+
+
+def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Groups, Counts]:
+    """Every public group, also those that nobody is in."""
+    groups = list(query.grouping.labels())
+    by_place: dict[int, tuple[Any, ...]] = {}
+    for row in fetched:
+        place, numbers = (row[0], row[1:]) if query.grouping.keys else (0, row)
+        by_place[int(place)] = numbers
+    empty = (0,) * len(query.statistics)
+    columns = zip(*(by_place.get(place, empty) for place in range(len(groups))), strict=True)
+    counts = {statistic: [int(n) for n in column] for statistic, column in zip(query.statistics, columns, strict=False)}
+    return list(range(len(groups))), groups, counts
+
+
+def _secret(
+    query: Query, items: Sequence[Item], fetched: Sequence[tuple[Any, ...]], entropy: Entropy
+) -> tuple[list[Any], Groups, Counts]:
+    """The groups whose keys pass the test, in an order that depends on the keys alone."""
+    width = len(query.grouping.keys)
+    ordered = sorted(fetched, key=lambda row: [_sortable(value) for value in row[:width]])
+    test = next(item for item in items if isinstance(item, Keys)).mechanism
+    place = width + query.statistics.index(Statistic("units"))
+    shown = test.release([int(row[place]) for row in ordered], entropy) if ordered else []
+    kept = [row for row, is_shown in zip(ordered, shown, strict=True) if is_shown]
+    groups = [tuple(row[:width]) for row in kept]
+    counts = {statistic: [int(row[width + i]) for row in kept] for i, statistic in enumerate(query.statistics)}
+    return list(groups), groups, counts
+
+
+def _sortable(value: Any) -> tuple[bool, Any]:
+    return value is not None, "" if value is None else value
+
+
+def _key_column(key: Key, values: list[Any]) -> Column:
+    text = key.labels is not None or key.everything_else
+    return Column(key.name, "key", tuple(values), type="text" if text else key.expression.kind)
+
+
+def _column(
+    bound: Bound, noisy: Mapping[Statistic, list[int]], items: Mapping[Statistic, Noise], confidence: float
+) -> Column:
+    """One output of every group."""
+    assert bound.finish is not None
+    each = 1 - (1 - confidence) / len(bound.statistics)
+    widths = [items[statistic].half_width(each) for statistic in bound.statistics]
+    rows = zip(*(noisy[statistic] for statistic in bound.statistics), strict=True)
+    estimates = [bound.finish(numbers, widths, confidence) for numbers in rows]
+    populations = tuple(estimate.interval for estimate in estimates)
+    return Column(
+        bound.aggregate.output,
+        bound.aggregate.kind,
+        tuple(estimate.value for estimate in estimates),
+        tuple(estimate.noise for estimate in estimates),
+        populations if any(populations) else None,
+        bound.note,
+        clipped=bool(bound.grids),
+    )
+
+
+def _chosen_column(bound: Bound, steps: Sequence[int], items: Sequence[Item], confidence: float) -> Column:
+    grid = bound.grids[0]
+    values = tuple(min(max(float(step * grid.granularity), float(grid.low)), float(grid.high)) for step in steps)
+    note = f"{ranks_note(bound, items, confidence)}; {bound.note}"
+    return Column(bound.aggregate.output, "quantile", values, note=note, clipped=True)
+
+
+def _tops(query: Query, item: Tops, groups: Groups, counts: Counts, entropy: Entropy) -> tuple[Column, ...]:
+    chosen = item.release(counts[Statistic("units")], entropy)
+    [key] = query.grouping.keys
+    ranks = Column(item.outputs[0], "top", tuple(range(1, len(chosen) + 1)), note="by how many units have it")
+    return (ranks, _key_column(key, [groups[place][0] for place in chosen]))
+
+
+def _afterwards(query: Query, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """HAVING, ORDER BY, LIMIT and the columns asked for: post-processing of what is released already."""
+    from dataclasses import replace
+
+    post = query.post
+    rows = [
+        dict(zip([c.name for c in columns], values, strict=True))
+        for values in zip(*(c.values for c in columns), strict=True)
+    ]
+    order = [i for i, row in enumerate(rows) if post.having is None or evaluate(post.having, row) is True]
+    for expression, descending in reversed(post.order):
+        order.sort(key=lambda i: _sortable(evaluate(expression, rows[i])), reverse=descending)
+    stop = None if post.limit is None else post.offset + post.limit
+    order = order[post.offset : stop]
+    by_name = {}
+    for column in columns:
+        noise, interval = (
+            None if spans is None else tuple(spans[i] for i in order) for spans in (column.noise, column.interval)
+        )
+        by_name[column.name] = replace(
+            column, values=tuple(column.values[i] for i in order), noise=noise, interval=interval
+        )
+    if post.outputs is None:
+        return tuple(by_name.values())
+    made = []
+    for name, expression in post.outputs:
+        same = by_name.get(getattr(expression, "name", ""))
+        if same is not None:
+            made.append(replace(same, name=name))
+        else:
+            values = tuple(evaluate(expression, rows[i]) for i in order)
+            made.append(Column(name, "computed", values, note="computed from other columns", type=expression.kind))
+    return tuple(made)
+
+
+def _provenance(query: Query, spend: Budget, charge: int | None) -> dict[str, Any]:
+    """How the answer came about; nothing in it is random, so nothing in it helps to subtract the noise."""
+    return {
+        "lapwing": __version__,
+        "question": query.text or query.explain(),
+        "plan": query.digest(),
+        "loss": str(spend.stated),
+        "datasets": list(query.context.datasets),
+        "engine": query.context.engine.dialect.name,
+        "charge": charge,
+        "public": {plan.table: hashlib.sha256(repr(plan.rows).encode()).hexdigest() for plan in publics(query)},
+        "released_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
+    }
+
+
+def publics(query: Query) -> list[Any]:
+    """The public tables of a query."""
+    from lapwing.curator.plan import JoinPublic, Plan
+
+    def below(plan: Plan) -> list[Any]:
+        found = [plan.public] if isinstance(plan, JoinPublic) else []
+        return found + [public for parent in plan.parents() for public in below(parent)]
+
+    return below(query.plan)

@@ -1,0 +1,136 @@
+"""Where tables come from: files, frames, databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lapwing import checks
+from lapwing.curator.engines.engine import Source
+from lapwing.curator.expressions import Column, Kind
+from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
+
+_HINT = "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a Spark DataFrame, or a database and table='…'."
+
+
+def find_source(
+    source: Any,
+    *,
+    table: str | None = None,
+    types: Mapping[str, Kind] | None = None,
+    bounds: Mapping[str, Any] | None = None,
+    delimiter: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+) -> Source:
+    """The engine and the table that a source stands for."""
+    if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
+        from lapwing.curator.engines.postgres import from_url
+
+        return from_url(source, _needed(table))
+    module = type(source).__module__.partition(".")[0]
+    if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
+        from lapwing.curator.engines import spark
+
+        return spark.from_spark(source, table)
+    return _embedded(source, module, table=table, delimiter=delimiter, memory=memory, threads=threads)
+
+
+def _embedded(
+    source: Any, module: str, *, table: str | None, delimiter: str | None, memory: str | None, threads: int | None
+) -> Source:
+    from sqlglot import exp
+
+    from lapwing.curator.engines import duckdb as engines
+
+    if threads is not None:
+        checks.whole(threads=threads)
+    engine = engines.Embedded(memory, threads)
+    if module in ("duckdb", "_duckdb"):
+        return engines.source(
+            engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)
+        )
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        if not path.is_file():
+            raise InvalidParameter("source", str(source), "there is no such file", _HINT)
+        if path.suffix.lower() in (".duckdb", ".db"):
+            return engines.from_database(path, _needed(table))
+        return engines.from_file(path, engine, delimiter=delimiter)
+    if module == "polars" and not _has("pyarrow"):
+        raise MissingExtra("pyarrow", "arrow")
+    if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
+        try:
+            return engines.from_frame(source, engine, table or "table")
+        except EngineFailed:
+            raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
+    raise InvalidParameter("source", type(source), "is no table that can be opened", _HINT)
+
+
+def _has(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
+
+
+def _is_arrays(source: Any) -> bool:
+    return isinstance(source, dict) and bool(source) and all(hasattr(column, "dtype") for column in source.values())
+
+
+def _needed(table: str | None) -> str:
+    if table is None:
+        raise InvalidParameter("table", None, "a database has many tables", "Write table='visits'.")
+    return table
+
+
+def rows_of(
+    source: Any, *, table: str | None, types: Mapping[str, Kind] | None, most: int
+) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """A public table as a whole: its name, columns and rows."""
+    from sqlglot import exp
+
+    if isinstance(source, list):
+        return _listed(source, types or {}, most)
+    found = find_source(source, table=table)
+    kinds = {name: (types or {}).get(name, kind) for name, kind in found.kinds.items()}
+    fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
+    columns = [
+        found.engine.dialect.read(
+            exp.column(exp.to_identifier(field.name, quoted=True), table="s"),
+            found.relation.types[field.name],
+            field.kind,
+        ).as_(f"c{i}")
+        for i, field in enumerate(fields)
+    ]
+    query = exp.select(*columns).from_(exp.alias_(found.relation.table.copy(), "s", table=True)).limit(most + 1)
+    with found.engine.session([found.relation]) as session:
+        rows = tuple(session.fetch(query))
+    _check_length(rows, most)
+    return found.name, fields, rows
+
+
+def _listed(
+    source: list[Any], types: Mapping[str, Kind], most: int
+) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """A public table from a list of dictionaries: it is public, so its kinds may follow from its values."""
+    from lapwing.curator.answer import type_of
+
+    if not source or not all(isinstance(row, dict) and row.keys() == source[0].keys() for row in source):
+        raise InvalidParameter(
+            "source", "<list>", "must be dictionaries with the same keys", "Write [{'zip': 1, …}, …]."
+        )
+    names = list(source[0])
+    rows = tuple(tuple(row[name] for name in names) for row in source)
+    _check_length(rows, most)
+    kinds = [types.get(name) or type_of("key", tuple(row[i] for row in rows)) for i, name in enumerate(names)]
+    return "public", tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)), rows
+
+
+def _check_length(rows: tuple[Any, ...], most: int) -> None:
+    if not 0 < len(rows) <= most:
+        why = f"a public table has between 1 and {most} rows"
+        raise InvalidParameter(
+            "source", f"{len(rows)} rows", why, "Filter it, or make it a column of the private table."
+        )

@@ -1,0 +1,106 @@
+"""The integers that an engine returns for each group, and how far one unit can move them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from lapwing import checks
+from lapwing.curator.expressions import Expression
+from lapwing.curator.gridded import Gridded
+from lapwing.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Bounding:
+    """How much of one unit is kept: some groups with some rows in each, or some rows in all.
+
+    Which rows survive is chosen by a salted hash of the unit's own rows (curator.md, point 2).
+    """
+
+    max_groups_per_unit: int = 1
+    max_rows_per_group: int = 1
+    max_rows_per_unit: int | None = None
+
+    def __post_init__(self) -> None:
+        checks.whole(max_groups_per_unit=self.max_groups_per_unit)
+        checks.whole(max_rows_per_group=self.max_rows_per_group)
+        if self.max_rows_per_unit is not None:
+            checks.whole(max_rows_per_unit=self.max_rows_per_unit)
+            if (self.max_groups_per_unit, self.max_rows_per_group) != (1, 1):
+                why = "is a bound on all rows of a unit, in whatever groups"
+                hint = "Leave out max_groups_per_unit and max_rows_per_group, or this one."
+                raise InvalidParameter("max_rows_per_unit", self.max_rows_per_unit, why, hint)
+
+    @property
+    def touched(self) -> int:
+        """How many groups one unit can change."""
+        return self.max_groups_per_unit if self.max_rows_per_unit is None else self.max_rows_per_unit
+
+    def without_groups(self) -> Bounding:
+        """The same where everything is one group."""
+        if self.max_rows_per_unit is not None:
+            return Bounding(1, self.max_rows_per_unit)
+        return Bounding(1, self.max_rows_per_group)
+
+    def explain(self, unit: str, *, grouped: bool) -> str:
+        """In words."""
+        if self.max_rows_per_unit is not None:
+            return f"at most {_several(self.max_rows_per_unit, 'row')} of one {unit} count"
+        rows = _several(self.max_rows_per_group, "row")
+        if not grouped:
+            return f"at most {rows} of one {unit} count"
+        return f"at most {_several(self.max_groups_per_unit, 'group')} of one {unit} count, and {rows} in each"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One whole number per group, changed by at most `row_size` by one row.
+
+    rows      the rows of the group
+    units     the units with a row in the group
+    distinct  the different values of an expression
+    sum       Σ v, in steps
+    moment    Σ Π (v_i − middle_i)^power_i over rows in which no v_i is NULL; all powers 0 count such rows
+    """
+
+    kind: Literal["rows", "units", "distinct", "sum", "moment"]
+    arguments: tuple[Gridded, ...] = ()
+    powers: tuple[int, ...] = ()
+    of: Expression | None = None
+
+    @property
+    def row_size(self) -> int:
+        """How far one row can move it."""
+        if self.kind == "sum":
+            return max(1, *(abs(step) for step in self.arguments[0].steps))
+        return prod(value.reach**power for value, power in zip(self.arguments, self.powers, strict=True)) or 1
+
+    def sensitivity(self, bounding: Bounding) -> tuple[int, int]:
+        """How far one unit can move the numbers of all groups together: l1, and the square of l2."""
+        if self.kind == "units":
+            return bounding.touched, bounding.touched
+        if bounding.max_rows_per_unit is not None:
+            most = bounding.max_rows_per_unit * self.row_size
+            return most, most**2
+        most = bounding.max_rows_per_group * self.row_size
+        return bounding.max_groups_per_unit * most, bounding.max_groups_per_unit * most**2
+
+    def __str__(self) -> str:
+        if self.kind in ("rows", "units"):
+            return self.kind
+        if self.kind == "distinct":
+            return f"distinct {self.of}"
+        names = [str(value.expression) for value in self.arguments]
+        if self.kind == "sum":
+            return f"sum of {names[0]}"
+        if not any(self.powers):
+            return f"rows with {' and '.join(names)}"
+        return " × ".join(
+            f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power
+        )

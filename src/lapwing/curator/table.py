@@ -1,0 +1,372 @@
+"""`lw.open`: a private table, whom it is about, and what is publicly known about its columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from lapwing import checks
+from lapwing.calls import closest, helpful
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.expressions import KINDS, Column, Kind
+from lapwing.curator.groups import Grouping, Key, binned, key_for
+from lapwing.curator.parse import expression
+from lapwing.curator.plan import Exists, JoinPublic, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
+from lapwing.curator.query import Context, Query, bounding_of, named
+from lapwing.curator.sources import find_source, rows_of
+from lapwing.curator.statistics import Bounding
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.privacy import Ledger, Loss
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Answer
+    from lapwing.curator.quote import Quote
+
+
+class EachRow:
+    """Every row is a unit of its own: right only if nobody has two rows."""
+
+    def __repr__(self) -> str:
+        return "EACH_ROW"
+
+
+EACH_ROW: Final = EachRow()
+LONGEST_PUBLIC = 100_000
+"""Rows of a public table, which is written into the statement."""
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that anybody may know, to be joined with private ones.
+
+    Its owner states that it was not derived from private data, except from a release.
+    """
+
+    plan: Public
+
+    @property
+    def name(self) -> str:
+        """What SQL calls it."""
+        return self.plan.table
+
+
+@dataclass(frozen=True)
+class PrivateTable:
+    """Rows about units of protection. Nothing is read before a release is paid for."""
+
+    plan: Plan
+    context: Context = field(repr=False, compare=False)
+    bounding: Bounding = field(default_factory=Bounding)
+
+    @property
+    def columns(self) -> dict[str, Kind]:
+        """The columns and their kinds."""
+        return {column.name: column.kind for column in self.plan.columns}
+
+    def where(self, condition: str) -> PrivateTable:
+        """The rows for which a condition holds: `where("smoker AND age >= 18")`."""
+        return self._with(Where(self.plan, expression(condition, self.plan.by_name, name="condition")))
+
+    def select(self, *names: str, **computed: str) -> PrivateTable:
+        """Columns by name, and new ones from expressions: `select("region", bmi="weight / (height * height)")`."""
+        outputs = {name: expression(name, self.plan.by_name, name="column") for name in names}
+        outputs |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
+        return self._with(Select(self.plan, tuple(outputs.items())))
+
+    def join(
+        self,
+        other: PublicTable | PrivateTable,
+        on: str | Sequence[str] | Mapping[str, str] | None = None,
+        *,
+        how: Outer = "inner",
+    ) -> PrivateTable:
+        """Join a public table on columns, or a private one on the unit (then leave out `on`).
+
+        `on` names columns of both, or maps columns of this table to those of the other. `how="left"` keeps rows of this
+        table that have no partner.
+        """
+        checks.one_of(("inner", "left"), how=how)
+        if isinstance(other, PrivateTable):
+            if on is not None:
+                why, hint = (
+                    "private tables are joined on the unit",
+                    "Leave out on=, and filter afterwards with where().",
+                )
+                raise UnsupportedQuery(f"on={on!r}", why, hint)
+            return replace(
+                self, plan=JoinUnit(self.plan, other.plan, how), context=together(self.context, other.context)
+            )
+        if not isinstance(other, PublicTable):
+            raise InvalidParameter("other", type(other), "is no table", "Open it with lw.open or lw.public.")
+        return self._with(_join_public(self.plan, other.plan, on, how))
+
+    def having_rows_in(self, other: PrivateTable, *, negated: bool = False) -> PrivateTable:
+        """The rows whose unit has (or has not) a row in another private table."""
+        context = together(self.context, other.context)
+        return replace(self, plan=Exists(self.plan, other.plan, negated), context=context)
+
+    def bounded(self, **bounds: int) -> PrivateTable:
+        """Say how much of one unit counts: max_groups_per_unit and max_rows_per_group, or max_rows_per_unit."""
+        return replace(self, bounding=bounding_of(bounds))
+
+    def group_by(self, *keys: str, everything_else: bool = False, **computed: str) -> Grouped:
+        """Group by columns, or by expressions with a name: `group_by("region", adult="age >= 18")`.
+
+        Keys are public where they are known (declared with `keys=`, truth values, constants of a CASE): then every
+        group is in the answer, and others are left out, or counted as `everything_else`. Otherwise they are secret:
+        shown only if enough units have them, which needs a delta.
+        """
+        checks.true_or_false(everything_else=everything_else)
+        parsed = {name: expression(name, self.plan.by_name, name="key") for name in keys}
+        parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
+        found = [key_for(name, one) for name, one in parsed.items()]
+        if everything_else:
+            found = [replace(key, everything_else=key.values is not None) for key in found]
+        return Grouped(self, Grouping(tuple(found)))
+
+    def agg(self, *aggregates: Aggregate) -> Query:
+        """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`."""
+        return Grouped(self, Grouping()).agg(*aggregates)
+
+    @helpful
+    def query(self, sql: str, **options: Any) -> Query:
+        """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit."""
+        from lapwing.curator.sql import read
+
+        return read(sql, self, **options)
+
+    @helpful
+    def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:
+        """The private answer to a SELECT: `sql("SELECT region, COUNT(*) FROM visits GROUP BY region", epsilon=0.5)`.
+
+        Other options are those of `query` and of `Query.release`.
+        """
+        asking = {name: options.pop(name) for name in _RELEASE if name in options}
+        return self.query(sql, **options).release(epsilon=epsilon, **asking)
+
+    def remaining(self) -> Loss | None:
+        """What may still be spent."""
+        ledger = self.context.ledger
+        return None if ledger is None else ledger.remaining(self.context.datasets[0])
+
+    def _with(self, plan: Plan) -> PrivateTable:
+        return replace(self, plan=plan)
+
+
+_RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "entropy")
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """A private table with keys to group by."""
+
+    table: PrivateTable
+    grouping: Grouping
+
+    def agg(self, *aggregates: Aggregate) -> Query:
+        """Ask about each group."""
+        asked, table = named(aggregates), self.table
+        grouping = self.grouping
+        alone = [one for one in asked if one.kind in ("histogram", "top")]
+        if alone and len(asked) > 1:
+            why = "it makes rows of its own"
+            raise UnsupportedQuery(str(alone[0]), why, "Ask it in a query of its own.")
+        if alone:
+            [one] = alone
+            [name] = (str(text) for text in one.of)
+            value = expression(name, table.plan.by_name, name="column")
+            if one.kind == "histogram":
+                grouping = Grouping((*grouping.keys, binned(name, value, one.edges)))
+                asked = (Aggregate(kind="count", name=one.output),)
+            else:
+                grouping = _candidates(grouping, key_for(name, value), one)
+        return Query(table.context, table.plan, grouping, asked, table.bounding)
+
+
+def _candidates(grouping: Grouping, key: Key, asked: Aggregate) -> Grouping:
+    if grouping.keys:
+        raise UnsupportedQuery(str(asked), "it is asked of all rows together", "Filter with where() instead.")
+    if key.values is None:
+        why = f"which values of {key.name} occur is a secret"
+        instead = "Name them with keys= when you open the table, or group by it and ORDER BY count DESC LIMIT k."
+        raise UnsupportedQuery(str(asked), why, instead)
+    return Grouping((key,))
+
+
+def _join_public(plan: Plan, public: Public, on: Any, how: Outer) -> JoinPublic:
+    if on is None:
+        raise UnsupportedQuery(f"join {public.table}", "a join needs columns to join on", "Write on='region'.")
+    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in ([on] if isinstance(on, str) else on)}
+    shared = set(plan.by_name) & {field.name for field in public.fields}
+    fields, names = [], {}
+    for one in public.fields:  # a column that both have would be there twice
+        names[one.name] = f"{public.table}.{one.name}" if one.name in shared else one.name
+        fields.append(replace(one, name=names[one.name]))
+    for name in pairs.values():
+        if name not in names:
+            raise UnsupportedQuery(
+                name, f"there is no such column in {public.table}", f"There are: {', '.join(names)}."
+            )
+    conditions = tuple((expression(mine, plan.by_name, name="on"), names[theirs]) for mine, theirs in pairs.items())
+    return JoinPublic(plan, replace(public, fields=tuple(fields)), conditions, how)
+
+
+def together(one: Context, other: Context) -> Context:
+    """Two tables in one question: the same engine, the same unit, and every data set is charged."""
+    if one.engine != other.engine:
+        why, hint = "the two tables live in different databases", "Open both from the same engine."
+        raise UnsupportedQuery("join", why, hint)
+    if one.unit != other.unit:
+        why = f"one table is about {one.unit}, the other about {other.unit}"
+        raise UnsupportedQuery("join", why, "Open both with the same unit: allowance=lw.PureDP(3, unit='patient').")
+    clash = [name for name, relation in other.relations.items() if one.relations.get(name, relation) is not relation]
+    if clash:
+        raise UnsupportedQuery(clash[0], "two tables have this name", "Open one of them with another name=.")
+    if one.ledger is not None and other.ledger is not None and one.ledger != other.ledger:
+        raise UnsupportedQuery(
+            "join", "the two tables keep count in different ledgers", "Open both with the same ledger=."
+        )
+    return replace(
+        one,
+        relations={**one.relations, **other.relations},
+        datasets=tuple(dict.fromkeys((*one.datasets, *other.datasets))),
+        ledger=one.ledger or other.ledger,
+    )
+
+
+@helpful
+def open(
+    source: Any,
+    *,
+    unit: str | EachRow,
+    bounds: Mapping[str, tuple[Number, Number]] | None = None,
+    keys: Mapping[str, Iterable[Any]] | None = None,
+    types: Mapping[str, Kind] | None = None,
+    allowance: Loss | None = None,
+    ledger: str | os.PathLike[str] | Ledger | None = None,
+    dataset: str | None = None,
+    name: str | None = None,
+    table: str | None = None,
+    analyst: str | None = None,
+    population: int | None = None,
+    max_groups_per_unit: int | None = None,
+    max_rows_per_group: int | None = None,
+    max_rows_per_unit: int | None = None,
+    **options: Any,
+) -> PrivateTable:
+    """A private table: a CSV or Parquet file, a frame, or a table of a database.
+
+    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys` and `types` are public knowledge about
+    columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about the same
+    people share a `dataset` name there.
+    """
+    found = find_source(source, table=table, types=types, bounds=bounds, **options)
+    called = name or found.name
+    fields = _fields(found.kinds, unit, bounds or {}, keys or {}, types or {})
+    scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
+    word = "row" if isinstance(unit, EachRow) else unit
+    if allowance is not None and allowance.unit != "person":
+        word = allowance.unit
+    book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
+    about = dataset or called
+    if allowance is not None:
+        if book is None:
+            why = "an allowance is kept in a ledger"
+            raise InvalidParameter("ledger", None, why, "Write ledger='ledger.db'.")
+        book.open(about, replace(allowance, unit=word) if allowance.unit != word else allowance)
+    elif book is not None and about not in book.datasets():
+        why = f"the ledger has no allowance for {about!r} yet"
+        raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")
+    if population is not None:
+        checks.whole(population=population)
+    context = Context(found.engine, {called: found.relation}, word, (about,), book, analyst, population)
+    given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
+    return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))
+
+
+@helpful
+def public(
+    source: Any, *, name: str | None = None, types: Mapping[str, Kind] | None = None, table: str | None = None
+) -> PublicTable:
+    """A public table, to be joined with private ones: a file, a frame, or a list of dictionaries.
+
+    You state that it was not derived from private data, except from a release. It is read now, as a whole.
+    """
+    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC)
+    return PublicTable(Public(name or called, fields, rows))
+
+
+def _fields(
+    kinds: Mapping[str, Kind | None],
+    unit: str | EachRow,
+    bounds: Mapping[str, Any],
+    keys: Mapping[str, Iterable[Any]],
+    types: Mapping[str, Kind],
+) -> tuple[Column, ...]:
+    """The columns of a table with everything that is publicly known about them."""
+    for given in (bounds, keys, types, *([] if isinstance(unit, EachRow) else [{unit: None}])):
+        for column in given:
+            if column not in kinds:
+                meant = closest(str(column), kinds)
+                hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(kinds)}."
+                raise InvalidParameter("column", column, "is not in the table", hint)
+    fields = []
+    for column, native in kinds.items():
+        kind = types.get(column, native)
+        if kind is None:
+            continue  # of a type that cannot be used; whoever names it is told that there is no such column
+        checks.one_of(KINDS, types=kind)
+        fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
+    return tuple(fields)
+
+
+def _field(
+    column: str, kind: Kind, native: Kind | None, is_unit: bool, bounds: Any, keys: Iterable[Any] | None
+) -> Column:
+    ends = None if bounds is None else checks.interval(bounds=bounds)
+    if ends is not None and kind not in ("integer", "number"):
+        if native != "text" or kind != "text":
+            raise InvalidParameter("bounds", column, f"is of kind {kind}, which has no bounds", "Leave it out.")
+        kind = "number"  # a CSV has nothing but text; bounds say that this is a number
+    if is_unit and kind not in ("integer", "text"):
+        why = f"is of kind {kind}, and a unit needs a whole number or text"
+        raise InvalidParameter("unit", column, why, "Declare its type when you write the data, or types={'…': 'text'}.")
+    values = None if keys is None else tuple(dict.fromkeys(keys))
+    if values is not None:
+        if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
+            kind = "integer"
+        _fitting(column, kind, values)
+    return Column(column, kind, ends, values, is_unit)
+
+
+def _fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
+    import datetime as dt
+
+    wanted: dict[Kind, tuple[type, ...]] = {
+        "boolean": (bool,), "integer": (int,), "number": (int, float), "text": (str,), "date": (dt.date,),
+        "timestamp": (dt.datetime,),
+    }  # fmt: skip
+    for value in values:
+        if value is not None and not (
+            isinstance(value, wanted[kind]) and (kind == "boolean") == isinstance(value, bool)
+        ):
+            why = f"{column} is of kind {kind}"
+            raise InvalidParameter("keys", value, why, f"Write keys of that kind, or types={{{column!r}: '…'}}.")
+    if not values:
+        raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")
+
+
+def quote_of(table: PrivateTable, sql: str, **options: Any) -> Quote:
+    """The quote of a SELECT."""
+    asking = {
+        name: options.pop(name)
+        for name in ("epsilon", "delta", "rho", "within", "confidence", "count")
+        if name in options
+    }
+    return table.query(sql, **options).quote(**asking)
+
+
+__all__ = ["EACH_ROW", "Grouped", "PrivateTable", "PublicTable", "is_each_row", "open", "public"]
