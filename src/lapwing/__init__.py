@@ -19,10 +19,11 @@ from lapwing._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from lapwing.adversary import *  # noqa: F403
+    from lapwing.curator import *  # noqa: F403
     from lapwing.mechanisms import *  # noqa: F403
     from lapwing.privacy import *  # noqa: F403
 
-_LIFTED = ("privacy", "mechanisms", "adversary")
+_LIFTED = ("privacy", "mechanisms", "adversary", "curator")
 """Rooms whose names are also names of the package."""
 _ROOMS = (*_LIFTED, "noise", "errors", "checks", "exact", "data")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from lapwing import checks
@@ -151,9 +152,7 @@ def median(column: str, *, bounds: Any = None, name: str | None = None, weight: 
 def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) -> Aggregate:
     """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin."""
     ends = tuple(edges)
-    if len(ends) < 2 or any(
-        not checks.exact(edges=a) < checks.exact(edges=b) for a, b in zip(ends, ends[1:], strict=False)
-    ):
+    if len(ends) < 2 or any(not checks.exact(edges=a) < checks.exact(edges=b) for a, b in pairwise(ends)):
         raise InvalidParameter("edges", edges, "must be at least two numbers that rise", "Write edges=[0, 10, 20].")
     return Aggregate(kind="histogram", of=(column,), edges=ends, name=name)
 

@@ -268,6 +268,7 @@ def _spans(name: str, spans: Any, count: int) -> Spans:
 
 
 def type_of(kind: str, values: tuple[Any, ...]) -> Type:
+    """The type of a column of which only the kind and the values are known."""
     if kind != "key":
         return "integer" if kind in COUNTS else "number"
     found = {name for value in values for type_, name in _TYPES if type(value) is type_}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlglot import exp
 
@@ -74,7 +75,7 @@ class Bounded:
         """Every row of the plan with its group and contents; rows of no public group are left out."""
         below, names = self.compiler.from_(self.plan, "r")
         query = exp.select().from_(below)
-        places: list[exp.Expression] = []
+        places: list[exp.Expr] = []
         for i, key in enumerate(self.grouping.keys):
             value = self.compiler.expression(key.expression, names)
             if self.grouping.secret:
@@ -144,11 +145,11 @@ class Bounded:
         contents += [_wide(self._code(other, f"d{i}")) for i, other in enumerate(self.others)]
         return units, groups, contents
 
-    def _code(self, expression: Expression, name: str) -> exp.Expression:
+    def _code(self, expression: Expression, name: str) -> exp.Expr:
         """A value of any kind as a whole number of 64 bits."""
         return self.compiler.dialect.code(exp.column(name), expression.kind or "text")
 
-    def _statistic(self, statistic: Statistic) -> exp.Expression:
+    def _statistic(self, statistic: Statistic) -> exp.Expr:
         """One whole number of a group."""
         if statistic.kind == "rows" or (statistic.kind == "units" and is_each_row(self.plan)):
             return exp.Count(this=exp.Star())
@@ -165,24 +166,24 @@ class Bounded:
             return self._sum(exp.cast(columns[0], "BIGINT"))
         if not any(statistic.powers) and len(columns) == 1:
             return exp.Count(this=columns[0])
-        factors: list[exp.Expression] = []
+        factors: list[exp.Expr] = []
         for column, value, power in zip(columns, statistic.arguments, statistic.powers, strict=True):
             factors += [exp.Paren(this=exp.cast(column, "BIGINT") - whole(value.middle))] * power
-        product: exp.Expression = factors[0].copy() if factors else whole(1)
+        product: exp.Expr = factors[0].copy() if factors else whole(1)
         for factor in factors[1:]:
             product = exp.Mul(this=product, expression=factor.copy())
         present = [exp.not_(exp.Is(this=column.copy(), expression=exp.null())) for column in columns]
         return self._sum(product if len(columns) == 1 else when(exp.and_(*present), product))
 
-    def _sum(self, value: exp.Expression) -> exp.Expression:
+    def _sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Coalesce(this=self.compiler.dialect.wide_sum(value), expressions=[whole(0)])
 
 
-def _wide(sql: exp.Expression) -> Word:
+def _wide(sql: exp.Expr) -> Word:
     return Word(sql, -(1 << 63), (1 << 63) - 1)
 
 
-def _window(function: str, order: Sequence[str]) -> exp.Expression:
+def _window(function: str, order: Sequence[str]) -> exp.Expr:
     """A function over the rows of a unit in a total order."""
     ordered = [exp.Ordered(this=exp.column(name), desc=False, nulls_first=True) for name in order]
     return exp.Window(
@@ -190,30 +191,30 @@ def _window(function: str, order: Sequence[str]) -> exp.Expression:
     )
 
 
-def _constant(key: Key, value: object) -> exp.Expression:
+def _constant(key: Key, value: object) -> exp.Expr:
     kind = "number" if isinstance(value, float) and key.expression.kind == "integer" else key.expression.kind
     return constant(Constant(value, kind))
 
 
-def _is(sql: exp.Expression, key: Key, value: object) -> exp.Expression:
+def _is(sql: exp.Expr, key: Key, value: object) -> exp.Expr:
     if value is None:
         return exp.Is(this=exp.Paren(this=sql.copy()), expression=exp.null())
     return exp.EQ(this=sql.copy(), expression=_constant(key, value))
 
 
-def _listed(sql: exp.Expression, key: Key) -> exp.Expression:
+def _listed(sql: exp.Expr, key: Key) -> exp.Expr:
     """Whether a value is one of the public ones."""
     return exp.or_(*(_is(sql, key, value) for value in key.values or ()))
 
 
-def _place(sql: exp.Expression, key: Key, alias: str) -> tuple[exp.Expression, exp.Expression | None]:
+def _place(sql: exp.Expr, key: Key, alias: str) -> tuple[exp.Expr, exp.Expr | None]:
     """The number of a value among the public ones (NULL for others), and the table to join for it, if any."""
     values = key.values or ()
     plain = [value for value in values if value is not None]
     table = None
     if key.expression.kind == "integer" and plain and _consecutive(plain) and len(plain) == len(values):
         inside = exp.and_(sql.copy() >= whole(plain[0]), sql.copy() <= whole(plain[-1]))
-        place: exp.Expression = when(inside, sql.copy() - whole(plain[0]) if plain[0] else sql.copy())
+        place: exp.Expr = when(inside, sql.copy() - whole(plain[0]) if plain[0] else sql.copy())
     elif len(values) <= FEW:
         place = exp.Case()
         for i, value in enumerate(values):
@@ -229,13 +230,13 @@ def _place(sql: exp.Expression, key: Key, alias: str) -> tuple[exp.Expression, e
     return place, table
 
 
-def _consecutive(values: Sequence[object]) -> bool:
+def _consecutive(values: Sequence[Any]) -> bool:
     if not all(type(value) is int for value in values):
         return False
-    return list(values) == list(range(values[0], values[0] + len(values)))  # type: ignore[operator, arg-type]
+    return list(values) == list(range(values[0], values[0] + len(values)))
 
 
-def _number(places: Sequence[exp.Expression], grouping: Grouping) -> exp.Expression:
+def _number(places: Sequence[exp.Expr], grouping: Grouping) -> exp.Expr:
     """The number of a combination of keys, in the order of `Grouping.labels`."""
     number = places[0]
     for place, key in zip(places[1:], grouping.keys[1:], strict=True):

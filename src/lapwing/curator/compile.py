@@ -32,7 +32,7 @@ from lapwing.curator.plan import (
     scans,
 )
 
-Names = Mapping[str, exp.Expression]
+Names = Mapping[str, exp.Expr]
 """What stands for each column."""
 EXACT = 1 << 53
 """Totals per unit are cut here: up to it a double holds every whole number."""
@@ -42,7 +42,7 @@ EXACT = 1 << 53
 class Relation:
     """A table of the engine: what to write after FROM, and the engine's type of each column."""
 
-    table: exp.Expression
+    table: exp.Expr
     types: Mapping[str, str]
     frame: Any = None
     """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
@@ -59,12 +59,12 @@ class Compiler:
         """A query with `u` (unless every row is a unit) and one column per column of the plan."""
         return _rows(plan, self)
 
-    def from_(self, plan: Plan, alias: str) -> tuple[exp.Subquery, dict[str, exp.Expression]]:
+    def from_(self, plan: Plan, alias: str) -> tuple[exp.Subquery, dict[str, exp.Expr]]:
         """A plan to select from, and what its columns are called there."""
         names = {column.name: exp.column(f"c{i}", table=alias) for i, column in enumerate(plan.columns)}
         return self.rows(plan).subquery(alias), dict(names)
 
-    def expression(self, expression: Expression, names: Names) -> exp.Expression:
+    def expression(self, expression: Expression, names: Names) -> exp.Expr:
         """An expression over what stands for its columns."""
         if isinstance(expression, Column):
             return names[expression.name].copy()
@@ -75,11 +75,11 @@ class Compiler:
             return self.dialect.number_from(arguments[0])
         return _OPERATORS[expression.operator](expression, arguments)
 
-    def steps(self, value: Gridded, names: Names) -> exp.Expression:
+    def steps(self, value: Gridded, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""
         raw = self.expression(value.expression, names)
         if value.expression.kind == "integer":
-            clamped = _clamped(raw, whole(int(value.low)), whole(int(value.high)))
+            clamped: exp.Expr = _clamped(raw, whole(int(value.low)), whole(int(value.high)))
             if value.is_whole:
                 return clamped
             clamped = exp.cast(clamped, "DOUBLE")
@@ -89,7 +89,7 @@ class Compiler:
         return exp.cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
 
 
-def constant(value: Constant) -> exp.Expression:
+def constant(value: Constant) -> exp.Expr:
     """A value that the analyst wrote."""
     if value.value is None:
         return exp.null() if value.kind is None else exp.cast(exp.null(), SQL_TYPES[value.kind])
@@ -106,18 +106,18 @@ def constant(value: Constant) -> exp.Expression:
     return exp.Literal.string(value.value)
 
 
-def _clamped(value: exp.Expression, low: exp.Expression, high: exp.Expression) -> exp.Case:
+def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
     # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
     return exp.Case().when(value.copy() < low, low.copy()).when(value.copy() > high, high.copy()).else_(value.copy())
 
 
-def _as_double(call: Call, arguments: list[exp.Expression]) -> list[exp.Expression]:
+def _as_double(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
     kinds = [argument.kind for argument in call.arguments]
     return [exp.cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(arguments, kinds, strict=True)]
 
 
-def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expression]], exp.Expression]:
-    def compiled(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
+    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
         left, right = _as_double(call, arguments)
         if kind is exp.Div:
             right = exp.Nullif(this=right, expression=double(0.0))
@@ -126,21 +126,21 @@ def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expression]], ex
     return compiled
 
 
-def _comparison(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expression]], exp.Expression]:
-    def compiled(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _comparison(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
+    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
         left, right = _alike(call, arguments)
         return exp.Paren(this=kind(this=left, expression=right))
 
     return compiled
 
 
-def _alike(call: Call, arguments: list[exp.Expression]) -> list[exp.Expression]:
+def _alike(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
     """Arguments as doubles if one of them is a double."""
     mixed = {argument.kind for argument in call.arguments} >= {"integer", "number"}
     return _as_double(call, arguments) if mixed else arguments
 
 
-def _clamp(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _clamp(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     value, low, high = arguments
     if call.kind == "integer":
         return _clamped(value, low, high)
@@ -155,7 +155,7 @@ def _clamp(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
     )
 
 
-def _case(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _case(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     conditions, values = arguments[:-1:2], [*arguments[1::2], arguments[-1]]
     if call.kind == "number":
         kinds = [*(part.kind for part in call.arguments[1::2]), call.arguments[-1].kind]
@@ -168,27 +168,27 @@ def _case(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
     return case.else_(exp.cast(values[-1], SQL_TYPES[call.kind]))
 
 
-def _among(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _among(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     value, *options = _alike(call, arguments)
     return exp.Paren(this=exp.In(this=value, expressions=options))
 
 
-def _part(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _part(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     return exp.cast(exp.Extract(this=exp.Var(this=call.operator.upper()), expression=arguments[0]), "BIGINT")
 
 
-def _coalesce(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _coalesce(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     first, *others = _alike(call, arguments)
     return exp.Coalesce(this=first, expressions=others)
 
 
-def _to_number(call: Call, arguments: list[exp.Expression]) -> exp.Expression:
+def _to_number(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     if call.arguments[0].kind == "integer":
         return exp.cast(arguments[0], "DOUBLE")
     return exp.Case().when(arguments[0], double(1.0)).when(exp.not_(arguments[0].copy()), double(0.0))
 
 
-_OPERATORS: dict[str, Callable[[Call, list[exp.Expression]], exp.Expression]] = {
+_OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     "+": _binary(exp.Add),
     "-": _binary(exp.Sub),
     "*": _binary(exp.Mul),
@@ -218,13 +218,13 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expression]], exp.Expression]] = 
 }
 
 
-def _listed(plan: Plan, compiler: Compiler, names: Names, unit: exp.Expression | None) -> list[exp.Expression]:
+def _listed(plan: Plan, compiler: Compiler, names: Names, unit: exp.Expr | None) -> list[exp.Expr]:
     """The columns of a plan by position, after the unit."""
     columns = [names[column.name].copy().as_(f"c{i}") for i, column in enumerate(plan.columns)]
     return columns if unit is None else [unit.as_("u"), *columns]
 
 
-def _unit(plan: Plan, alias: str) -> exp.Expression | None:
+def _unit(plan: Plan, alias: str) -> exp.Expr | None:
     return None if is_each_row(plan) or not any(scans(plan)) else exp.column("u", table=alias)
 
 
@@ -292,7 +292,7 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
     left, names = compiler.from_(plan.left, "l")
     right, others = compiler.from_(plan.right, "r")
     names.update(others)
-    on: list[exp.Expression] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
+    on: list[exp.Expr] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
     if plan.condition is not None:
         on.append(compiler.expression(plan.condition, names))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left)
@@ -304,7 +304,7 @@ def _exists(plan: Exists, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "l")
     other, _ = compiler.from_(plan.other, "r")
     same = exp.EQ(this=exp.column("u", table="r"), expression=exp.column("u", table="l"))
-    found: exp.Expression = exp.Exists(this=exp.select("1").from_(other).where(same))
+    found: exp.Expr = exp.Exists(this=exp.select("1").from_(other).where(same))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(below)
     return query.where(exp.not_(found) if plan.negated else found)
 
@@ -331,7 +331,7 @@ def _per_unit(plan: PerUnit, compiler: Compiler) -> exp.Query:
     return query.group_by(unit.copy(), *(key.copy() for key in keys))
 
 
-def _total(total: str, argument: Expression | None, compiler: Compiler, names: Names) -> exp.Expression:
+def _total(total: str, argument: Expression | None, compiler: Compiler, names: Names) -> exp.Expr:
     if argument is None:
         return exp.cast(exp.Count(this=exp.Star()), "BIGINT")
     value = compiler.expression(argument, names)
@@ -346,7 +346,7 @@ def _total(total: str, argument: Expression | None, compiler: Compiler, names: N
     span = span_of(argument)
     grid = gridded(argument, (span.low, span.high))
     steps = compiler.steps(grid, names)
-    summed = exp.cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
+    summed: exp.Expr = exp.cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
     if total == "avg":
         count = exp.Nullif(this=exp.cast(exp.Count(this=steps.copy()), "DOUBLE"), expression=double(0.0))
         summed = exp.Paren(this=exp.Div(this=summed, expression=count))

@@ -39,19 +39,19 @@ class Dialect:
 
     name: str
 
-    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         """Text that is compared byte by byte."""
         raise NotImplementedError
 
-    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
         """A whole number of 64 bits; others are NULL."""
         raise NotImplementedError
 
-    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         """A finite double; others are NULL."""
         raise NotImplementedError
 
-    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+    def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         """A date, or a timestamp without a zone, of the years 1 to 9999; others are NULL."""
         raise NotImplementedError
 
@@ -59,27 +59,27 @@ class Dialect:
         """Whether a type of the engine is text."""
         raise NotImplementedError
 
-    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+    def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         """Whether the whole of a text matches a regular expression."""
         raise NotImplementedError
 
-    def text_code(self, text: exp.Expression) -> exp.Expression:
+    def text_code(self, text: exp.Expr) -> exp.Expr:
         """60 bits of MD5 as a whole number."""
         raise NotImplementedError
 
-    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+    def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """Days, or microseconds, since 1970."""
         raise NotImplementedError
 
-    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+    def wide_sum(self, value: exp.Expr) -> exp.Expr:
         """An exact sum of whole numbers of 64 bits."""
         raise NotImplementedError
 
-    def sql(self, query: exp.Expression) -> str:
+    def sql(self, query: exp.Expr) -> str:
         """The statement as text."""
         return query.sql(dialect=self.name)
 
-    def read(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+    def read(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
         `declared` is the engine's own name of the type, `kind` what the owner says it means.
@@ -94,11 +94,11 @@ class Dialect:
             return self.number(column, declared)
         return column if kind == "boolean" else self.moment(column, declared, kind)
 
-    def number_from(self, text: exp.Expression) -> exp.Expression:
+    def number_from(self, text: exp.Expr) -> exp.Expr:
         """A number written in plain decimal notation, otherwise NULL."""
         return when(self.matches(text, PLAIN_NUMBER), exp.cast(text.copy(), "DOUBLE"))
 
-    def _from_text(self, text: exp.Expression, kind: Kind) -> exp.Expression:
+    def _from_text(self, text: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "number":
             return self.number_from(text)
         if kind == "integer":
@@ -110,7 +110,7 @@ class Dialect:
         )
         return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), exp.cast(text.copy(), SQL_TYPES[kind]))
 
-    def code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+    def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """A value of any kind as a whole number of 64 bits, to be hashed; different values may share one."""
         if kind == "integer":
             return column
@@ -124,23 +124,23 @@ class Dialect:
         return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
 
 
-def when(condition: exp.Expression, value: exp.Expression, otherwise: exp.Expression | None = None) -> exp.Case:
+def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
     """CASE WHEN condition THEN value [ELSE otherwise] END."""
     case = exp.Case().when(condition, value)
     return case if otherwise is None else case.else_(otherwise)
 
 
-def double(value: float) -> exp.Expression:
+def double(value: float) -> exp.Expr:
     """A double, exactly."""
     return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
 
 
-def whole(value: int) -> exp.Expression:
+def whole(value: int) -> exp.Expr:
     """A whole number."""
     return exp.Literal.number(value) if value >= 0 else exp.Paren(this=exp.Neg(this=exp.Literal.number(-value)))
 
 
-def finite(value: exp.Expression) -> exp.Expression:
+def finite(value: exp.Expr) -> exp.Expr:
     """A double that is neither infinite nor NaN (which every engine takes to be larger than all numbers), or NULL."""
     most, least = (
         exp.cast(exp.Literal.string(LARGEST_DOUBLE), "DOUBLE"),
@@ -149,13 +149,13 @@ def finite(value: exp.Expression) -> exp.Expression:
     return when(exp.and_(value.copy() >= least, value.copy() <= most), value.copy())
 
 
-def whole_part(value: exp.Expression) -> exp.Expression:
+def whole_part(value: exp.Expr) -> exp.Expr:
     """The largest whole number of 64 bits that is not larger, or NULL: engines round differently when they cast."""
     inside = exp.and_(value.copy() >= whole(-(1 << 63)), value.copy() < whole(1 << 63))
     return when(inside, exp.cast(exp.func("FLOOR", value.copy()), "BIGINT"))
 
 
-def in_calendar(value: exp.Expression, kind: Kind) -> exp.Expression:
+def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
     """A date or timestamp of the years 1 to 9999, or NULL."""
     first, last = (
         ("0001-01-01", "9999-12-31") if kind == "date" else ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
@@ -164,7 +164,7 @@ def in_calendar(value: exp.Expression, kind: Kind) -> exp.Expression:
     return when(exp.and_(value.copy() >= low, value.copy() <= high), value.copy())
 
 
-def boolean_from(text: exp.Expression) -> exp.Expression:
+def boolean_from(text: exp.Expr) -> exp.Expr:
     """true/false, t/f, yes/no, 1/0 as written most often; anything else is NULL."""
     yes = [exp.Literal.string(word) for word in ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1")]
     no = [exp.Literal.string(word) for word in ("false", "False", "FALSE", "f", "no", "No", "NO", "0")]
@@ -180,29 +180,29 @@ class DuckDB(Dialect):
     def is_text(self, declared: str) -> bool:
         return declared == "VARCHAR"
 
-    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain = column if declared == "VARCHAR" else exp.cast(column, "TEXT")
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
-    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
         return column if declared in _NARROW else exp.TryCast(this=column, to=exp.DataType.build("BIGINT"))
 
-    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return finite(column if declared == "DOUBLE" else exp.cast(column, "DOUBLE"))
 
-    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+    def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "TIMESTAMP WITH TIME ZONE":
             column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
         return in_calendar(exp.TryCast(this=column, to=exp.DataType.build(SQL_TYPES[kind])), kind)
 
-    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+    def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])
 
-    def text_code(self, text: exp.Expression) -> exp.Expression:
+    def text_code(self, text: exp.Expr) -> exp.Expr:
         digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
         return exp.cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digits), "BIGINT")
 
-    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+    def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
             return exp.Anonymous(this="epoch_us", expressions=[column.copy()])
         return exp.cast(
@@ -210,13 +210,13 @@ class DuckDB(Dialect):
             "BIGINT",
         )
 
-    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+    def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=value)  # a HUGEINT
 
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 
 
-def inline(rows: Sequence[Sequence[exp.Expression]], alias: str, columns: Sequence[str]) -> exp.Expression:
+def inline(rows: Sequence[Sequence[exp.Expr]], alias: str, columns: Sequence[str]) -> exp.Expr:
     """A table written into the statement."""
     return exp.values([tuple(row) for row in rows], alias=alias, columns=list(columns))

@@ -12,7 +12,7 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 if TYPE_CHECKING:
     from sqlglot import exp
 
-Resolve = Callable[["exp.Expression"], Expression | None]
+Resolve = Callable[["exp.Expr"], Expression | None]
 """Gives a meaning to nodes that the language itself has none for (columns, aggregates), or None."""
 
 _OPERATORS = {
@@ -46,7 +46,7 @@ _TOO_DEEP = 100
 """Nested nodes: beyond that, engines give up before we do."""
 
 
-def parse_one(text: str, *, name: str) -> exp.Expression:
+def parse_one(text: str, *, name: str) -> exp.Expr:
     """The syntax tree of a text in (nearly) standard SQL."""
     import sqlglot
     from sqlglot.errors import SqlglotError
@@ -73,7 +73,7 @@ def expression(text: str, columns: Mapping[str, Column], *, name: str = "express
     return translate(parse_one(text, name=name), lambda node: resolve_column(node, columns))
 
 
-def resolve_column(node: exp.Expression, columns: Mapping[str, Column]) -> Expression | None:
+def resolve_column(node: exp.Expr, columns: Mapping[str, Column]) -> Expression | None:
     """A column by its name; upper and lower case only matter where two names differ in nothing else."""
     from sqlglot import exp
 
@@ -91,7 +91,7 @@ def resolve_column(node: exp.Expression, columns: Mapping[str, Column]) -> Expre
     return found
 
 
-def translate(node: exp.Expression, resolve: Resolve, depth: int = 0) -> Expression:
+def translate(node: exp.Expr, resolve: Resolve, depth: int = 0) -> Expression:
     """One node of sqlglot's tree as ours."""
     if depth > _TOO_DEEP:
         raise UnsupportedQuery("…", "the expression is nested too deeply", "Write a flatter one.")
@@ -112,7 +112,7 @@ def translate(node: exp.Expression, resolve: Resolve, depth: int = 0) -> Express
     return special(node, inner)
 
 
-def refused(node: exp.Expression) -> UnsupportedQuery:
+def refused(node: exp.Expr) -> UnsupportedQuery:
     """The error for a part of the language of SQL that is not a part of ours, with what to write instead."""
     reasons = {
         "Rand": ("random numbers make rows depend on the engine", "Noise is added by Lapwing."),
@@ -127,8 +127,8 @@ def refused(node: exp.Expression) -> UnsupportedQuery:
     }
     fallback = (
         "it is not in the closed list of functions that are total and equal on every engine",
-        "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, LENGTH, "
-        "EXTRACT or CAST(x AS number); anything else belongs into a column of the source.",
+        "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, "
+        "LENGTH, EXTRACT or CAST(x AS number); anything else belongs into a column of the source.",
     )
     kind = type(node).__name__
     if kind == "Anonymous" and node.name.lower() in ("random", "rand", "uuid", "now"):
@@ -198,7 +198,7 @@ def _cast(node: Any, inner: Inner) -> Expression:
         return time_constant(value.value, "date" if target == "DATE" else "timestamp")
     if target in ("INT", "INTEGER", "BIGINT") and value.kind in ("integer", "boolean"):
         return value if value.kind == "integer" else call("to number", value)
-    instead = "CAST(x AS number) takes text and truth values; FLOOR(x) makes whole numbers; other types are declared with types=."
+    instead = "CAST(x AS number) takes text and truth values, FLOOR(x) makes whole numbers, types= declares the rest."
     raise UnsupportedQuery(node.sql(), "engines disagree about this cast", instead)
 
 

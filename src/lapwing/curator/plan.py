@@ -241,7 +241,7 @@ class Exists(Node):
 
 @dataclass(frozen=True)
 class Combine(Node):
-    """UNION, INTERSECT, EXCEPT of plans with the same columns, the unit among them; DISTINCT is a union with nothing."""
+    """UNION, INTERSECT, EXCEPT of plans with the same columns, the unit among them; of one side: its distinct rows."""
 
     setting: Setting
     sides: tuple[Plan, ...]

@@ -216,25 +216,26 @@ def price(
     An output that needs several statistics shares its part among them; a statistic that serves several outputs gets
     the parts of all.
     """
-    weights: dict[Statistic | Bound | str, Fraction] = {}
-    serves: dict[Statistic | Bound | str, list[str]] = {}
+    weights: dict[Statistic | Bound | None, Fraction] = {}
+    serves: dict[Statistic | Bound | None, list[str]] = {}
     for bound in bounds:
-        weight, needed = checks.positive(weight=bound.aggregate.weight), bound.statistics or (bound,)
+        weight = checks.positive(weight=bound.aggregate.weight)
+        needed: Sequence[Statistic | Bound] = bound.statistics or (bound,)
         for one in needed:
             weights[one] = weights.get(one, Fraction(0)) + weight / len(needed)
             serves.setdefault(one, []).append(bound.aggregate.output)
     if secret_keys:
-        weights["keys"] = sum((checks.positive(w=b.aggregate.weight) for b in bounds), Fraction(0)) / len(bounds)
+        weights[None] = sum((checks.positive(w=b.aggregate.weight) for b in bounds), Fraction(0)) / len(bounds)
     whole = sum(weights.values(), Fraction(0))
     items: list[Item] = []
-    for one, weight in weights.items():
-        size, outputs = spend.size * weight / whole, tuple(serves.get(one, ()))
-        if isinstance(one, str):
+    for purpose, weight in weights.items():
+        size, outputs = spend.size * weight / whole, tuple(serves.get(purpose, ()))
+        if purpose is None:  # the keys
             items.insert(0, Keys(size, spend.concentrated, spend.key_delta, bounding, unit))
-        elif isinstance(one, Statistic):
-            items.append(Noise(one, size, spend.concentrated, bounding, unit, outputs))
+        elif isinstance(purpose, Statistic):
+            items.append(Noise(purpose, size, spend.concentrated, bounding, unit, outputs))
         else:
-            items.append(Picks(one, size, spend.concentrated, bounding, unit, outputs))
+            items.append(Picks(purpose, size, spend.concentrated, bounding, unit, outputs))
     check(items, spend)
     return tuple(items)
 

@@ -18,8 +18,6 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Bound, bind_all
-from lapwing.curator.compile import Relation
-from lapwing.curator.engines.engine import Engine
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping
 from lapwing.curator.plan import Plan, is_each_row
@@ -31,6 +29,8 @@ from lapwing.noise import SYSTEM, Entropy
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
+    from lapwing.curator.compile import Relation
+    from lapwing.curator.engines.engine import Engine
     from lapwing.curator.quote import Quote
     from lapwing.privacy import Ledger
 

@@ -42,9 +42,9 @@ def release(
     who = {} if analyst is None else {"analyst": analyst}
     charge = ledger.charge(query.context.datasets, spend.stated, key=key, binding=binding, **who)
     if charge.stored is not None:
-        return Answer.from_json(charge.stored)
+        return Answer.from_json(charge.stored.decode())
     answer = _answer(query, spend, items, confidence, charge.number, entropy)
-    return Answer.from_json(ledger.record(charge, answer.to_json()))
+    return Answer.from_json(ledger.record(charge, answer.to_json().encode()).decode())
 
 
 def _answer(

@@ -36,16 +36,16 @@ class Salt:
 class Word:
     """A whole number of the statement, between two known ones."""
 
-    sql: exp.Expression
+    sql: exp.Expr
     low: int
     high: int
 
-    def limbs(self) -> list[exp.Expression]:
+    def limbs(self) -> list[exp.Expr]:
         """Parts that lie between 0 and 2^30."""
         if self.high - self.low < 1 << LIMB_BITS:
             return [self.sql.copy() - whole(self.low)] if self.low else [self.sql.copy()]
         mask = whole((1 << LIMB_BITS) - 1)
-        parts: list[exp.Expression] = []
+        parts: list[exp.Expr] = []
         for shift in range(0, 64, LIMB_BITS):
             part = self.sql.copy()
             if shift:
@@ -54,9 +54,9 @@ class Word:
         return parts
 
 
-def linear(words: list[Word], salt: Salt, purpose: str) -> exp.Expression:
+def linear(words: list[Word], salt: Salt, purpose: str) -> exp.Expr:
     """The linear part of the hash; a word that is NULL counts as a constant of its own."""
-    total: exp.Expression = whole(salt.coefficient(f"{purpose} constant"))
+    total: exp.Expr = whole(salt.coefficient(f"{purpose} constant"))
     for i, word in enumerate(words):
         for j, limb in enumerate(word.limbs()):
             factor = whole(salt.coefficient(f"{purpose} {i} {j}"))
@@ -67,7 +67,7 @@ def linear(words: list[Word], salt: Salt, purpose: str) -> exp.Expression:
     return exp.Mod(this=exp.Paren(this=total), expression=whole(MODULUS))
 
 
-def cubed(column: exp.Expression) -> exp.Expression:
+def cubed(column: exp.Expr) -> exp.Expr:
     """The cube modulo p of a number below p."""
     square = exp.Paren(this=exp.Mod(this=exp.Paren(this=column.copy() * column.copy()), expression=whole(MODULUS)))
     cube = exp.Mod(this=exp.Paren(this=square * column.copy()), expression=whole(MODULUS))

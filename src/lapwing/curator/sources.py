@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
-from lapwing.curator.engines.engine import Source
 from lapwing.curator.expressions import Column, Kind
 from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from lapwing.curator.engines.engine import Source
 
 _HINT = "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a Spark DataFrame, or a database and table='…'."
 

@@ -259,9 +259,9 @@ def open(
 ) -> PrivateTable:
     """A private table: a CSV or Parquet file, a frame, or a table of a database.
 
-    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys` and `types` are public knowledge about
-    columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about the same
-    people share a `dataset` name there.
+    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys` and `types` are public knowledge
+    about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
+    the same people share a `dataset` name there.
     """
     found = find_source(source, table=table, types=types, bounds=bounds, **options)
     called = name or found.name

@@ -133,7 +133,7 @@ def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
     """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records."""
     name = re.sub(r"(\.(csv|tsv|txt|parquet|pq|gz|zst))+$", "", path.name, flags=re.IGNORECASE)
     if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
-        table: exp.Expression = _function("read_parquet", exp.Literal.string(str(path)))
+        table: exp.Expr = _function("read_parquet", exp.Literal.string(str(path)))
     elif re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
         table = _csv(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
     else:
@@ -142,7 +142,7 @@ def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
     return source(engine, table, name)
 
 
-def _csv(path: Path, delimiter: str) -> exp.Expression:
+def _csv(path: Path, delimiter: str) -> exp.Expr:
     """read_csv with everything said, so that DuckDB guesses nothing from the records."""
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
@@ -156,7 +156,7 @@ def _csv(path: Path, delimiter: str) -> exp.Expression:
             for name in names
         ]
     )
-    options: dict[str, exp.Expression] = {
+    options: dict[str, exp.Expr] = {
         "columns": columns,
         "auto_detect": exp.false(),
         "header": exp.true(),
@@ -171,7 +171,7 @@ def _csv(path: Path, delimiter: str) -> exp.Expression:
     return _function("read_csv", exp.Literal.string(str(path)), *named)
 
 
-def _function(name: str, *arguments: exp.Expression) -> exp.Table:
+def _function(name: str, *arguments: exp.Expr) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this=name, expressions=list(arguments)))
 
 
@@ -180,7 +180,7 @@ def from_frame(frame: Any, engine: Embedded, name: str) -> Source:
     return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
 
 
-def source(engine: Embedded, table: exp.Expression, name: str, frame: Any = None) -> Source:
+def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> Source:
     """A table by its catalogue."""
     types = engine.types(Relation(table, {}, frame))
     kinds = {column: kind_of(declared) for column, declared in types.items()}

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lapwing.curator.compile import Relation
 from lapwing.curator.expressions import Kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
+    from lapwing.curator.compile import Relation
     from lapwing.curator.dialects import Dialect
 
 
@@ -34,7 +34,10 @@ class Engine(Protocol):
         """How it spells things."""
 
     def session(self, relations: Iterable[Relation]) -> AbstractContextManager[Session]:
-        """Open a snapshot in which these tables can be read. Whatever the engine raises inside becomes an `EngineFailed` without its message."""
+        """Open a snapshot in which these tables can be read.
+
+        Whatever the engine raises inside becomes an `EngineFailed` without its message.
+        """
 
 
 @dataclass(frozen=True)

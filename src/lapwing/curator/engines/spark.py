@@ -210,12 +210,18 @@ def from_spark(source: DataFrame | SparkSession | str, table: str | None = None)
 
 
 def _start(master: str) -> SparkSession:
-    """The session of this process; one on the cluster if there is none yet."""
+    """A session on a cluster, or the one that this process has there."""
     from pyspark.sql import SparkSession
 
+    running = SparkSession.getActiveSession()
+    if running is not None and running.sparkContext.master != master:
+        why = f"this process uses Spark at {running.sparkContext.master} already"
+        raise InvalidParameter("source", master, why, "Pass that session, or stop it first.")
+    if running is not None:
+        return running
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers refuse another version than the driver's
-    quiet = {"spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}  # what tasks log may quote a record
-    return SparkSession.builder.appName("lapwing").master(master).config(map=quiet).getOrCreate()
+    builder = SparkSession.builder.appName("lapwing").master(master).config("spark.ui.showConsoleProgress", "false")
+    return builder.config("spark.log.level", "OFF").getOrCreate()  # what failing tasks log may quote a record
 
 
 def _read(session: SparkSession, table: str) -> DataFrame:
