@@ -11,7 +11,7 @@ import itertools
 import operator
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -29,6 +29,7 @@ from lapwing.mechanisms import (
     Gaussian,
     Histogram,
     KaryResponse,
+    KeySelection,
     Laplace,
     Mean,
     NoisyMax,
@@ -57,6 +58,12 @@ def whole(mechanism: Any, sequence: type = list) -> Instead:
     return Instead(lambda data, entropy: mechanism.release(sequence(data), entropy))
 
 
+def shown_keys(keys: Sequence[str], entropy: noise.Entropy) -> list[str]:
+    present = sorted(set(keys))
+    shown = KeySelection(epsilon=1, delta=1e-3).release([keys.count(key) for key in present], entropy)
+    return list(itertools.compress(present, shown))
+
+
 OURS: dict[Control, Instead] = {
     controls.sparse_vector_without_query_noise: whole(SparseVector(epsilon=1, sensitivity=1000, threshold=0)),
     controls.sparse_vector_without_cutoff: whole(SparseVector(epsilon=1, sensitivity=1, threshold=0, cutoff=1)),
@@ -70,6 +77,7 @@ OURS: dict[Control, Instead] = {
     controls.bounds_from_data: whole(Sum(epsilon=1, bounds=(0, 10), granularity=1)),
     controls.mean_with_the_true_number_of_people: whole(Mean(epsilon=1, bounds=(0, 1))),
     controls.count_with_a_reused_seed: whole(Count(epsilon=1)),
+    controls.keys_from_the_data: Instead(shown_keys),
     peers.laplace_in_floats: Instead(Laplace(epsilon=1, sensitivity=1, granularity=GRID).release),
     peers.gaussian_in_floats: Instead(Gaussian.for_epsilon(1, 1e-5, sensitivity=1, granularity=GRID).release),
     peers.sum_in_floats: whole(Sum(epsilon=1, bounds=(peers.LOW, peers.HIGH), granularity=1, relation="replace")),

@@ -125,6 +125,12 @@ def count_with_a_reused_seed(values: Sequence[Any], entropy: Entropy) -> int:
     return len(values) + discrete_laplace(1, entropy=Recorded(SEED, 64))
 
 
+@control(Pair(("a",) * 3, ("a",) * 3 + ("z",), note="one person with a rare key"), shows=CEILING, delta=1e-3)
+def keys_from_the_data(keys: Sequence[str], entropy: Entropy) -> list[tuple[str, int]]:
+    """Every count has its noise, but which keys are answered is read from the data: a new key tells of its owner."""
+    return [(key, keys.count(key) + discrete_laplace(1, entropy=entropy)) for key in sorted(set(keys))]
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -134,4 +140,5 @@ CLASSICS: tuple[Control, ...] = (
     bounds_from_data,
     mean_with_the_true_number_of_people,
     count_with_a_reused_seed,
+    keys_from_the_data,
 )

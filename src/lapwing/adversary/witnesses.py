@@ -21,6 +21,7 @@ from lapwing.mechanisms import (
     Gaussian,
     Histogram,
     KaryResponse,
+    KeySelection,
     Laplace,
     Mean,
     Median,
@@ -66,7 +67,7 @@ class Witness:
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
-    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _stable)
+    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _keys, _stable)
     return tuple(witness for family in families for witness in family())
 
 
@@ -185,6 +186,19 @@ def _quantiles() -> Iterator[Witness]:
     yield _witness(high, [10_000] * 2, [10_000] * 2 + [10_020], "one more at the top, for the upper quartile")
     below, above = np.array([1e4] * 2), np.array([1e4] * 2 + [math.pi * 1e4])
     yield _witness(high, below, above, "one more at the top, as an array", samples=FAIR)
+
+
+def _keys() -> Iterator[Witness]:
+    import numpy as np
+
+    one = KeySelection(epsilon=2, delta=DELTA)
+    yield _witness(one, [0], [1], "a key nobody has, and one that one person has")
+    yield _witness(one, [2], [3], "one person more, where half of the keys are shown")
+    yield _witness(one, np.array([2]), np.array([3]), "the same as an array", samples=FAIR)
+    several = KeySelection(epsilon=4, delta=DELTA, max_groups_per_unit=2)
+    yield _witness(several, [3, 3], [4, 4], "one person more, in two groups")
+    swapped = KeySelection(epsilon=4, delta=DELTA, relation="replace")
+    yield _witness(swapped, [3, 4], [4, 3], "one person moves from one key to the other")
 
 
 def _stable() -> Iterator[Witness]:

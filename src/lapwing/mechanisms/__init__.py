@@ -10,6 +10,7 @@ from lapwing.mechanisms.exponential import Exponential
 from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
 from lapwing.mechanisms.histogram import Histogram
 from lapwing.mechanisms.kary_response import KaryResponse
+from lapwing.mechanisms.key_selection import KeySelection
 from lapwing.mechanisms.laplace import Laplace
 from lapwing.mechanisms.noisy_max import NoisyMax
 from lapwing.mechanisms.noisy_maximum import NoisyMaximum
@@ -31,6 +32,7 @@ __all__ = [
     "Gaussian",
     "Histogram",
     "KaryResponse",
+    "KeySelection",
     "Laplace",
     "Mean",
     "Median",
