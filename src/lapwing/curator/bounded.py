@@ -21,7 +21,7 @@ from lapwing.curator.expressions import Constant, Expression
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, is_each_row, unit_kind
-from lapwing.curator.selection import Salt, Word, cubed, linear
+from lapwing.curator.selection import MODULUS, Salt, Word, cubed, linear
 from lapwing.curator.statistics import Bounding, Statistic
 
 FEW = 16
@@ -106,14 +106,12 @@ class Bounded:
         kept, groups, contents = ["u", *self.groups, *self.contents], self.groups, self.contents
         unit, group, content = self._words()
         by_total = not self.marked
-        linears = [linear([*unit, *group, *content], self.salt, "row").as_("row_line")]
-        if not by_total:
-            linears.append(linear([*unit, *group], self.salt, "group").as_("group_line"))
-        lined = exp.select(*kept, *linears).from_(flat.subquery("f"))
-        hashes = [cubed(exp.column("row_line")).as_("row_hash")]
-        if not by_total:
-            hashes.append(cubed(exp.column("group_line")).as_("group_hash"))
-        hashed = exp.select(*kept, *hashes).from_(lined.subquery("f"))
+        if by_total:
+            hashed = self._hashed(flat, kept, [*unit, *group, *content], "row")
+        else:
+            grouped = self._hashed(flat, kept, [*unit, *group], "group")
+            begun = Word(exp.column("group_hash"), 0, MODULUS - 1)
+            hashed = self._hashed(grouped, [*kept, "group_hash"], [begun, *content], "row")
         everything = ["row_hash", *groups, *contents]
         if by_total:
             most = self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
@@ -132,17 +130,25 @@ class Bounded:
         most_rows = exp.column("group_start") + whole(self.bounding.max_rows_per_group)
         return survivors.where(exp.column("row_number") < most_rows)
 
+    def _hashed(self, rows: exp.Query, kept: list[str], words: list[Word], purpose: str) -> exp.Query:
+        """The rows with one hash more."""
+        line = linear(words, self.salt, purpose).as_("line")
+        lined = exp.select(*kept, line).from_(rows.subquery("f"))
+        return exp.select(*kept, cubed(exp.column("line")).as_(f"{purpose}_hash")).from_(lined.subquery("f"))
+
     def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
         """Unit, group and contents as numbers to be hashed."""
         dialect = self.compiler.dialect
         unit = exp.column("u")
         units = [_wide(dialect.code(unit, unit_kind(self.plan)))]
         if self.grouping.secret:
-            groups = [_wide(self._code(key.expression, f"k{i}")) for i, key in enumerate(self.grouping.keys)]
+            groups = [
+                _wide(self._code(key.expression, f"k{i}"), nullable=True) for i, key in enumerate(self.grouping.keys)
+            ]
         else:
             groups = [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
-        contents = [Word(exp.column(f"v{i}"), *value.steps) for i, value in enumerate(self.values)]
-        contents += [_wide(self._code(other, f"d{i}")) for i, other in enumerate(self.others)]
+        contents = [Word(exp.column(f"v{i}"), *value.steps, nullable=True) for i, value in enumerate(self.values)]
+        contents += [_wide(self._code(other, f"d{i}"), nullable=True) for i, other in enumerate(self.others)]
         return units, groups, contents
 
     def _code(self, expression: Expression, name: str) -> exp.Expr:
@@ -179,8 +185,8 @@ class Bounded:
         return exp.Coalesce(this=self.compiler.dialect.wide_sum(value), expressions=[whole(0)])
 
 
-def _wide(sql: exp.Expr) -> Word:
-    return Word(sql, -(1 << 63), (1 << 63) - 1)
+def _wide(sql: exp.Expr, *, nullable: bool = False) -> Word:
+    return Word(sql, -(1 << 63), (1 << 63) - 1, nullable)
 
 
 def _window(function: str, order: Sequence[str]) -> exp.Expr:

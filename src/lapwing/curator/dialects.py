@@ -96,19 +96,19 @@ class Dialect:
 
     def number_from(self, text: exp.Expr) -> exp.Expr:
         """A number written in plain decimal notation, otherwise NULL."""
-        return when(self.matches(text, PLAIN_NUMBER), exp.cast(text.copy(), "DOUBLE"))
+        return when(self.matches(text, PLAIN_NUMBER), attempt(text, "DOUBLE"))
 
     def _from_text(self, text: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "number":
             return self.number_from(text)
         if kind == "integer":
-            return when(self.matches(text, PLAIN_WHOLE), exp.cast(text.copy(), "BIGINT"))
+            return when(self.matches(text, PLAIN_WHOLE), attempt(text, "BIGINT"))
         if kind == "boolean":
             return boolean_from(text)
         some_year = exp.NEQ(
             this=exp.func("LEFT", text.copy(), exp.Literal.number(4)), expression=exp.Literal.string("0000")
         )
-        return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), exp.cast(text.copy(), SQL_TYPES[kind]))
+        return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), attempt(text, SQL_TYPES[kind]))
 
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """A value of any kind as a whole number of 64 bits, to be hashed; different values may share one."""
@@ -122,6 +122,11 @@ class Dialect:
             inside = exp.Case().when(low, double(-far)).when(high, double(far)).else_(column.copy())
             return exp.cast(exp.func("FLOOR", inside * double(2.0**20)), "BIGINT")
         return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
+
+
+def attempt(value: exp.Expr, kind: str) -> exp.TryCast:
+    """A cast of what can be cast; PostgreSQL, which has no other, is never asked for one that fails."""
+    return exp.TryCast(this=value.copy(), to=exp.DataType.build(kind))
 
 
 def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
@@ -185,7 +190,7 @@ class DuckDB(Dialect):
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return column if declared in _NARROW else exp.TryCast(this=column, to=exp.DataType.build("BIGINT"))
+        return column if declared in _NARROW else attempt(column, "BIGINT")
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return finite(column if declared == "DOUBLE" else exp.cast(column, "DOUBLE"))
@@ -193,7 +198,7 @@ class DuckDB(Dialect):
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "TIMESTAMP WITH TIME ZONE":
             column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
-        return in_calendar(exp.TryCast(this=column, to=exp.DataType.build(SQL_TYPES[kind])), kind)
+        return in_calendar(attempt(column, SQL_TYPES[kind]), kind)
 
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])

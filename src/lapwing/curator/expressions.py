@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from lapwing.errors import MissingBounds, UnsupportedQuery
+from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
 
 Kind = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 KINDS: tuple[Kind, ...] = ("boolean", "integer", "number", "text", "date", "timestamp")
@@ -24,8 +24,8 @@ NUMERIC = ("integer", "number")
 LARGEST = Fraction(2) ** 900
 """Numbers of arithmetic stay below it, and above its inverse unless they are 0: no double overflows or underflows."""
 FINEST = 900
-GRID_BITS = 29
-"""A column on its grid is at most 2^29 steps from 0: sums of 2^33 rows fit 64 bits."""
+LARGEST_BOUND = Fraction(2) ** 60
+"""Bounds of columns that arithmetic is done with: whole numbers of 64 bits hold them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,8 @@ def clamp(column: Expression) -> Expression:
         return column
     if column.bounds is None:
         raise MissingBounds(column.name)
+    if max(map(abs, column.bounds)) > LARGEST_BOUND:
+        raise InvalidParameter("bounds", column.name, "are too large for doubles", "Use another scale.")
     low, high = (Fraction(float(bound)) for bound in column.bounds)
     if column.kind == "integer":
         low, high = Fraction(math.floor(column.bounds[0])), Fraction(math.ceil(column.bounds[1]))

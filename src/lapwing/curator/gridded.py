@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lapwing.curator.expressions import Expression
+from lapwing.errors import InvalidParameter
 
 SUM_BITS = 29
 """Values of sums and means: at most 2^29 steps, so that 2^33 rows fit 64 bits, too small to see beside the noise."""
 MOMENT_BITS = 14
 """Values that are squared or multiplied: at most 2^14 steps, for the same reason."""
 LARGEST_BOUND = Fraction(2) ** 500
+LARGEST_WHOLE = Fraction(2) ** 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,12 @@ def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int
     else:
         low, high = float(bounds[0]), float(bounds[1])
     size = max(abs(Fraction(low)), abs(Fraction(high)))
+    most = LARGEST_WHOLE if expression.kind == "integer" else LARGEST_BOUND
+    if not 1 / LARGEST_BOUND <= size <= most:
+        why = f"{expression} cannot be that large or small"
+        raise InvalidParameter(
+            "bounds", (float(bounds[0]), float(bounds[1])), why, "Write bounds that people can have."
+        )
     exponent = bits - (size.numerator.bit_length() - size.denominator.bit_length()) + 1
     while size * Fraction(2) ** exponent > 1 << bits:
         exponent -= 1

@@ -2,14 +2,16 @@
 
     h(x₁, x₂, …) = (a₁x₁ + a₂x₂ + … + c)³ mod p,  p = 2³¹ − 1,
 
-over limbs of at most 30 bits, with coefficients that the salt determines. Every product stays below 2^62. The cube
-breaks linearity: a linear hash of consecutive numbers selects with bias. Privacy does not rest on the hash (any
-function of the unit's own rows would do), only fairness does.
+over limbs below 2^31 (30 bits each where a number is wider), with coefficients that the salt determines. Sums stay
+below 2^63. The hash of a row starts from that of its unit and group. The cube breaks linearity: a linear hash of
+consecutive numbers selects with bias. Privacy does not rest on the hash (any function of the unit's own rows would do),
+only fairness does.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -34,36 +36,42 @@ class Salt:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A whole number of the statement, between two known ones."""
+    """A whole number of the statement, between two known ones, or NULL if it may be."""
 
     sql: exp.Expr
     low: int
     high: int
+    nullable: bool = False
 
-    def limbs(self) -> list[exp.Expr]:
-        """Parts that lie between 0 and 2^30."""
-        if self.high - self.low < 1 << LIMB_BITS:
-            return [self.sql.copy() - whole(self.low)] if self.low else [self.sql.copy()]
-        mask = whole((1 << LIMB_BITS) - 1)
-        parts: list[exp.Expr] = []
+    def limbs(self) -> list[tuple[exp.Expr, int]]:
+        """Parts from 0 up to a largest value below 2^31."""
+        if self.high - self.low < MODULUS:
+            return [(self.sql.copy() - whole(self.low) if self.low else self.sql.copy(), self.high - self.low)]
+        parts: list[tuple[exp.Expr, int]] = []
         for shift in range(0, 64, LIMB_BITS):
-            part = self.sql.copy()
+            part, most = exp.cast(self.sql.copy(), "BIGINT"), (1 << min(LIMB_BITS, 64 - shift)) - 1
+            shifted: exp.Expr = part
             if shift:
-                part = exp.Paren(this=exp.BitwiseRightShift(this=exp.cast(part, "BIGINT"), expression=whole(shift)))
-            parts.append(exp.Paren(this=exp.BitwiseAnd(this=exp.cast(part, "BIGINT"), expression=mask.copy())))
+                shifted = exp.Paren(this=exp.BitwiseRightShift(this=part, expression=whole(shift)))
+            parts.append((exp.Paren(this=exp.BitwiseAnd(this=shifted, expression=whole(most))), most))
         return parts
 
 
-def linear(words: list[Word], salt: Salt, purpose: str) -> exp.Expr:
+def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
     """The linear part of the hash; a word that is NULL counts as a constant of its own."""
-    total: exp.Expr = whole(salt.coefficient(f"{purpose} constant"))
+    constant = salt.coefficient(f"{purpose} constant")
+    total, most = whole(constant), constant
     for i, word in enumerate(words):
-        for j, limb in enumerate(word.limbs()):
-            factor = whole(salt.coefficient(f"{purpose} {i} {j}"))
-            product = exp.Paren(
-                this=exp.Mod(this=exp.Paren(this=exp.cast(limb, "BIGINT") * factor), expression=whole(MODULUS))
-            )
-            total = total + exp.Coalesce(this=product, expressions=[whole(salt.coefficient(f"{purpose} {i} {j} null"))])
+        for j, (limb, largest) in enumerate(word.limbs()):
+            factor = salt.coefficient(f"{purpose} {i} {j}")
+            product: exp.Expr = exp.Paren(this=exp.cast(limb, "BIGINT") * whole(factor))
+            reach = largest * factor
+            if word.nullable:
+                absent = salt.coefficient(f"{purpose} {i} {j} null")
+                product, reach = exp.Coalesce(this=product, expressions=[whole(absent)]), max(reach, absent)
+            if most + reach >= 1 << 63:
+                total, most = exp.Paren(this=exp.Mod(this=exp.Paren(this=total), expression=whole(MODULUS))), MODULUS
+            total, most = total + product, most + reach
     return exp.Mod(this=exp.Paren(this=total), expression=whole(MODULUS))
 
 
