@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
 from lapwing.curator.dialects import inline, when, whole
-from lapwing.curator.expressions import Constant, Expression
+from lapwing.curator.expressions import Constant, Expression, Kind
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, is_each_row, unit_kind
@@ -197,15 +197,15 @@ def _window(function: str, order: Sequence[str]) -> exp.Expr:
     )
 
 
-def _constant(key: Key, value: object) -> exp.Expr:
-    kind = "number" if isinstance(value, float) and key.expression.kind == "integer" else key.expression.kind
-    return constant(Constant(value, kind))
+def constant_of(kind: Kind | None, value: object) -> exp.Expr:
+    """A value of a key."""
+    return constant(Constant(value, "number" if isinstance(value, float) and kind == "integer" else kind))
 
 
 def _is(sql: exp.Expr, key: Key, value: object) -> exp.Expr:
     if value is None:
         return exp.Is(this=exp.Paren(this=sql.copy()), expression=exp.null())
-    return exp.EQ(this=sql.copy(), expression=_constant(key, value))
+    return exp.EQ(this=sql.copy(), expression=constant_of(key.expression.kind, value))
 
 
 def _listed(sql: exp.Expr, key: Key) -> exp.Expr:
@@ -226,7 +226,9 @@ def _place(sql: exp.Expr, key: Key, alias: str) -> tuple[exp.Expr, exp.Expr | No
         for i, value in enumerate(values):
             place = place.when(_is(sql, key, value), whole(i))
     else:
-        rows = [[_constant(key, value), whole(i)] for i, value in enumerate(values) if value is not None]
+        rows = [
+            [constant_of(key.expression.kind, value), whole(i)] for i, value in enumerate(values) if value is not None
+        ]
         table = inline(rows, alias, ["value", "place"])
         place = exp.column("place", table=alias)
         if None in values:

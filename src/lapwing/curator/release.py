@@ -15,6 +15,7 @@ from lapwing.curator.compile import Compiler
 from lapwing.curator.evaluate import evaluate
 from lapwing.curator.groups import Key
 from lapwing.curator.picks import draw_all
+from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
 from lapwing.curator.quote import notes, ranks_note
 from lapwing.curator.selection import Salt
@@ -65,7 +66,8 @@ def look(
     compiler = Compiler(query.context.engine.dialect, query.context.relations)
     statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
     picks = [item for item in items if isinstance(item, Picks)]
-    rows = session.keep(statement.rows()) if picks else statement.rows().subquery("b")
+    again = picks and not is_each_row(query.plan)  # what took a sort to find is not looked for twice
+    rows = session.keep(statement.rows()) if again else statement.rows().subquery("b")
     fetched = session.fetch(statement.totals(rows, query.statistics))
     if query.grouping.secret:
         places, groups, counts = _secret(query, items, fetched, entropy)
@@ -103,7 +105,7 @@ def statement_of(query: Query, compiler: Compiler, salt: Salt) -> Bounded:
     )
 
 
-def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[list[Any], Groups, Counts]:
+def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[Groups, Groups, Counts]:
     """Every public group, also those that nobody is in."""
     groups = list(query.grouping.labels())
     by_place: dict[int, tuple[Any, ...]] = {}
@@ -113,12 +115,12 @@ def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[list[Any]
     empty = (0,) * len(query.statistics)
     columns = zip(*(by_place.get(place, empty) for place in range(len(groups))), strict=True)
     counts = {statistic: [int(n) for n in column] for statistic, column in zip(query.statistics, columns, strict=False)}
-    return list(range(len(groups))), groups, counts
+    return [(place,) for place in range(len(groups))] if query.grouping.keys else [()], groups, counts
 
 
 def _secret(
     query: Query, items: Sequence[Item], fetched: Sequence[tuple[Any, ...]], entropy: Entropy
-) -> tuple[list[Any], Groups, Counts]:
+) -> tuple[Groups, Groups, Counts]:
     """The groups whose keys pass the test, in an order that depends on the keys alone."""
     width = len(query.grouping.keys)
     ordered = sorted(fetched, key=lambda row: [_sortable(value) for value in row[:width]])
