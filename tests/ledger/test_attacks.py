@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
+from vandals import keep_copy
 
 from lapwing.cli.ledger import app
 from lapwing.errors import (
@@ -35,15 +36,16 @@ from lapwing.privacy.ledger import Charge, Ledger
 TENTH = PureDP(0.1)
 
 
+on_file = pytest.mark.parametrize("place", ["file"], indirect=True)
+
+
 @pytest.fixture
-def ledger(tmp_path: Path) -> Ledger:
-    fresh = Ledger(tmp_path / "ledger.db", anchor=tmp_path / "elsewhere.anchor")
-    fresh.open("people", PureDP(1))
-    return fresh
+def ledger(anchored: Ledger) -> Ledger:
+    return anchored
 
 
 def again(ledger: Ledger) -> Ledger:
-    return Ledger(ledger._store.path, anchor=ledger._store.anchor)
+    return Ledger(ledger._store.address, anchor=ledger._store.anchor)
 
 
 def test_a_key_paid_for_a_little_does_not_buy_more(ledger: Ledger) -> None:
@@ -52,8 +54,8 @@ def test_a_key_paid_for_a_little_does_not_buy_more(ledger: Ledger) -> None:
         ledger.charge("people", PureDP(0.9), key="q")
 
 
-def test_an_analyst_is_counted_in_the_kind_of_the_data_set(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
+def test_an_analyst_is_counted_in_the_kind_of_the_data_set(place: str) -> None:
+    ledger = Ledger(place)
     ledger.open("people", ZCDP(5))
     with pytest.raises(IncompatibleLosses, match="counted in ZCDP"):
         ledger.open("people", PureDP(1), analyst="ada")
@@ -67,8 +69,8 @@ def test_what_an_analyst_spent_before_having_an_allowance_counts(ledger: Ledger)
     assert again(ledger).spent("people", analyst="ada") == PureDP(0.5)
 
 
-def test_an_allowance_of_nothing_is_nothing_and_the_slack_is_small(tmp_path: Path) -> None:
-    ledger = Ledger(tmp_path / "ledger.db")
+def test_an_allowance_of_nothing_is_nothing_and_the_slack_is_small(place: str) -> None:
+    ledger = Ledger(place)
     ledger.open("closed", ApproxDP(0, 0))
     for loss in (PureDP(1e-30), ApproxDP(0, 1e-30)):
         with pytest.raises(BudgetExceeded):
@@ -133,6 +135,7 @@ def test_only_bytes_are_recorded_and_the_refusal_does_not_show_them(ledger: Ledg
     again(ledger)
 
 
+@on_file
 @pytest.mark.parametrize("path", ["", ":memory:", "file:x?mode=memory", "a\0b", "/", os.devnull, 5, b"ledger.db"])
 def test_a_ledger_is_a_file_that_lasts(ledger: Ledger, path: str) -> None:
     with pytest.raises(InvalidParameter, match=r"ledger\.db"):
@@ -141,6 +144,7 @@ def test_a_ledger_is_a_file_that_lasts(ledger: Ledger, path: str) -> None:
         Ledger(ledger._store.path, anchor=path)
 
 
+@on_file
 def test_one_file_has_one_name(ledger: Ledger, tmp_path: Path) -> None:
     path = ledger._store.path
     (tmp_path / "link.db").symlink_to(path)
@@ -180,6 +184,7 @@ def test_a_foreign_database_is_left_as_it_was(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@on_file
 def test_a_trigger_is_found(ledger: Ledger) -> None:
     with closing(sqlite3.connect(ledger._store.path)) as database, database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON entry BEGIN UPDATE budget SET spent_size = 0; END")
@@ -187,24 +192,18 @@ def test_a_trigger_is_found(ledger: Ledger) -> None:
         again(ledger)
 
 
-def test_a_copy_put_back_under_a_living_process_is_found(ledger: Ledger, tmp_path: Path) -> None:
-    path, anchor = ledger._store.path, ledger._store.anchor
-    assert anchor is not None
-    shutil.copy(path, tmp_path / "old.db")
-    ledger.charge("people", PureDP(1))
-    known = anchor.read_text()
-    shutil.copy(tmp_path / "old.db", path)
-    for use in (lambda: ledger.charge("people", PureDP(1)), lambda: ledger.remaining("people"), ledger.entries):
-        with pytest.raises(LedgerDamaged, match="anchor"):
-            use()
-    path.unlink()
+@on_file
+def test_a_fresh_file_in_place_of_the_ledger_is_found(ledger: Ledger) -> None:
+    assert ledger._store.anchor is not None
+    known = ledger._store.anchor.read_text()
+    Path(ledger._store.address).unlink()
     with pytest.raises(LedgerDamaged, match="anchor"):
-        again(ledger)  # a fresh file is an old copy, too
-    assert anchor.read_text() == known
+        again(ledger)
+    assert ledger._store.anchor.read_text() == known
 
 
 def test_an_anchor_that_vanished_is_missed_and_can_be_started_again(ledger: Ledger, tmp_path: Path) -> None:
-    path, anchor = ledger._store.path, ledger._store.anchor
+    path, anchor = ledger._store.address, ledger._store.anchor
     assert anchor is not None
     anchor.unlink()
     for use in (lambda: ledger.charge("people", TENTH), lambda: again(ledger)):
@@ -257,13 +256,16 @@ def test_a_child_forked_amid_a_transaction_can_charge(ledger: Ledger) -> None:
     ledger.charge("people", TENTH)
 
 
+@on_file
 def test_a_flipped_byte_in_an_index_is_found(ledger: Ledger, tmp_path: Path) -> None:
     """Limits and keys are looked up in indices: one that does not lead to its row would lift the limit."""
+    needles = (b"peoplepersonada", b"a key of some length")
     ledger.open("people", PureDP(0.2), analyst="ada")
     ledger.record(ledger.charge("people", TENTH, analyst="ada", key="a key of some length"), b"a release")
     content = ledger._store.path.read_bytes()
     harmless = 0
-    for needle in (b"peopleada", b"a key of some length"):
+    assert all(content.count(needle) for needle in needles)
+    for needle in needles:
         place = content.find(needle)
         while place >= 0:
             damaged = tmp_path / "damaged.db"
@@ -280,8 +282,8 @@ WRITER = """
 import sys
 from lapwing.privacy import PureDP
 from lapwing.privacy.ledger import Ledger
-path, name = sys.argv[1:]
-ledger = Ledger(path, anchor=path + ".anchor")
+place, anchor, name = sys.argv[1:]
+ledger = Ledger(place, anchor=anchor)
 print("ready", flush=True)
 for i in range(10**6):
     charge = ledger.charge("people", PureDP(2**-20), key=f"{name} {i}")
@@ -289,11 +291,11 @@ for i in range(10**6):
 """
 
 
-def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(tmp_path: Path) -> None:
-    path, chance, seen = tmp_path / "ledger.db", random.Random(7), list[str]()
-    Ledger(path, anchor=f"{path}.anchor").open("people", PureDP(100))
+def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(place: str, tmp_path: Path) -> None:
+    chance, seen, anchor = random.Random(7), list[str](), str(tmp_path / "anchor")
+    Ledger(place, anchor=anchor).open("people", PureDP(100))
     for turn in range(6):
-        command = [sys.executable, "-c", WRITER, str(path)]
+        command = [sys.executable, "-c", WRITER, place, anchor]
         crowd = [subprocess.Popen([*command, f"{turn}.{i}"], stdout=subprocess.PIPE, text=True) for i in range(2)]
         for process in crowd:
             assert process.stdout is not None
@@ -303,7 +305,7 @@ def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(tm
             process.send_signal(signal.SIGKILL)
         for process in crowd:
             seen += process.communicate()[0].split("\n")[:-1]
-    ledger = Ledger(path, anchor=f"{path}.anchor")
+    ledger = Ledger(place, anchor=anchor)
     acts = [entry.act for entry in ledger.entries()]
     assert ledger.spent("people") == acts.count("charge") * PureDP(2**-20)
     for line in seen:
@@ -328,6 +330,7 @@ for limit in [0, 10, 60, *range(500, 100_000, 1500)]:
 """
 
 
+@on_file
 def test_however_full_the_disk_is_what_was_granted_is_there(ledger: Ledger, tmp_path: Path) -> None:
     path = tmp_path / "full.db"
     Ledger(path, anchor=f"{path}.anchor").open("people", PureDP(1))
@@ -341,6 +344,7 @@ def test_however_full_the_disk_is_what_was_granted_is_there(ledger: Ledger, tmp_
         assert after.charge("people", PureDP(2**-10), key=f"{limit}").stored == b"%d" % limit * 400
 
 
+@on_file
 def test_an_anchor_that_cannot_be_synced_shows_nothing(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     charge = ledger.charge("people", TENTH, key="q")
 
@@ -387,7 +391,7 @@ def test_a_file_that_may_only_be_read_is_shown_and_not_charged() -> None:
 def test_the_command_line_shows_any_name_and_starts_an_anchor(ledger: Ledger, tmp_path: Path) -> None:
     ledger.open("[/] data", PureDP(1))
     ledger.open("[/] data", PureDP(0.5), analyst="[bold]ada")
-    path, anchor = str(ledger._store.path), str(tmp_path / "second.anchor")
+    path, anchor = ledger._store.address, str(tmp_path / "second.anchor")
 
     def run(*words: str) -> tuple[int, str]:
         result = CliRunner().invoke(app, list(words), env={"COLUMNS": "300"})
@@ -404,18 +408,18 @@ def test_the_command_line_shows_any_name_and_starts_an_anchor(ledger: Ledger, tm
 
 
 def test_what_a_crash_left_unanchored_is_anchored_before_it_is_shown(ledger: Ledger, tmp_path: Path) -> None:
-    path, anchor = ledger._store.path, ledger._store.anchor
+    address, anchor = ledger._store.address, ledger._store.anchor
+    assert anchor is not None
     charge = ledger.charge("people", PureDP(1), key="q")
-    shutil.copy(path, tmp_path / "old.db")
-    Ledger(path).record(charge, b"release")  # as if killed before the anchor was written
+    put_back = keep_copy(ledger, tmp_path)
+    Ledger(address).record(charge, b"release")  # as if killed before the anchor was written
     for show in (
         lambda: ledger.charge("people", PureDP(1), key="q").stored,
         lambda: ledger.record(charge, b"second try"),
     ):
-        assert anchor is not None
         anchor.write_text(f"2 {ledger.entries()[1].hash}\n")
         assert show() == b"release"
         assert anchor.read_text().startswith("3 ")
-    shutil.copy(tmp_path / "old.db", path)
+    put_back()
     with pytest.raises(LedgerDamaged, match="anchor"):
         again(ledger)

@@ -40,9 +40,10 @@ class Server:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
         return self.url(name)
 
-    def start(self) -> None:
+    def start(self, **settings: str) -> None:
         """Run until `stop`; durable as servers are by default."""
-        options = f"-c listen_addresses='' -c unix_socket_directories='{self.folder}' -c timezone=UTC"
+        fixed = {"listen_addresses": "", "unix_socket_directories": str(self.folder), "timezone": "UTC"}
+        options = " ".join(f"-c {name}='{value}'" for name, value in {**fixed, **settings}.items())
         log = str(self.folder / "log")
         run("pg_ctl", "--pgdata", str(self.folder / "data"), "-w", "-l", log, "-o", options, "start")
 

@@ -83,8 +83,11 @@ class Ledger:
         anchor: str | os.PathLike[str] | None = None,
         create: bool = True,
     ) -> None:
-        self._store = store_at(path, anchor)
-        self._store.create(allowed=create)
+        self._enter(store_at(path, anchor), create)
+
+    def _enter(self, store: Store, create: bool) -> None:
+        self._store = store
+        store.create(allowed=create)
         self.verify()
 
     def __repr__(self) -> str:
@@ -240,7 +243,10 @@ class Ledger:
 
 
 def _reopened(store: Store) -> Ledger:
-    return Ledger(store.address, anchor=store.anchor)
+    """What was pickled: the same place, even where the environment or the folder is another, and never a new one."""
+    ledger = Ledger.__new__(Ledger)
+    ledger._enter(store, create=False)
+    return ledger
 
 
 def _by_key(database: Database, key: str, bound: str) -> Charge | None:

@@ -31,7 +31,7 @@ TURN = int.from_bytes(hashlib.sha256(b"lapwing ledger").digest()[:8], "big", sig
 _TYPES = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _BEGIN = """
 BEGIN ISOLATION LEVEL {level}; SET LOCAL search_path = {home}, pg_temp; SET LOCAL lock_timeout = {patience};
-SET LOCAL row_security = off
+SET LOCAL synchronous_commit = on; SET LOCAL row_security = off
 """
 _LAYOUT = f"""
 WITH home AS (SELECT oid FROM pg_namespace WHERE nspname = '{HOME}'),
@@ -112,11 +112,10 @@ class PostgresStore(store.Store):
         connection.execute(_BEGIN.format(level=level, home=HOME, patience=round(store.PATIENCE * 1000)))
         if not write:
             return
-        if _setting(connection, "fsync") != "on":
+        turn = f"SELECT current_setting('fsync') AS fsync, pg_advisory_xact_lock({TURN})"
+        [row] = connection.execute(turn).fetchall()
+        if row["fsync"] != "on":
             raise LedgerUnavailable(self.name, "the server runs with fsync off, so a charge may vanish")
-        if _setting(connection, "synchronous_commit") != "remote_apply":  # which is stricter than on
-            connection.execute("SET LOCAL synchronous_commit = on")
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (TURN,))
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
         told = connection.execute("COMMIT").statusmessage
@@ -153,11 +152,6 @@ class _Named:
         if parameters is not None:
             sql = re.sub(r":([a-z_]+)", r"%(\1)s", sql)
         return self._connection.execute(sql, parameters)
-
-
-def _setting(connection: psycopg.Connection[Any], name: str) -> str:
-    [row] = connection.execute(f"SHOW {name}").fetchall()
-    return str(row[name])
 
 
 def _parameters(url: str) -> dict[str, Any]:
