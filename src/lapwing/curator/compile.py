@@ -100,7 +100,7 @@ def constant(value: Constant) -> exp.Expr:
     if isinstance(value.value, float):
         return double(value.value)
     if isinstance(value.value, dt.datetime):
-        return exp.cast(exp.Literal.string(value.value.isoformat(sep=" ")), "TIMESTAMP")
+        return exp.cast(exp.Literal.string(value.value.isoformat(sep=" ")), SQL_TYPES["timestamp"])
     if isinstance(value.value, dt.date):
         return exp.cast(exp.Literal.string(value.value.isoformat()), "DATE")
     return exp.Literal.string(value.value)

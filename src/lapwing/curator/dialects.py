@@ -15,7 +15,7 @@ SQL_TYPES: dict[Kind, str] = {
     "number": "DOUBLE",
     "text": "TEXT",
     "date": "DATE",
-    "timestamp": "TIMESTAMP",
+    "timestamp": "TIMESTAMPNTZ",
 }
 LARGEST_DOUBLE = "1.7976931348623157e+308"
 
@@ -190,7 +190,9 @@ class DuckDB(Dialect):
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return column if declared in _NARROW else attempt(column, "BIGINT")
+        if declared in _NARROW:
+            return column
+        return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return finite(column if declared == "DOUBLE" else exp.cast(column, "DOUBLE"))
@@ -220,6 +222,7 @@ class DuckDB(Dialect):
 
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 
 
 def inline(rows: Sequence[Sequence[exp.Expr]], alias: str, columns: Sequence[str]) -> exp.Expr:

@@ -61,43 +61,43 @@ class PostgresDialect(Dialect):
     def is_text(self, declared: str) -> bool:
         return _KINDS.get(declared) == "text"
 
-    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         # Not every collation tells different text apart, or may be searched by regular expressions.
         collation = exp.to_identifier("C", quoted=True)
         return exp.Paren(this=exp.Collate(this=exp.cast(column, "TEXT"), expression=collation))
 
-    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
         if declared in ("smallint", "integer", "bigint"):
             return exp.cast(column, "BIGINT")
         return whole_part(column)
 
-    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         if declared != "numeric":
             return finite(exp.cast(column, "DOUBLE"))
         size = exp.func("ABS", column.copy())  # of NaN it is NaN, which is larger than every number
         seen = when(size.copy() > exp.Literal.number("1e-300"), exp.cast(column.copy(), "DOUBLE"), double(0.0))
         return when(size < exp.Literal.number("1e300"), seen)
 
-    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+    def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "timestamp with time zone":
             column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
         return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)
 
-    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+    def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(f"^({pattern})$"))
 
-    def text_code(self, text: exp.Expression) -> exp.Expression:
+    def text_code(self, text: exp.Expr) -> exp.Expr:
         digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
         bits = exp.DataType.build("BIT(60)", dialect=self.name)
         return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=digits), bits), "BIGINT")
 
-    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+    def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":  # seconds are a NUMERIC, so this is exact
             seconds = exp.Extract(this=exp.Var(this="EPOCH"), expression=column.copy())
             return exp.cast(seconds * whole(1_000_000), "BIGINT")
         return exp.cast(exp.Paren(this=column.copy() - exp.cast(exp.Literal.string("1970-01-01"), "DATE")), "BIGINT")
 
-    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+    def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=exp.cast(value, "BIGINT"))  # a NUMERIC
 
 

@@ -63,36 +63,36 @@ class SparkDialect(Dialect):
     def is_text(self, declared: str) -> bool:
         return kind_of(declared) == "text"
 
-    def text(self, column: exp.Expression, declared: str) -> exp.Expression:
-        plain: exp.Expression = exp.cast(column, "TEXT")  # without a collation of its own
+    def text(self, column: exp.Expr, declared: str) -> exp.Expr:
+        plain: exp.Expr = exp.cast(column, "TEXT")  # without a collation of its own
         if declared.startswith("char("):
             plain = exp.Anonymous(this="RTRIM", expressions=[plain])
         return exp.Anonymous(this="TRY_VALIDATE_UTF8", expressions=[plain])
 
-    def integer(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
         return exp.cast(column, "BIGINT") if kind_of(declared) == "integer" else whole_part(column)
 
-    def number(self, column: exp.Expression, declared: str) -> exp.Expression:
+    def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         return finite(column if declared == "double" else exp.cast(column, "DOUBLE"))
 
-    def moment(self, column: exp.Expression, declared: str, kind: Kind) -> exp.Expression:
+    def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)
 
-    def matches(self, text: exp.Expression, pattern: str) -> exp.Expression:
+    def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         whole_text = f"(?s)^({pattern})(?!.)"  # Java's $ would accept a line feed at the end
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
 
-    def text_code(self, text: exp.Expression) -> exp.Expression:
+    def text_code(self, text: exp.Expr) -> exp.Expr:
         digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
         return exp.cast(exp.Anonymous(this="CONV", expressions=[digits, whole(16), whole(10)]), "BIGINT")
 
-    def moment_code(self, column: exp.Expression, kind: Kind) -> exp.Expression:
+    def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
             instant = exp.cast(column.copy(), exp.DataType.build("TIMESTAMP", dialect=self.name))
             return exp.Anonymous(this="UNIX_MICROS", expressions=[instant])
         return exp.cast(exp.Anonymous(this="UNIX_DATE", expressions=[column.copy()]), "BIGINT")
 
-    def wide_sum(self, value: exp.Expression) -> exp.Expression:
+    def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=exp.cast(value, "DECIMAL(20, 0)"))  # a DECIMAL(30, 0): enough for 10^11 rows
 
 

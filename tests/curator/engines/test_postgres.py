@@ -1,0 +1,133 @@
+"""PostgreSQL: one snapshot, types from the catalogue, and not a word of what the server says."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from sqlglot import exp
+
+from lapwing.curator.engines import postgres
+from lapwing.curator.engines.engine import Session
+from lapwing.errors import EngineFailed, InvalidParameter
+
+VISITS = "CREATE TABLE visits (person bigint, cost numeric); INSERT INTO visits VALUES (1, 2.5), (2, NULL)"
+
+
+@pytest.fixture
+def owner(postgres_url: str) -> Iterator[psycopg.Connection]:
+    """Another connection to the same database, whose statements take effect at once."""
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def session(postgres_url: str, owner: psycopg.Connection) -> Iterator[Session]:
+    owner.execute(VISITS)
+    source = postgres.from_url(postgres_url, "visits")
+    with source.engine.session([source.relation]) as session:
+        yield session
+
+
+def sql(text: str) -> exp.Query:
+    from sqlglot import parse_one
+
+    query = parse_one(text, dialect="postgres")
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def test_types_come_from_the_catalogue_and_domains_are_what_they_are_made_of(
+    postgres_url: str, owner: psycopg.Connection
+) -> None:
+    owner.execute("CREATE DOMAIN years AS smallint; CREATE DOMAIN age AS years CHECK (VALUE >= 0)")
+    owner.execute("CREATE TYPE colour AS ENUM ('red', 'blue')")
+    owner.execute(
+        "CREATE TABLE everything (a age, b colour, c char(5), d varchar(9), e text, f numeric(9, 2), g real, h float8,"
+        " i date, j timestamptz, k timestamp, l uuid, m boolean, n int[], o json, p int, q bigint, r interval)"
+    )
+    owner.execute("ALTER TABLE everything DROP COLUMN p")
+    source = postgres.from_url(postgres_url, "everything")
+    assert list(source.relation.types) == list("abcdefghijklmnoqr")
+    assert source.relation.types["a"] == "smallint"
+    assert source.kinds == {
+        "a": "integer", "b": "text", "c": "text", "d": "text", "e": "text", "f": "number", "g": "number", "h": "number",
+        "i": "date", "j": "timestamp", "k": "timestamp", "l": "text", "m": "boolean", "n": None, "o": None,
+        "q": "integer", "r": None,
+    }  # fmt: skip
+
+
+def test_tables_are_named_exactly_on_the_search_path_or_in_a_schema(
+    postgres_url: str, owner: psycopg.Connection
+) -> None:
+    owner.execute('CREATE SCHEMA clinic; CREATE TABLE clinic."My ""Visits" (x int); CREATE VIEW seen AS SELECT 1 AS y')
+    assert postgres.from_url(postgres_url, 'clinic.My "Visits').relation.types == {"x": "integer"}
+    assert postgres.from_url(postgres_url, "seen").relation.types == {"y": "integer"}
+    for name in ("visits", "Seen", 'My "Visits', "clinic.", "a.b.c", "", "seen; DROP VIEW seen"):
+        with pytest.raises(InvalidParameter):
+            postgres.from_url(postgres_url, name)
+
+
+def test_a_session_sees_one_state_of_the_database(session: Session, owner: psycopg.Connection) -> None:
+    before = session.fetch(sql("SELECT count(*) FROM visits"))
+    owner.execute("INSERT INTO visits VALUES (3, 3)")
+    assert session.fetch(sql("SELECT count(*) FROM visits")) == before == [(2,)]
+
+
+def test_what_is_kept_is_seen_by_this_session_only_and_nothing_of_it_stays(
+    session: Session, owner: psycopg.Connection
+) -> None:
+    kept = session.keep(sql("SELECT person FROM visits"))
+    assert session.fetch(exp.select("sum(person)").from_(kept)) == [(3,)]
+    count = "SELECT count(*) FROM pg_class WHERE relname LIKE 'lapwing%'"
+    assert owner.execute(count).fetchone() == (0,)
+    session.connection.close()  # type: ignore[attr-defined]
+    assert owner.execute(count).fetchone() == (0,)
+
+
+def test_sums_beyond_64_bits_are_python_integers(session: Session) -> None:
+    [(total,)] = session.fetch(sql("SELECT sum(x) FROM (VALUES (9223372036854775807), (9223372036854775807)) t(x)"))
+    assert type(total) is int
+    assert total == 2 * (2**63 - 1)
+
+
+def test_settings_of_the_server_do_not_matter(postgres_url: str, owner: psycopg.Connection) -> None:
+    name = owner.info.dbname
+    for setting in ("timezone = 'America/New_York'", "standard_conforming_strings = off", "datestyle = 'SQL, DMY'"):
+        owner.execute(f"ALTER DATABASE {name} SET {setting}")
+    owner.execute("CREATE TABLE t (x timestamptz); INSERT INTO t VALUES ('2024-11-03 05:30:00+00')")
+    source = postgres.from_url(postgres_url, "t")
+    dialect = source.engine.dialect
+    with source.engine.session([source.relation]) as session:
+        moment = dialect.read(exp.column("x"), source.relation.types["x"], "timestamp")
+        code = dialect.moment_code(moment, "timestamp")
+        assert session.fetch(exp.select(code, exp.Literal.string("a\\'")).from_("t")) == [(1730611800000000, "a\\'")]
+
+
+def test_a_failure_says_nothing_that_the_server_said(session: Session) -> None:
+    with pytest.raises(EngineFailed) as caught:
+        session.fetch(sql("SELECT CAST('a secret record' AS integer)"))
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+    assert "secret" not in "".join(traceback.format_exception(caught.value)).replace("a secret record' AS", "")
+
+
+def test_a_password_is_never_shown(postgres_url: str) -> None:
+    for url in (
+        "postgresql://someone:hunter2@127.0.0.1:1/nowhere",
+        postgres_url.replace("user=postgres", "user=nobody&password=hunter2"),
+    ):
+        with pytest.raises(EngineFailed) as caught:
+            postgres.from_url(url, "visits")
+        assert caught.value.__context__ is None
+        shown = "".join(traceback.format_exception(caught.value)) + repr(postgres.PostgreSQL(url))
+        assert "hunter2" not in shown
+
+
+def test_two_tables_of_one_database_have_equal_engines(postgres_url: str, owner: psycopg.Connection) -> None:
+    owner.execute("CREATE TABLE a (x int); CREATE TABLE b (x int)")
+    engine = postgres.from_url(postgres_url, "a").engine
+    assert engine == postgres.from_url(postgres_url, "b").engine
+    assert engine != postgres.PostgreSQL(postgres_url + "&application_name=other")

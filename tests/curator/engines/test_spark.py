@@ -1,0 +1,141 @@
+"""Spark: a session beside the user's on a real cluster, which leaves nothing behind and says nothing."""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+import pytest
+from sqlglot import exp, parse_one
+
+from lapwing.curator.engines import spark as engine
+from lapwing.errors import EngineFailed, InvalidParameter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pyspark.sql import SparkSession
+
+
+def sql(text: str) -> exp.Query:
+    query = parse_one(text, dialect="spark")
+    assert isinstance(query, exp.Query)
+    return query
+
+
+def views(spark: SparkSession) -> list[str]:
+    return [table.name for table in spark.catalog.listTables("global_temp")]
+
+
+def stored(spark: SparkSession) -> int:
+    return spark.sparkContext._jsc.getPersistentRDDs().size()
+
+
+def test_the_cluster_is_one_master_with_two_workers(spark: SparkSession) -> None:
+    assert spark.sparkContext.master.startswith("spark://127.0.0.1:")
+    spark.range(8, numPartitions=4).count()
+    driver_and_executors = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()
+    assert driver_and_executors == 3
+
+
+def test_types_come_from_the_schema(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(
+        [],
+        "a boolean, b tinyint, c bigint, d float, e decimal(38, 0), f string, g date, h timestamp, i timestamp_ntz,"
+        " j array<int>, k binary, l struct<x: int>, m string collate UTF8_LCASE, n interval day to second",
+    )
+    source = engine.from_spark(frame, "t")
+    assert source.kinds == {
+        "a": "boolean", "b": "integer", "c": "integer", "d": "number", "e": "number", "f": "text", "g": "date",
+        "h": "timestamp", "i": "timestamp", "j": None, "k": None, "l": None, "m": "text", "n": None,
+    }  # fmt: skip
+    with pytest.raises(InvalidParameter, match="two columns"):
+        engine.from_spark(frame.toDF(*("x" for _ in frame.columns)))
+
+
+def test_the_session_of_the_user_stays_as_it_was(spark: SparkSession) -> None:
+    from pyspark.sql import SparkSession
+
+    settings, tables = dict(spark.conf.getAll), spark.catalog.listTables()
+    source = engine.from_spark(spark.range(10).repartition(3), "t")
+    with source.engine.session([source.relation]) as session:
+        kept = session.keep(exp.select("id").from_(source.relation.table))
+        assert session.fetch(exp.select("count(*)", "current_timezone()").from_(kept)) == [(10, "UTC")]
+        assert session.fetch(exp.select("sum(id)").from_(source.relation.table)) == [(45,)]
+        assert len(views(spark)) == stored(spark) == 1
+    assert dict(spark.conf.getAll) == settings
+    assert spark.conf.get("spark.sql.session.timeZone") == "America/New_York"
+    assert (spark.catalog.listTables(), views(spark), stored(spark)) == (tables, [], 0)
+    assert SparkSession.getActiveSession() is spark
+
+
+def test_what_is_left_behind_by_a_failure_is_nothing(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
+    frame = spark.sql("SELECT CAST(concat('a secret ', id) AS INT) AS x FROM range(5)")  # raises: the user's ANSI mode
+    source = engine.from_spark(frame, "t")
+
+    def fails() -> None:
+        with source.engine.session([source.relation]) as session:
+            session.keep(exp.select("x").from_(source.relation.table))
+            session.fetch(exp.select("sum(x)").from_(source.relation.table))
+
+    capfd.readouterr()
+    with pytest.raises(EngineFailed) as caught:
+        fails()
+    assert caught.value.__context__ is None
+    assert (views(spark), stored(spark)) == ([], 0)
+    printed = "".join(capfd.readouterr())
+    assert "secret" not in printed + "".join(traceback.format_exception(caught.value))
+
+
+def test_two_sessions_of_one_source_do_not_disturb_each_other(spark: SparkSession) -> None:
+    source = engine.from_spark(spark.range(4), "t")
+    count = exp.select("count(*)").from_(source.relation.table)
+    with source.engine.session([source.relation]) as first:
+        with source.engine.session([source.relation]) as second:
+            assert first.fetch(count) == second.fetch(count) == [(4,)]
+        assert first.fetch(count) == [(4,)]
+
+
+def test_frames_of_one_context_can_be_joined_whatever_session_made_them(spark: SparkSession) -> None:
+    left, right = engine.from_spark(spark.range(4), "l"), engine.from_spark(spark.newSession().range(2, 9), "r")
+    assert left.engine == right.engine
+    with left.engine.session([left.relation, right.relation]) as session:
+        both = exp.select("count(*)").from_(left.relation.table).join(right.relation.table, using=["id"])
+        assert session.fetch(both) == [(2,)]
+
+
+def test_literals_are_what_they_say(spark: SparkSession) -> None:
+    texts = ["${x}", "it's", "a\\b", "\\n", "\n", "\\u0041", "%s", "é😀", '"', "`"]
+    source = engine.from_spark(spark.range(1), "t")
+    with source.engine.session([source.relation]) as session:
+        assert session.fetch(exp.select(*map(exp.Literal.string, texts))) == [tuple(texts)]
+
+
+def test_sums_beyond_64_bits_are_python_integers(spark: SparkSession) -> None:
+    source = engine.from_spark(spark.createDataFrame([(2**63 - 1,)] * 3, "x bigint").repartition(3), "t")
+    total = exp.select(source.engine.dialect.wide_sum(exp.column("x"))).from_(source.relation.table)
+    with source.engine.session([source.relation]) as session:
+        [(value,)] = session.fetch(total)
+    assert type(value) is int
+    assert value == 3 * (2**63 - 1)
+
+
+def test_tables_and_files_are_read_where_the_workers_are(
+    spark: SparkSession, spark_cluster: str, tmp_path: Path
+) -> None:
+    (tmp_path / "visits.csv").write_text('name,cost\n"a, ""b""",1\nonly one\nx,2,too many\n')
+    source = engine.from_spark(spark_cluster, str(tmp_path / "visits.csv"))
+    assert (source.name, source.relation.types) == ("visits", {"name": "string", "cost": "string"})
+    with source.engine.session([source.relation]) as session:
+        rows = session.fetch(exp.select("*").from_(source.relation.table))
+    assert rows == [('a, "b"', "1"), ("only one", None), ("x", "2")]
+    spark.range(3).write.parquet(str(tmp_path / "ids.parquet"))
+    assert engine.from_spark(spark, str(tmp_path / "ids.parquet")).relation.types == {"id": "bigint"}
+    spark.sql("CREATE TABLE padded (x CHAR(5)) USING parquet")
+    assert engine.from_spark(spark, "padded").relation.types == {"x": "char(5)"}
+    for nothing in (str(tmp_path / "nothing.parquet"), "nothing", None):
+        with pytest.raises(InvalidParameter, match="table"):
+            engine.from_spark(spark, nothing)
+    for other in (spark.sparkContext, "spark://elsewhere:7077"):
+        with pytest.raises(InvalidParameter, match="source"):
+            engine.from_spark(other, "padded")  # type: ignore[arg-type]

@@ -1,0 +1,207 @@
+"""Every engine reads a value as the same thing: what no engine agrees about is NULL on all of them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+import re
+import struct
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from everywhere import everywhere, in_duckdb, in_postgres
+from sqlglot import exp
+
+from lapwing.curator.expressions import KINDS, Kind
+from lapwing.curator.sources import find_source
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EPOCH = dt.datetime(1970, 1, 1)
+TEXTS = [
+    "", " ", "a", "a ", "A", "é", "e\u0301", "日本語", "𝒳😀", "ß", "12", "12\n", "\n12", "12\r", " 12", "12 ",
+    "+5", "-5.25", "-0", "1e5", ".5", "5.", "１２", "1_0", "0x1F", "NaN", "Infinity", "0.1",
+    "00012", "999999999999999.999999999999999",
+    "123456789012345678", "1234567890123456789", "2024-02-29", "2023-02-29", "1900-02-29", "2000-02-29", "0000-01-01",
+    "0001-01-01", "9999-12-31", "2024-04-31", "2024-2-9", "2024-01-01\n", "1582-10-10", "2024-02-29 13:14:15.5",
+    "2024-02-29T13:14:15", "2024-02-29 24:00:00", "2024-03-10 02:30:00", "2024-02-29 13:14:15.1234567",
+    "2024-02-29 13:14", "2024-02-29 13:14:15Z", "true", "T", "no", "0", "1", "yes\n", "${x}", "a\\b", "it's", "%",
+    "\u00a0",
+]  # fmt: skip
+NUMBERS = [
+    math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 1.7976931348623157e308, 0.1, 0.5, -0.5, 1.5, 2.5, -2.5,
+    0.49999999999999994, 2.0**52 + 0.5, 2.0**53 + 2, 1e300, -1e300, 2.0**63, -(2.0**63), 2.0**40, 1e-300,
+]  # fmt: skip
+WHOLES = [0, 1, -1, 2**31, -(2**31), 2**53 + 1, 2**62, 2**63 - 1, -(2**63)]
+DAYS = [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(1969, 12, 31), dt.date(1582, 10, 10), dt.date(2024, 2, 29)]
+MOMENTS = [
+    dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999999), dt.datetime(1969, 12, 31, 23, 59, 59, 500000),
+    dt.datetime(2024, 3, 10, 2, 30), dt.datetime(2024, 11, 3, 1, 30), dt.datetime(1582, 10, 10, 1),
+]  # fmt: skip
+
+
+def number(text: str) -> float | None:
+    return float(text) if re.fullmatch(r"[+-]?[0-9]{1,15}([.][0-9]{1,15})?", text) else None
+
+
+def integer(text: str) -> int | None:
+    return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
+
+
+def day(text: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(text) if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) else None
+    except ValueError:
+        return None
+
+
+def moment(text: str) -> dt.datetime | None:
+    pattern = r"[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,6})?"
+    try:
+        return dt.datetime.fromisoformat(text) if re.fullmatch(pattern, text) else None
+    except ValueError:
+        return None
+
+
+def boolean(text: str) -> bool | None:
+    words = {"true": True, "t": True, "yes": True, "1": True, "false": False, "f": False, "no": False, "0": False}
+    return (
+        words.get(text.lower()) if text in words or text in ("True", "TRUE", "Yes", "YES", "False", "FALSE") else None
+    )
+
+
+def single(x: float) -> float | None:
+    return struct.unpack("f", struct.pack("f", x))[0] if math.isfinite(x) else None
+
+
+MEANINGS: dict[Kind, Callable[[str], Any]] = {
+    "text": str, "number": number, "integer": integer, "date": day, "timestamp": moment, "boolean": boolean,
+}  # fmt: skip
+
+
+def code(value: Any) -> int | None:
+    """What a value of any kind is hashed as."""
+    if value is None or isinstance(value, int):
+        return None if value is None else int(value)
+    if isinstance(value, str):
+        return int(hashlib.md5(value.encode()).hexdigest()[:15], 16)
+    if isinstance(value, float):
+        return math.floor(max(-(2.0**40), min(2.0**40, value)) * 2.0**20)
+    if isinstance(value, dt.datetime):
+        return (value - EPOCH) // dt.timedelta(microseconds=1)
+    return (value - EPOCH.date()).days
+
+
+def read(opened: dict[str, Any], kinds: Sequence[Kind], column: str = "x") -> list[tuple[Any, ...]]:
+    """A column read as each kind, and its codes, by the row's number `i`."""
+    source = find_source(**opened)
+    dialect, name = source.engine.dialect, exp.column(column, table="s", quoted=True)
+    columns: list[exp.Expr] = [exp.column("i", table="s")]
+    for kind in kinds:
+        value = dialect.read(name.copy(), source.relation.types[column], kind)
+        columns += [value.copy(), dialect.code(value, kind)]
+    query = exp.select(*(sql.as_(f"c{i}") for i, sql in enumerate(columns)))
+    query = query.from_(exp.alias_(source.relation.table.copy(), "s", table=True)).order_by("c0")
+    with source.engine.session([source.relation]) as session:
+        return session.fetch(query)
+
+
+def expected(values: Sequence[Any], meanings: Sequence[Callable[[Any], Any]]) -> list[tuple[Any, ...]]:
+    rows = []
+    for i, value in enumerate(values):
+        meant = [None if value is None else meaning(value) for meaning in meanings]
+        rows.append((i, *(part for one in meant for part in (one, code(one)))))
+    return rows
+
+
+def exact(rows: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Floats by all their bits but the sign of zero."""
+    return [tuple((value + 0.0).hex() if isinstance(value, float) else value for value in row) for row in rows]
+
+
+def test_text_means_the_same_on_every_engine(postgres_url: str, spark: SparkSession) -> None:
+    values = [*TEXTS, None]
+    opened = everywhere(list(enumerate(values)), {"i": "integer", "x": "text"}, postgres_url, spark)
+    right = exact(expected(values, [MEANINGS[kind] for kind in KINDS]))
+    for engine, one in opened.items():
+        assert exact(read(one, KINDS)) == right, engine
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "values", "meaning"),
+    [
+        ("number", "number", NUMBERS, lambda x: x if math.isfinite(x) else None),
+        ("number", "integer", NUMBERS, lambda x: math.floor(x) if -(2.0**63) <= x < 2.0**63 else None),
+        ("REAL", "number", [0.1, 16777217.0, math.inf, math.nan, 3.4e38], single),
+        ("integer", "integer", WHOLES, int),
+        ("SMALLINT", "integer", [-(2**15), 2**15 - 1], int),
+        ("DECIMAL(18, 3)", "number", [Decimal("999999999999999.999"), Decimal("-0.001"), Decimal("0.1")], float),
+        ("DECIMAL(38, 20)", "number", [Decimal("123456789012345678.12345678901234567891"), Decimal("1e-20")], float),
+        ("boolean", "boolean", [True, False], bool),
+        ("DATE", "date", DAYS, lambda x: x),
+        ("timestamp", "timestamp", MOMENTS, lambda x: x),
+    ],
+)  # fmt: skip
+def test_declared_types_mean_the_same_on_every_engine(
+    declared: str, kind: Kind, values: list[Any], meaning: Callable[[Any], Any], postgres_url: str, spark: SparkSession
+) -> None:
+    values = [*values, None]
+    opened = everywhere(list(enumerate(values)), {"i": "integer", "x": declared}, postgres_url, spark)
+    right = exact(expected(values, [meaning]))
+    for engine, one in opened.items():
+        assert exact(read(one, [kind])) == right, engine
+
+
+def test_a_zone_is_turned_into_utc(postgres_url: str, spark: SparkSession) -> None:
+    utc = [dt.datetime(2024, 11, 3, 5, 30), dt.datetime(2024, 11, 3, 6, 30), dt.datetime(2024, 3, 10, 2, 30)]
+    rows = [(i, moment.replace(tzinfo=dt.UTC)) for i, moment in enumerate(utc)]
+    types = {"i": "integer", "x": "TIMESTAMP WITH TIME ZONE"}
+    frame = spark.createDataFrame(rows, "i bigint, x timestamp")
+    for one in (in_duckdb(rows, types), in_postgres(rows, types, postgres_url), {"source": frame}):
+        assert read(one, ["timestamp"]) == expected(utc, [lambda x: x])
+
+
+def test_collations_padding_and_bytes_that_are_no_text_do_not_matter(postgres_url: str, spark: SparkSession) -> None:
+    import psycopg
+
+    values = ["a", "A", "á", "ab  "]
+    rows = list(enumerate(values))
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute("CREATE COLLATION level1 (provider=icu, locale='und-u-ks-level1', deterministic=false)")
+        connection.execute("CREATE EXTENSION IF NOT EXISTS citext")
+    right = expected(values, [str])
+    assert read(in_duckdb(rows, {"i": "integer", "x": "VARCHAR COLLATE NOCASE.NOACCENT"}), ["text"]) == right
+    assert read(in_postgres(rows, {"i": "integer", "x": "TEXT COLLATE level1"}, postgres_url), ["text"]) == right
+    assert read(in_postgres(rows, {"i": "integer", "x": "citext"}, postgres_url), ["text"]) == right
+    assert read({"source": spark.createDataFrame(rows, "i bigint, x string collate UNICODE_CI_AI")}, ["text"]) == right
+    stripped = expected([value.rstrip() for value in values], [str])
+    assert read(in_postgres(rows, {"i": "integer", "x": "CHAR(6)"}, postgres_url), ["text"]) == stripped
+    spark.sql("CREATE TABLE padded_text (i BIGINT, x CHAR(6)) USING parquet")
+    spark.createDataFrame(rows, "i bigint, x string").write.insertInto("padded_text")
+    assert read({"source": spark, "table": "padded_text"}, ["text"]) == stripped
+    broken = spark.sql("SELECT id AS i, CAST(IF(id = 0, X'ff41', X'41') AS STRING) AS x FROM range(2)")
+    assert read({"source": broken}, ["text"]) == expected([None, "A"], [str])
+
+
+def test_numbers_and_days_that_only_some_engines_know_are_null(postgres_url: str) -> None:
+    numeric = [Decimal("1e400"), Decimal("1e-400"), Decimal("NaN"), Decimal("Infinity"), Decimal("2.5"), Decimal(2**63)]
+    rows = list(enumerate(numeric))
+    opened = in_postgres(rows, {"i": "integer", "x": "NUMERIC"}, postgres_url)
+    assert read(opened, ["number"]) == expected([None, 0.0, None, None, 2.5, 2.0**63], [float])
+    assert [row[1] for row in read(opened, ["integer"])] == [None, 0, None, None, 2, None]
+    days = list(enumerate(["infinity", "-infinity", "10000-01-01", "2024-02-29"]))
+    for declared, kind, meaning in (("DATE", "date", day), ("TIMESTAMP", "timestamp", at_midnight)):
+        types = {"i": "integer", "x": declared}
+        for one in (in_duckdb(days, types), in_postgres(days, types, postgres_url)):
+            assert read(one, [kind]) == expected([None, None, None, "2024-02-29"], [meaning])  # type: ignore[list-item]
+    wide = [(0, 2**64 - 1), (1, 5)]
+    for declared in ("UBIGINT", "HUGEINT", "UHUGEINT"):
+        assert read(in_duckdb(wide, {"i": "integer", "x": declared}), ["integer"]) == expected([None, 5], [int])
+
+
+def at_midnight(text: str) -> dt.datetime:
+    return dt.datetime.fromisoformat(text)
