@@ -25,8 +25,10 @@ Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 Span = tuple[float, float]
 Spans = tuple[Span | None, ...]
 
-COUNTS = frozenset({"count", "units", "count distinct", "histogram", "top"})
-"""Kinds of columns that hold whole numbers, and that are drawn as bars from 0."""
+COUNTS = frozenset({"count", "units", "count distinct", "histogram"})
+"""Kinds of columns that are drawn as bars from 0."""
+_WHOLE = COUNTS | {"top"}
+"""Kinds of columns that hold whole numbers: a rank is one, but no quantity."""
 _PLAIN = (bool, int, float, str, dt.datetime, dt.date, type(None))
 _TYPES: tuple[tuple[type, Type], ...] = (
     (bool, "boolean"),
@@ -270,7 +272,7 @@ def _spans(name: str, spans: Any, count: int) -> Spans:
 def type_of(kind: str, values: tuple[Any, ...]) -> Type:
     """The type of a column of which only the kind and the values are known."""
     if kind != "key":
-        return "integer" if kind in COUNTS else "number"
+        return "integer" if kind in _WHOLE else "number"
     found = {name for value in values for type_, name in _TYPES if type(value) is type_}
     if found == {"integer", "number"}:
         return "number"

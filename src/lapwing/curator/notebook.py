@@ -64,7 +64,12 @@ def _page(columns: Sequence[Column], below: str) -> str:
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     more = f'<p class="quiet">… and {rows - ROWS:,} more rows: answer.table has them all</p>' if rows > ROWS else ""
     drawn = f"<table><thead><tr>{''.join(header)}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="lapwing"><style>{_STYLE}</style>{drawn}{more}{below}</div>'
+    return framed(drawn + more + below)
+
+
+def framed(inside: str) -> str:
+    """HTML with the style it needs."""
+    return f'<div class="lapwing"><style>{_STYLE}</style>{inside}</div>'
 
 
 def _column(column: Column) -> Iterator[str]:

@@ -15,6 +15,8 @@ from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import Loss
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from lapwing.curator.query import Query
 
 
@@ -38,7 +40,7 @@ class Expected:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Quote:
     """The price of a question."""
 
@@ -52,9 +54,22 @@ class Quote:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        from lapwing.curator.show_quote import text
+        from lapwing.curator import show_quote
 
-        return text(self)
+        return show_quote.text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> RenderableType:
+        from lapwing.curator import show_quote
+
+        return show_quote.quote(self)
+
+    def _repr_html_(self) -> str:
+        from lapwing.curator import show_quote
+
+        return show_quote.html(self)
 
 
 def quote(query: Query, spend: Budget, confidence: Number, count: int | None) -> Quote:

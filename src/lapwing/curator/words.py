@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from lapwing.curator.answer import Answer, Column
@@ -16,7 +18,7 @@ _SAYS = {
     "units": "the number of different {unit}s",
     "count distinct": "the number of different values",
     "histogram": "the number of rows in each bin",
-    "top": "the number of rows of each of the most frequent keys",
+    "top": "the rank: 1 is the key that most {unit}s have",
     "sum": "the sum of the values",
     "mean": "the mean of the values",
     "variance": "the variance of the values",
@@ -84,12 +86,15 @@ def cost(loss: Loss) -> str:
     return f"costs {visible(str(loss))}"
 
 
+def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
+    """A loss in symbols, rounded up."""
+    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
+    return ", ".join(f"{sign} = {written(value)}" for sign, value in amounts.items() if value) or "nothing"
+
+
 def remains(loss: Loss) -> str:
     """What is left of the allowance, rounded down."""
-    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
-    if not any(amounts.values()):
-        return "nothing remains"
-    return ", ".join(f"{sign} = {written_down(value)}" for sign, value in amounts.items() if value) + " remains"
+    return f"{amount(loss, written_down)} remains"
 
 
 def risk(loss: Loss) -> str:
