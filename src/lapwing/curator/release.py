@@ -68,7 +68,7 @@ def look(
     picks = [item for item in items if isinstance(item, Picks)]
     again = picks and not is_each_row(query.plan)  # what took a sort to find is not looked for twice
     rows = session.keep(statement.rows()) if again else statement.rows().subquery("b")
-    fetched = session.fetch(statement.totals(rows, query.statistics))
+    fetched = session.fetch(statement.totals(rows, query.statistics)) if query.statistics else []
     if query.grouping.secret:
         places, groups, counts = _secret(query, items, fetched, entropy)
     else:
