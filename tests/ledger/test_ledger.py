@@ -38,14 +38,14 @@ TENTH = PureDP(0.1)
 on_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 
 
-def test_ten_tenths_fit_into_one_and_the_eleventh_does_not(ledger: Ledger) -> None:
+def test_ten_tenths_fit_into_one_and_the_eleventh_does_not(ledger: Ledger, place: str) -> None:
     for _ in range(10):
         ledger.charge("people", TENTH)
     with pytest.raises(BudgetExceeded) as caught:
         ledger.charge("people", PureDP(1e-6))
     assert caught.value.remaining == PureDP(0)
     assert float(ledger.spent("people").epsilon) == pytest.approx(1)
-    Ledger(ledger._store.address)  # and it still verifies
+    Ledger(place)  # and it still verifies
 
 
 def test_a_refused_charge_spends_nothing_on_any_data_set(ledger: Ledger) -> None:
@@ -159,8 +159,8 @@ print(granted)
 """
 
 
-def test_eight_processes_never_overspend_by_one(ledger: Ledger) -> None:
-    command = [sys.executable, "-c", CHARGER, ledger._store.address, "20"]
+def test_eight_processes_never_overspend_by_one(ledger: Ledger, place: str) -> None:
+    command = [sys.executable, "-c", CHARGER, place, "20"]
     crowd = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(8)]
     granted = sum(int(process.communicate()[0]) for process in crowd)
     assert granted == 64
@@ -275,9 +275,9 @@ def test_killed_at_any_step_nothing_is_seen_that_is_not_in_the_ledger(place: str
 
 
 @on_file
-def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path) -> None:
+def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path, place: str) -> None:
     ledger.record(ledger.charge("people", TENTH, key="a", binding="b"), b"a release to look at")
-    content = Path(ledger._store.address).read_bytes()
+    content = Path(place).read_bytes()
     entries = [(entry.number, entry.hash) for entry in ledger.entries()]
     found = 0
     for place in range(0, len(content), 37):
@@ -308,17 +308,17 @@ def test_a_flipped_byte_is_found_or_harmless(ledger: Ledger, tmp_path: Path) -> 
         "INSERT INTO release VALUES (77, NULL, '', NULL)",
     ],
 )
-def test_a_changed_row_is_found(ledger: Ledger, forgery: str) -> None:
+def test_a_changed_row_is_found(ledger: Ledger, forgery: str, place: str) -> None:
     ledger.record(ledger.charge("people", TENTH, key="a"), b"42")
-    forge(ledger, forgery)
+    forge(place, forgery)
     with pytest.raises(LedgerDamaged):
-        Ledger(ledger._store.address)
+        Ledger(place)
 
 
 @on_file
-def test_torn_and_foreign_files_are_refused(ledger: Ledger, tmp_path: Path) -> None:
+def test_torn_and_foreign_files_are_refused(ledger: Ledger, tmp_path: Path, place: str) -> None:
     ledger.charge("people", TENTH)
-    content = Path(ledger._store.address).read_bytes()
+    content = Path(place).read_bytes()
     for torn in (content[: len(content) // 2], content[:100], b"not a database at all" * 50):
         path = tmp_path / "torn.db"
         path.write_bytes(torn)
@@ -329,7 +329,7 @@ def test_torn_and_foreign_files_are_refused(ledger: Ledger, tmp_path: Path) -> N
 
 
 def test_an_old_copy_that_is_put_back_is_found_by_the_anchor(anchored: Ledger, place: str, tmp_path: Path) -> None:
-    put_back = keep_copy(anchored, tmp_path)
+    put_back = keep_copy(place, tmp_path)
     anchored.charge("people", PureDP(1))
     put_back()
     assert Ledger(place).remaining("people") == PureDP(1)
@@ -363,17 +363,17 @@ except LedgerUnavailable:
 
 
 @on_file
-def test_a_full_disk_refuses_the_charge(ledger: Ledger) -> None:
+def test_a_full_disk_refuses_the_charge(ledger: Ledger, place: str) -> None:
     before = ledger.entries()
-    result = subprocess.run([sys.executable, "-c", FULL_DISK, ledger._store.address], capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", FULL_DISK, place], capture_output=True, text=True)
     assert result.stdout.strip() == "refused", result.stderr
-    assert Ledger(ledger._store.address).entries() == before
+    assert Ledger(place).entries() == before
 
 
 @on_file
-def test_a_ledger_that_stays_locked_refuses(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_ledger_that_stays_locked_refuses(ledger: Ledger, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     monkeypatch.setattr("lapwing.privacy.store.PATIENCE", 0.05)
-    blocker = sqlite3.connect(ledger._store.address, isolation_level=None)
+    blocker = sqlite3.connect(place, isolation_level=None)
     blocker.execute("BEGIN EXCLUSIVE")
     with pytest.raises(LedgerUnavailable, match="locked"):
         ledger.charge("people", TENTH)

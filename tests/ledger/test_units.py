@@ -28,14 +28,14 @@ def ledger(place: str) -> Ledger:
     return fresh
 
 
-def test_each_unit_has_an_allowance_of_its_own(ledger: Ledger) -> None:
+def test_each_unit_has_an_allowance_of_its_own(ledger: Ledger, place: str) -> None:
     ledger.charge("visits", [patient(0.5), household(2)])
     ledger.charge("visits", [household(3), patient(0.25)])  # in any order
     assert ledger.units("visits") == ["household", "patient"]
     assert ledger.remaining("visits", "patient") == patient(2.25)
     assert ledger.remaining("visits", unit="household") == household(5)
     assert ledger.spent("visits", "household") == household(5)
-    Ledger(ledger._store.address)
+    Ledger(place)
 
 
 def test_either_allowance_refuses_and_then_nothing_is_spent_on_the_other(ledger: Ledger) -> None:
@@ -100,7 +100,7 @@ def test_units_may_be_counted_by_different_accountants(place: str) -> None:
         ledger.open("visits", patient(1))
 
 
-def test_an_analyst_may_be_bounded_for_one_unit_and_what_was_spent_before_counts(ledger: Ledger) -> None:
+def test_an_analyst_may_be_bounded_for_one_unit_and_what_was_spent_before_counts(ledger: Ledger, place: str) -> None:
     ledger.charge("visits", [patient(0.25), household(1)], analyst="ada")
     ledger.open("visits", household(3), analyst="ada")
     assert ledger.analysts("visits") == ledger.analysts("visits", "household") == ["ada"]
@@ -112,7 +112,7 @@ def test_an_analyst_may_be_bounded_for_one_unit_and_what_was_spent_before_counts
     ledger.charge("visits", [patient(0.25), household(0.1)], analyst="bob")
     with pytest.raises(InvalidParameter, match="allowances per household and per patient"):
         ledger.open("visits", PureDP(1, unit="doctor"), analyst="ada")
-    Ledger(ledger._store.address)
+    Ledger(place)
 
 
 def test_the_unit_must_be_named_where_there_are_several(ledger: Ledger) -> None:
@@ -128,17 +128,17 @@ def test_a_key_is_bound_to_the_loss_of_every_unit(ledger: Ledger) -> None:
         ledger.charge("visits", [patient(0.5), household(1)], key="q")
 
 
-def test_spending_moved_from_one_unit_to_another_is_found(ledger: Ledger) -> None:
+def test_spending_moved_from_one_unit_to_another_is_found(ledger: Ledger, place: str) -> None:
     ledger.charge("visits", [patient(1), household(2)])
-    forge(ledger, "UPDATE budget SET spent_size = 0 WHERE unit = 'household'")
+    forge(place, "UPDATE budget SET spent_size = 0 WHERE unit = 'household'")
     with pytest.raises(LedgerDamaged, match="totals"):
-        Ledger(ledger._store.address)
+        Ledger(place)
 
 
-def test_the_command_line_shows_every_unit(ledger: Ledger) -> None:
+def test_the_command_line_shows_every_unit(ledger: Ledger, place: str) -> None:
     ledger.charge("visits", [patient(0.5), household(2)])
     ledger.open("visits", household(3), analyst="ada")
-    shown = CliRunner().invoke(app, ["show", ledger._store.address], env={"COLUMNS": "300"}).output.split("\n")
+    shown = CliRunner().invoke(app, ["show", place], env={"COLUMNS": "300"}).output.split("\n")
     lines = [" ".join(line.split()) for line in shown if "ε" in line]
     assert lines == [
         "visits ε = 2 (add_remove, per household) ε = 8 (add_remove, per household)",

@@ -11,35 +11,33 @@ from pathlib import Path
 
 from postgres import Server
 
-from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.postgres_store import HOME
 
 _COPIES = count(1)
 
 
-def forge(ledger: Ledger, statement: str) -> None:
+def forge(place: str, statement: str) -> None:
     """Change the tables behind the ledger's back."""
-    if ledger._store.address.startswith("postgresql:"):
+    if place.startswith("postgresql:"):
         import psycopg
 
-        with psycopg.connect(ledger._store.address, options=f"-c search_path={HOME}") as connection:
+        with psycopg.connect(place, options=f"-c search_path={HOME}") as connection:
             connection.execute(statement.replace("x'00'", r"'\x00'"))
     else:
-        with closing(sqlite3.connect(ledger._store.address)) as database, database:
+        with closing(sqlite3.connect(place)) as database, database:
             database.execute(statement)
 
 
-def keep_copy(ledger: Ledger, tmp_path: Path) -> Callable[[], None]:
+def keep_copy(place: str, tmp_path: Path) -> Callable[[], None]:
     """Copy a ledger as it is now; the answer puts the copy back in its place."""
-    address = ledger._store.address
-    if not address.startswith("postgresql:"):
-        shutil.copy(address, tmp_path / "old.db")
-        return lambda: shutil.copy(tmp_path / "old.db", address) and None
+    if not place.startswith("postgresql:"):
+        shutil.copy(place, tmp_path / "old.db")
+        return lambda: shutil.copy(tmp_path / "old.db", place) and None
 
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
-    parameters = conninfo_to_dict(address)
+    parameters = conninfo_to_dict(place)
     name = parameters["dbname"]
     server = Server(Path(str(parameters["host"])))
 

@@ -83,7 +83,7 @@ class PostgresStore(store.Store):
 
     def __init__(self, url: str, anchor: str | os.PathLike[str] | None) -> None:
         self._parameters = _parameters(url)
-        super().__init__(url, _without_secrets(self._parameters), anchor)
+        super().__init__(_without_secrets(self._parameters), anchor)
 
     @contextmanager
     def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:

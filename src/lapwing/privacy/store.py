@@ -39,15 +39,15 @@ def store_at(place: str | os.PathLike[str], anchor: str | os.PathLike[str] | Non
 class Store(ABC):
     """Where the tables of a ledger are, and its anchor; the same place wherever the process goes."""
 
-    __slots__ = ("address", "anchor", "name")
+    __slots__ = ("anchor", "name")
 
     statements: ClassVar[Sequence[str]]
     """What makes the tables."""
     layout: ClassVar[frozenset[str]]
     """What `tables` then finds."""
 
-    def __init__(self, address: str, name: str, anchor: str | os.PathLike[str] | None) -> None:
-        self.address, self.name = address, name  # what opens it again, and what may be told: a URL holds a password
+    def __init__(self, name: str, anchor: str | os.PathLike[str] | None) -> None:
+        self.name = name  # what may be told: a URL may hold a password
         self.anchor = None if anchor is None else self._anchor_place(anchor)
 
     def __repr__(self) -> str:
@@ -139,7 +139,7 @@ class FileStore(Store):
 
     def __init__(self, path: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> None:
         self.path = _place("path", path)
-        super().__init__(str(self.path), str(self.path), anchor)
+        super().__init__(str(self.path), anchor)
         if self.path.exists() and self.path.stat().st_nlink > 1:
             why = "has a second name (a hard link), under which a crash would not be recovered from"
             raise InvalidParameter("path", str(path), why, "Remove the other name, or make it a copy.")
