@@ -56,9 +56,9 @@ class Aggregate(metaclass=Helpful):
     weight: Number = 1
 
     def __post_init__(self) -> None:
-        checks.positive(weight=self.weight)
+        object.__setattr__(self, "weight", checks.positive(weight=self.weight))
         if self.bounds is not None:
-            checks.interval(bounds=self.bounds)
+            object.__setattr__(self, "bounds", checks.interval(bounds=self.bounds))
         for text in self.of:
             if not isinstance(text, str | Column) and not hasattr(text, "kind"):
                 raise InvalidParameter("column", text, "must be the name of a column", "Write lw.mean('age').")
