@@ -69,12 +69,12 @@ class Bounded:
         columns = [exp.column(name) for name in self.groups]
         numbers = [self._statistic(statistic).as_(f"n{i}") for i, statistic in enumerate(statistics)]
         query = exp.select(*columns, *numbers).from_(rows)
-        return query.group_by(*(column.copy() for column in columns)) if columns else query
+        return query.group_by(*(column.copy() for column in columns), copy=False) if columns else query
 
     def _flat(self) -> exp.Query:
         """Every row of the plan with its group and contents; rows of no public group are left out."""
         below, names = self.compiler.from_(self.plan, "r")
-        query = exp.select().from_(below)
+        query = exp.select().from_(below, copy=False)
         places: list[exp.Expr] = []
         for i, key in enumerate(self.grouping.keys):
             value = self.compiler.expression(key.expression, names)
@@ -99,7 +99,7 @@ class Bounded:
             selected.insert(0, exp.column("u", table="r").as_("u"))
         selected += [self.compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
         selected += [self.compiler.expression(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
-        return query.select(*(selected or [whole(1).as_("one")]))
+        return query.select(*(selected or [whole(1).as_("one")]), copy=False)
 
     def _survivors(self, flat: exp.Query) -> exp.Query:
         """The rows that the bounding keeps."""
@@ -115,26 +115,34 @@ class Bounded:
         everything = ["row_hash", *groups, *contents]
         if by_total:
             most = self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
-            ranked = exp.select(*kept, _window("ROW_NUMBER", everything).as_("row_number")).from_(hashed.subquery("f"))
-            return exp.select(*kept).from_(ranked.subquery("f")).where(exp.column("row_number") <= whole(most))
+            ranked = exp.select(*kept, _window("ROW_NUMBER", everything).as_("row_number")).from_(
+                hashed.subquery("f", copy=False), copy=False
+            )
+            return (
+                exp.select(*kept)
+                .from_(ranked.subquery("f", copy=False), copy=False)
+                .where(exp.column("row_number") <= whole(most), copy=False)
+            )
         by_group = ["group_hash", *groups]
         windows = [
             _window("DENSE_RANK", by_group).as_("group_number"),
             _window("RANK", by_group).as_("group_start"),
             _window("ROW_NUMBER", [*by_group, "row_hash", *contents]).as_("row_number"),
         ]
-        ranked = exp.select(*kept, *windows).from_(hashed.subquery("f"))
+        ranked = exp.select(*kept, *windows).from_(hashed.subquery("f", copy=False), copy=False)
         first = exp.EQ(this=exp.column("row_number"), expression=exp.column("group_start"))
-        survivors = exp.select(*kept, first.as_("first")).from_(ranked.subquery("f"))
-        survivors = survivors.where(exp.column("group_number") <= whole(self.bounding.max_groups_per_unit))
+        survivors = exp.select(*kept, first.as_("first")).from_(ranked.subquery("f", copy=False), copy=False)
+        survivors = survivors.where(exp.column("group_number") <= whole(self.bounding.max_groups_per_unit), copy=False)
         most_rows = exp.column("group_start") + whole(self.bounding.max_rows_per_group)
-        return survivors.where(exp.column("row_number") < most_rows)
+        return survivors.where(exp.column("row_number") < most_rows, copy=False)
 
     def _hashed(self, rows: exp.Query, kept: list[str], words: list[Word], purpose: str) -> exp.Query:
         """The rows with one hash more."""
         line = linear(words, self.salt, purpose).as_("line")
-        lined = exp.select(*kept, line).from_(rows.subquery("f"))
-        return exp.select(*kept, cubed(exp.column("line")).as_(f"{purpose}_hash")).from_(lined.subquery("f"))
+        lined = exp.select(*kept, line).from_(rows.subquery("f", copy=False), copy=False)
+        return exp.select(*kept, cubed(exp.column("line")).as_(f"{purpose}_hash")).from_(
+            lined.subquery("f", copy=False), copy=False
+        )
 
     def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
         """Unit, group and contents as numbers to be hashed."""

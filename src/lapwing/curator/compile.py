@@ -62,7 +62,7 @@ class Compiler:
     def from_(self, plan: Plan, alias: str) -> tuple[exp.Subquery, dict[str, exp.Expr]]:
         """A plan to select from, and what its columns are called there."""
         names = {column.name: exp.column(f"c{i}", table=alias) for i, column in enumerate(plan.columns)}
-        return self.rows(plan).subquery(alias), dict(names)
+        return self.rows(plan).subquery(alias, copy=False), dict(names)
 
     def expression(self, expression: Expression, names: Names) -> exp.Expr:
         """An expression over what stands for its columns."""
@@ -242,24 +242,24 @@ def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
         column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
         names[field.name] = compiler.dialect.read(column, relation.types[field.name], field.kind)
     if plan.each_row:
-        return exp.select(*_listed(plan, compiler, names, None)).from_(table)
+        return exp.select(*_listed(plan, compiler, names, None)).from_(table, copy=False)
     unit = next(field.name for field in plan.fields if field.unit)
-    query = exp.select(*_listed(plan, compiler, names, names[unit].copy())).from_(table)
+    query = exp.select(*_listed(plan, compiler, names, names[unit].copy())).from_(table, copy=False)
     return query.where(exp.not_(exp.Is(this=exp.Paren(this=names[unit].copy()), expression=exp.null())))
 
 
 @_rows.register
 def _where(plan: Where, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "r")
-    query = exp.select(*_listed(plan, compiler, names, _unit(plan, "r"))).from_(below)
-    return query.where(compiler.expression(plan.condition, names))
+    query = exp.select(*_listed(plan, compiler, names, _unit(plan, "r"))).from_(below, copy=False)
+    return query.where(compiler.expression(plan.condition, names), copy=False)
 
 
 @_rows.register
 def _select(plan: Select, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "r")
     outputs = {name: compiler.expression(expression, names) for name, expression in plan.outputs}
-    return exp.select(*_listed(plan, compiler, outputs, _unit(plan, "r"))).from_(below)
+    return exp.select(*_listed(plan, compiler, outputs, _unit(plan, "r"))).from_(below, copy=False)
 
 
 @_rows.register
@@ -273,7 +273,7 @@ def _public(plan: Public, compiler: Compiler) -> exp.Query:
         exp.cast(exp.column(f"c{i}", table="p"), SQL_TYPES[field.kind]).as_(f"c{i}")
         for i, field in enumerate(plan.fields)
     ]
-    return exp.select(*columns).from_(table)
+    return exp.select(*columns).from_(table, copy=False)
 
 
 @_rows.register
@@ -283,8 +283,8 @@ def _join_public(plan: JoinPublic, compiler: Compiler) -> exp.Query:
     on = [
         exp.EQ(this=compiler.expression(private, names), expression=publics[name].copy()) for private, name in plan.on
     ]
-    query = exp.select(*_listed(plan, compiler, {**names, **publics}, _unit(plan, "l"))).from_(left)
-    return query.join(right, on=exp.and_(*on), join_type=plan.how)
+    query = exp.select(*_listed(plan, compiler, {**names, **publics}, _unit(plan, "l"))).from_(left, copy=False)
+    return query.join(right, on=exp.and_(*on), join_type=plan.how, copy=False)
 
 
 @_rows.register
@@ -295,8 +295,8 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
     on: list[exp.Expr] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
     if plan.condition is not None:
         on.append(compiler.expression(plan.condition, names))
-    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left)
-    return query.join(right, on=exp.and_(*on), join_type=plan.how)
+    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left, copy=False)
+    return query.join(right, on=exp.and_(*on), join_type=plan.how, copy=False)
 
 
 @_rows.register
@@ -304,20 +304,22 @@ def _exists(plan: Exists, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "l")
     other, _ = compiler.from_(plan.other, "r")
     same = exp.EQ(this=exp.column("u", table="r"), expression=exp.column("u", table="l"))
-    found: exp.Expr = exp.Exists(this=exp.select("1").from_(other).where(same))
-    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(below)
-    return query.where(exp.not_(found) if plan.negated else found)
+    found: exp.Expr = exp.Exists(this=exp.select("1").from_(other, copy=False).where(same, copy=False))
+    query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(below, copy=False)
+    return query.where(exp.not_(found, copy=False) if plan.negated else found, copy=False)
 
 
 @_rows.register
 def _combine(plan: Combine, compiler: Compiler) -> exp.Query:
     columns = ["u", *(f"c{i}" for i in range(len(plan.columns)))]
-    queries = [exp.select(*columns).from_(compiler.rows(side).subquery("r")) for side in plan.sides]
+    queries = [
+        exp.select(*columns).from_(compiler.rows(side).subquery("r", copy=False), copy=False) for side in plan.sides
+    ]
     if len(queries) == 1:
         return queries[0].distinct()
     kinds = {"union": exp.union, "union all": exp.union, "intersect": exp.intersect, "except": exp.except_}
     combined = kinds[plan.setting](*queries, distinct=plan.setting != "union all")
-    return exp.select(*columns).from_(combined.subquery("r"))
+    return exp.select(*columns).from_(combined.subquery("r", copy=False), copy=False)
 
 
 @_rows.register
@@ -327,8 +329,8 @@ def _per_unit(plan: PerUnit, compiler: Compiler) -> exp.Query:
     keys = [compiler.expression(expression, names) for _, expression in plan.keys]
     totals = [_total(total, argument, compiler, names) for _, total, argument in plan.totals]
     listed = {c.name: sql for c, sql in zip(plan.columns, [unit, *keys, *totals], strict=True)}
-    query = exp.select(*_listed(plan, compiler, listed, unit.copy())).from_(below)
-    return query.group_by(unit.copy(), *(key.copy() for key in keys))
+    query = exp.select(*_listed(plan, compiler, listed, unit.copy())).from_(below, copy=False)
+    return query.group_by(unit.copy(), *(key.copy() for key in keys), copy=False)
 
 
 def _total(total: str, argument: Expression | None, compiler: Compiler, names: Names) -> exp.Expr:
