@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lapwing.curator.compile import Relation
     from lapwing.curator.engines.engine import Engine
     from lapwing.curator.quote import Quote
+    from lapwing.curator.table import PrivateTable
     from lapwing.privacy import Ledger
 
 
@@ -146,6 +147,32 @@ class Query:
             steps.append("group by " + ", ".join(key.name for key in self.grouping.keys))
         steps.append(", ".join(f"{one} as {one.output}" for one in self.aggregates))
         return " → ".join(steps)
+
+    def to_yaml(self) -> str:
+        """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`."""
+        from lapwing.curator import digits, documents, saved
+
+        return f"# {digits.visible(self.explain())}\n{documents.write_yaml(saved.written(self))}"
+
+    def to_json(self) -> str:
+        """The question as JSON."""
+        from lapwing.curator import documents, saved
+
+        return documents.write_json(saved.written(self))
+
+    @staticmethod
+    def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query:
+        """The question that was saved, about this table and whatever other tables it names."""
+        from lapwing.curator import documents, reread
+
+        return reread.read(documents.read_yaml(text), table, tables)
+
+    @staticmethod
+    def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query:
+        """The question that was saved, about this table and whatever other tables it names."""
+        from lapwing.curator import documents, reread
+
+        return reread.read(documents.read_json(text), table, tables)
 
     def items(self, spend: Budget) -> tuple[Item, ...]:
         """What a release consists of."""

@@ -338,11 +338,12 @@ def _field(
     if values is not None:
         if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
             kind = "integer"
-        _fitting(column, kind, values)
+        fitting(column, kind, values)
     return Column(column, kind, ends, values, is_unit)
 
 
-def _fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
+def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
+    """Refuse values that a column of this kind cannot have."""
     import datetime as dt
 
     wanted: dict[Kind, tuple[type, ...]] = {

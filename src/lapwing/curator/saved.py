@@ -1,0 +1,186 @@
+"""Questions as plain data, for YAML and JSON: the steps of the plan, the keys, the aggregates, what is done afterwards.
+
+Tables are known by name and meet the tables that are opened when a question is read back; so do their columns, with
+whatever is publicly known about them by then. Everything is made anew by the constructors that a question in Python or
+SQL passes through: a file is believed nothing. With the same tables the digest is the same.
+
+    {table: visits}            a private table, to begin with       {where: …}   {select: {name: …}}
+    {join: {table: zips, …}}   with a public table, on columns      {join_unit: {rows: […], …}}   {exists: {rows: […]}}
+    {combine: {setting: union, with: [[…]]}}                        {per_unit: {unit: …, keys: {…}, totals: {…}}}
+
+Expressions: {column: age}, {">=": [{column: age}, 18]}, {date: "2026-11-15"}, {constant: null}.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.expressions import Call, Column, Constant, Expression
+from lapwing.curator.groups import Key, key_for
+from lapwing.curator.plan import (
+    Combine,
+    Exists,
+    JoinPublic,
+    JoinUnit,
+    PerUnit,
+    Plan,
+    Public,
+    Scan,
+    Select,
+    Where,
+)
+from lapwing.errors import UnsupportedQuery
+
+if TYPE_CHECKING:
+    from lapwing.curator.query import Post, Query
+
+VERSION = 1
+Data = Any
+"""What JSON can hold."""
+
+
+def written(query: Query) -> dict[str, Data]:
+    """A question as data."""
+    record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
+    if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
+        record["group_by"] = [_key(key) for key in query.grouping.keys]
+    record["ask"] = [_aggregate(one) for one in query.aggregates]
+    bounding = query.bounding
+    if bounding.max_rows_per_unit is not None:
+        record["bounding"] = {"max_rows_per_unit": bounding.max_rows_per_unit}
+    else:
+        names = ("max_groups_per_unit", "max_rows_per_group")
+        record["bounding"] = {name: getattr(bounding, name) for name in names}
+    return record | _post(query.post)
+
+
+def _rows(plan: Plan) -> list[Data]:
+    """The steps of a plan, the table first."""
+    steps: list[Data] = []
+    while not isinstance(plan, Scan):
+        if isinstance(plan, Public):
+            raise UnsupportedQuery(plan.table, "a question begins with a private table", "Join the public one to it.")
+        name, step = _step(plan)
+        steps.append({name: step})
+        plan = plan.parents()[0]
+    return [{"table": plan.table}, *reversed(steps)]
+
+
+def _step(plan: Where | Select | JoinPublic | JoinUnit | Exists | Combine | PerUnit) -> tuple[str, Data]:
+    """One step, without its first parent."""
+    if isinstance(plan, Where):
+        return "where", expression(plan.condition)
+    if isinstance(plan, Select):
+        return "select", _named(plan.outputs)
+    if isinstance(plan, JoinPublic):
+        columns = [field.name for field in plan.public.fields]
+        on = [[expression(mine), theirs] for mine, theirs in plan.on]
+        return "join", {"table": plan.public.table, "columns": columns, "on": on, "how": plan.how}
+    if isinstance(plan, JoinUnit):
+        more = {} if plan.condition is None else {"condition": expression(plan.condition)}
+        return "join_unit", {"rows": _rows(plan.right), "how": plan.how, **more}
+    if isinstance(plan, Exists):
+        return "exists", {"rows": _rows(plan.other), "negated": plan.negated}
+    if isinstance(plan, Combine):
+        return "combine", {"setting": plan.setting, "with": [_rows(side) for side in plan.sides[1:]]}
+    totals = {
+        name: {total: None if argument is None else expression(argument)} for name, total, argument in plan.totals
+    }
+    return "per_unit", {"unit": plan.unit_name, "keys": _named(plan.keys), "totals": totals}
+
+
+def expression(value: Expression) -> Data:
+    """An expression as data. What the constructors add by themselves (clamps, conditions of a CASE) is left out."""
+    if isinstance(value, Column):
+        return {"column": value.name}
+    if isinstance(value, Constant):
+        return constant(value)
+    if value.operator == "clamp":
+        return expression(value.arguments[0])
+    arguments = list(value.arguments)
+    if value.operator == "case":
+        for place in range(0, len(arguments) - 1, 2):
+            condition = arguments[place]
+            assert isinstance(condition, Call)
+            [arguments[place]] = condition.arguments
+    return {value.operator: [expression(argument) for argument in arguments]}
+
+
+_NATURAL = {"boolean": bool, "integer": int, "number": float, "text": str}
+
+
+def constant(value: Constant) -> Data:
+    """A constant; its kind is said where the value alone does not tell."""
+    if value.kind is None:
+        return {"constant": None}
+    return value.value if type(value.value) is _NATURAL.get(value.kind) else {value.kind: plain(value.value)}
+
+
+def plain(value: Any) -> Data:
+    """A value as JSON has it: dates as text, for their kind is known."""
+    return value.isoformat() if isinstance(value, dt.date) else value
+
+
+def number(value: Fraction) -> Data:
+    """An exact number: as a whole number or a decimal where that is exact, otherwise as a fraction in text."""
+    if value.denominator == 1:
+        return int(value)
+    return float(value) if Fraction(float(value)) == value else f"{value.numerator}/{value.denominator}"
+
+
+def _named(outputs: Iterable[tuple[str, Expression]]) -> dict[str, Data]:
+    return {name: expression(value) for name, value in outputs}
+
+
+def _key(key: Key) -> Data:
+    record: dict[str, Data] = {"name": key.name, "by": expression(key.expression)}
+    if key.everything_else:
+        record["everything_else"] = True
+    if key.values is not None and (key.labels or key.values != _usual(key)):
+        record["values"] = [plain(value) for value in key.values]
+    if key.labels:
+        record["labels"] = list(key.labels)
+    return record
+
+
+def _usual(key: Key) -> tuple[Any, ...] | None:
+    """The values that a key has without any being named."""
+    try:
+        return key_for(key.name, key.expression).values
+    except UnsupportedQuery:
+        return None
+
+
+def _aggregate(asked: Aggregate) -> Data:
+    of = [text if isinstance(text, str) else expression(text) for text in asked.of]
+    record: dict[str, Data] = {asked.kind: of}
+    if asked.bounds is not None:
+        record["bounds"] = [number(Fraction(end)) for end in asked.bounds]
+    if asked.q is not None:
+        record["q"] = number(asked.q)
+    if asked.most:
+        record["k"] = asked.most
+    if asked.name is not None:
+        record["name"] = asked.name
+    if asked.weight != 1:
+        record["weight"] = number(Fraction(asked.weight))
+    return record
+
+
+def _post(post: Post) -> dict[str, Data]:
+    record: dict[str, Data] = {}
+    if post.outputs is not None:
+        record["outputs"] = _named(post.outputs)
+    if post.having is not None:
+        record["having"] = expression(post.having)
+    if post.order:
+        record["order_by"] = [[expression(by), "desc" if falls else "asc"] for by, falls in post.order]
+    if post.limit is not None:
+        record["limit"] = post.limit
+    if post.offset:
+        record["offset"] = post.offset
+    return record
