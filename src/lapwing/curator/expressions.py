@@ -229,8 +229,11 @@ def _comparable(operator: str, arguments: tuple[Expression, ...]) -> tuple[Expre
 
 
 def _as_time(argument: Expression, kind: Any) -> Expression:
-    if not (isinstance(argument, Constant) and isinstance(argument.value, str)):
+    if argument.kind != "text":
         return argument
+    if not isinstance(argument, Constant):  # engines would cast it, and fail on a record that is no date
+        why = f"a {kind} is compared with text"
+        raise _misfit("=", (argument,), why, f"Declare types={{{str(argument)!r}: {kind!r}}} when you open the table.")
     return time_constant(argument.value, kind)
 
 

@@ -44,6 +44,8 @@ _OPERATORS = {
 }
 _TOO_DEEP = 100
 """Nested nodes: beyond that, engines give up before we do."""
+LONGEST_SHOWN = 200
+"""Characters of a query in a message."""
 
 
 def parse_one(text: str, *, name: str) -> exp.Expr:
@@ -55,17 +57,46 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
         raise InvalidParameter(name, text, "must be a text in SQL", f"Write {name}='age >= 18', for example.")
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
-    except (SqlglotError, RecursionError) as error:
-        lines = str(error).splitlines()
-        raise UnsupportedQuery(
-            text, f"cannot be read: {lines[0] if lines else 'it is nested too deeply'}", _HELP
-        ) from None
-    if len(trees) != 1:
-        raise UnsupportedQuery(text, "one expression or statement at a time", _HELP)
-    return trees[0]
+    except SqlglotError as error:
+        why = (str(error).splitlines() or ["it is no SQL"])[0]
+    except RecursionError:
+        why = "it is nested too deeply"
+    except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+        why = "it is no SQL"  # slips of the parser on odd input
+    else:
+        if len(trees) == 1:
+            return trees[0]
+        raise UnsupportedQuery(cut(text), "one expression or statement at a time", _HELP)
+    raise UnsupportedQuery(cut(text), f"cannot be read: {why}", _HELP)
 
 
 _HELP = "Write, for example, age >= 18 AND region IN ('North', 'South')."
+
+
+def cut(text: str) -> str:
+    """A text short enough for a message."""
+    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+
+
+def shown(node: exp.Expr) -> str:
+    """A part of the syntax tree as it would be written, to be shown in a message."""
+    from sqlglot.errors import SqlglotError
+
+    try:
+        return cut(node.sql(dialect="duckdb"))
+    except (SqlglotError, RecursionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        return type(node).__name__.upper()
+
+
+def only(node: exp.Expr, *known: str) -> None:
+    """Refuse a node with parts that would go unnoticed."""
+    for name, value in node.args.items():
+        if value and name.rstrip("_") not in known and name not in _SAID:
+            raise refused(node)
+
+
+_SAID = ("_type", "big_int", "typed", "safe", "_comments")
+"""What the parser notes down for itself."""
 
 
 def expression(text: str, columns: Mapping[str, Column], *, name: str = "expression") -> Expression:
@@ -80,7 +111,7 @@ def resolve_column(node: exp.Expr, columns: Mapping[str, Column]) -> Expression 
     if not isinstance(node, exp.Column):
         return None
     name = node.name
-    found = columns.get(name) or (columns.get(f"{node.table}.{name}") if node.table else None)
+    found = (columns.get(f"{node.table}.{name}") if node.table else None) or columns.get(name)
     if found is None:
         alike = [column for key, column in columns.items() if key.lower() == name.lower()]
         found = alike[0] if len(alike) == 1 else None
@@ -103,54 +134,94 @@ def translate(node: exp.Expr, resolve: Resolve, depth: int = 0) -> Expression:
         return translate(child, resolve, depth + 1)
 
     kind = type(node).__name__
+    if kind in ("And", "Or"):
+        return call(_OPERATORS[kind], *map(inner, chain(node)))
     if kind in _OPERATORS:
+        only(node, "this", "expression")
         arguments = [node.this] if node.args.get("expression") is None else [node.this, node.expression]
         return call(_OPERATORS[kind], *map(inner, arguments))
     special = _SPECIAL.get(kind)
     if special is None:
         raise refused(node)
-    return special(node, inner)
+    parts, meaning = special
+    only(node, *parts)
+    return meaning(node, inner)
+
+
+def chain(node: exp.Expr) -> list[exp.Expr]:
+    """What a chain of ANDs (or of ORs) connects, however long it is."""
+    parts: list[exp.Expr] = []
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if type(one) is type(node):
+            todo += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts
 
 
 def refused(node: exp.Expr) -> UnsupportedQuery:
     """The error for a part of the language of SQL that is not a part of ours, with what to write instead."""
-    reasons = {
-        "Rand": ("random numbers make rows depend on the engine", "Noise is added by Lapwing."),
-        "CurrentTimestamp": ("the answer would depend on the clock", "Write the time as a constant."),
-        "CurrentDate": ("the answer would depend on the clock", "Write DATE '2026-11-15'."),
-        "Window": ("rows of other people decide about this one", "Group by the unit in a sub-query instead."),
-        "Subquery": (
-            "a sub-query among expressions may read other people's rows",
-            "Use EXISTS on the unit, or a join.",
-        ),
-        "Column": ("there is no such column", "Check its name."),
-    }
-    fallback = (
-        "it is not in the closed list of functions that are total and equal on every engine",
-        "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, "
-        "LENGTH, EXTRACT or CAST(x AS number); anything else belongs into a column of the source.",
-    )
     kind = type(node).__name__
-    if kind == "Anonymous" and node.name.lower() in ("random", "rand", "uuid", "now"):
-        return UnsupportedQuery(node.sql(), *reasons["Rand"])
-    return UnsupportedQuery(node.sql(), *reasons.get(kind, fallback))
+    if kind == "Anonymous" and node.name.lower() in ("rand", "gen_random_uuid", "nextval"):
+        kind = "Rand"
+    if kind == "Anonymous" and node.name.lower() in ("now", "clock_timestamp", "get_current_timestamp"):
+        kind = "CurrentTimestamp"
+    return UnsupportedQuery(shown(node), *_REASONS.get(kind, _FALLBACK))
+
+
+_LISTED = (
+    "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, LENGTH, "
+    "EXTRACT or CAST(x AS number); anything else belongs into a column of the source."
+)
+_FALLBACK = ("it is not in the closed list of functions that are total and equal on every engine", _LISTED)
+_RANDOM = ("random numbers make rows depend on the engine", "Noise is added by Lapwing; leave it out.")
+_CLOCK = ("the answer would depend on the clock", "Write the time as a constant: DATE '2026-11-15'.")
+_ON_UNIT = "Write EXISTS (SELECT 1 FROM other WHERE other.unit = this.unit AND …), with AND to other conditions."
+_REASONS = {
+    **dict.fromkeys(("Rand", "Randn", "Uuid"), _RANDOM),
+    **dict.fromkeys(("CurrentTimestamp", "CurrentDate", "CurrentTime", "CurrentDatetime", "Localtime"), _CLOCK),
+    "Localtimestamp": _CLOCK,
+    "Window": ("rows of other people decide about this one", "Group by the unit in a sub-query instead."),
+    "Subquery": ("a sub-query among expressions may read other people's rows", _ON_UNIT + " Or write a join."),
+    "Exists": ("EXISTS stands alone or after AND, in WHERE", _ON_UNIT),
+    **dict.fromkeys(("Any", "All"), ("it may read other people's rows", _ON_UNIT)),
+    "In": ("IN takes a list of values, or for the unit a query about the unit", _ON_UNIT),
+    "Column": ("there is no such column", "Check its name."),
+    "Star": ("* stands for all columns", "Name the columns."),
+    "Distinct": ("which of several equal rows counts would not be told", "Write COUNT(DISTINCT x)."),
+    **dict.fromkeys(
+        ("Placeholder", "Parameter"), ("nothing is filled in", "Write the value itself into the text of the query.")
+    ),
+}
+"""Why some well-known parts of SQL are refused, and what to write instead."""
 
 
 Inner = Callable[[Any], Expression]
 
 
 def _literal(node: Any, inner: Inner) -> Expression:
-    if node.is_string:
-        return Constant(node.this, "text")
     text = node.this
-    if text.isdigit():
-        value = int(text)
-        if value < 1 << 63:
-            return Constant(value, "integer")
-    number = float(text)
-    if abs(number) > 1e300 or 0 < abs(number) < 1e-250:
-        raise UnsupportedQuery(text, "is too large or too small for the arithmetic of doubles", "Use another scale.")
+    if node.is_string:
+        if not storable(text):
+            raise UnsupportedQuery(ascii(cut(text)), "no engine has text like that", "Leave out what is not Unicode.")
+        return Constant(text, "text")
+    if text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63:
+        return Constant(int(text), "integer")
+    try:
+        number = float(text)
+    except ValueError:
+        raise UnsupportedQuery(cut(text), "is no number", "Write 5, 0.5 or 5e-1.") from None
+    if not abs(number) <= 1e300 or 0 < abs(number) < 1e-250:
+        why = "is too large or too small for the arithmetic of doubles"
+        raise UnsupportedQuery(cut(text), why, "Use another scale.")
     return Constant(number, "number")
+
+
+def storable(text: str) -> bool:
+    """Whether every engine can hold a text: no half characters, and no NUL, which PostgreSQL has not."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _between(node: Any, inner: Inner) -> Expression:
@@ -159,9 +230,8 @@ def _between(node: Any, inner: Inner) -> Expression:
 
 
 def _in(node: Any, inner: Inner) -> Expression:
-    if node.args.get("query") is not None or node.args.get("unnest") is not None or not node.expressions:
-        instead = "Write EXISTS (SELECT 1 FROM other WHERE other.unit = this.unit AND …), or a list of values."
-        raise UnsupportedQuery(node.sql(), "IN over a query may read other people's rows", instead)
+    if not node.expressions:
+        raise refused(node)
     return call("in", inner(node.this), *map(inner, node.expressions))
 
 
@@ -199,30 +269,34 @@ def _cast(node: Any, inner: Inner) -> Expression:
     if target in ("INT", "INTEGER", "BIGINT") and value.kind in ("integer", "boolean"):
         return value if value.kind == "integer" else call("to number", value)
     instead = "CAST(x AS number) takes text and truth values, FLOOR(x) makes whole numbers, types= declares the rest."
-    raise UnsupportedQuery(node.sql(), "engines disagree about this cast", instead)
+    raise UnsupportedQuery(shown(node), "engines disagree about this cast", instead)
 
 
 def _extract(node: Any, inner: Inner) -> Expression:
     part = node.this.name.lower()
     if part not in ("year", "month", "day", "hour", "minute"):
         raise UnsupportedQuery(
-            node.sql(), "this part of a date is not in the language", "Use YEAR, MONTH, DAY or HOUR."
+            shown(node), "this part of a date is not in the language", "Use YEAR, MONTH, DAY or HOUR."
         )
     return call(part, inner(node.expression))
 
 
-_SPECIAL: dict[str, Callable[[Any, Inner], Expression]] = {
-    "Paren": lambda node, inner: inner(node.this),
-    "Literal": _literal,
-    "Boolean": lambda node, inner: Constant(bool(node.this), "boolean"),
-    "Null": lambda node, inner: NULL,
-    "Between": _between,
-    "In": _in,
-    "Is": _is,
-    "Case": _case,
-    "If": _if,
-    "Cast": _cast,
-    "TryCast": _cast,
-    "Extract": _extract,
-    "Coalesce": lambda node, inner: call("coalesce", inner(node.this), *map(inner, node.expressions)),
+_SPECIAL: dict[str, tuple[tuple[str, ...], Callable[[Any, Inner], Expression]]] = {
+    "Paren": (("this",), lambda node, inner: inner(node.this)),
+    "Literal": (("this", "is_string"), _literal),
+    "Boolean": (("this",), lambda node, inner: Constant(bool(node.this), "boolean")),
+    "Null": ((), lambda node, inner: NULL),
+    "Between": (("this", "low", "high"), _between),
+    "In": (("this", "expressions"), _in),
+    "Is": (("this", "expression"), _is),
+    "Case": (("this", "ifs", "default"), _case),
+    "If": (("this", "true", "false"), _if),
+    "Cast": (("this", "to"), _cast),
+    "TryCast": (("this", "to"), _cast),
+    "Extract": (("this", "expression"), _extract),
+    "Coalesce": (
+        ("this", "expressions"),
+        lambda node, inner: call("coalesce", inner(node.this), *map(inner, node.expressions)),
+    ),
 }
+"""Which parts of a node have a meaning, and which."""
