@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
-from lapwing.curator.dialects import inline, when, whole
+from lapwing.curator.dialects import double, inline, when, whole
 from lapwing.curator.expressions import Constant, Expression, Kind
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
@@ -79,7 +79,8 @@ class Bounded:
         for i, key in enumerate(self.grouping.keys):
             value = self.compiler.expression(key.expression, names)
             if self.grouping.secret:
-                places.append(value)
+                signless = key.expression.kind == "number"  # the sign of a zero is none of the public values
+                places.append(exp.Paren(this=value.copy()) + double(0.0) if signless else value)
                 if key.values is not None:
                     query = query.where(_listed(value, key))
                 continue
@@ -237,13 +238,24 @@ def _place(sql: exp.Expr, key: Key, alias: str) -> tuple[exp.Expr, exp.Expr | No
         rows = [
             [constant_of(key.expression.kind, value), whole(i)] for i, value in enumerate(values) if value is not None
         ]
-        table = inline(rows, alias, ["value", "place"])
+        table = _told_apart(inline(rows, "p", ["value", "place"]), key).subquery(alias, copy=False)
         place = exp.column("place", table=alias)
         if None in values:
             place = when(_is(sql, key, None), whole(values.index(None)), place)
     if key.everything_else:
         place = exp.Coalesce(this=place, expressions=[whole(len(values))])
     return place, table
+
+
+def _told_apart(values: exp.Expr, key: Key) -> exp.Query:
+    """Public values and their places, each once: 2^53 and 2^53 + 1 are one double, and no row is in two groups."""
+    value: exp.Expr = exp.column("value", table="p")
+    if key.expression.kind == "number":
+        value = exp.cast(value, "DOUBLE")
+    first = exp.Min(this=exp.column("place", table="p"))
+    return (
+        exp.select(value.as_("value"), first.as_("place")).from_(values, copy=False).group_by(value.copy(), copy=False)
+    )
 
 
 def _consecutive(values: Sequence[Any]) -> bool:

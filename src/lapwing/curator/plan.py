@@ -8,7 +8,7 @@ needs a stability of its own. Where every row is a unit of its own, only what ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -131,10 +131,16 @@ class Public(Node):
         """Its name."""
         return f"public {self.table}"
 
-    def unique_on(self, names: tuple[str, ...]) -> bool:
-        """Whether no two rows agree in these columns."""
-        places = [index for index, field in enumerate(self.fields) if field.name in names]
-        keys = [tuple(row[place] for place in places) for row in self.rows]
+    def unique_on(self, on: Iterable[tuple[Expression, str]]) -> bool:
+        """Whether no value can agree with two rows; a double cannot tell all whole numbers apart."""
+        columns = []
+        for private, name in on:
+            place = next(index for index, field in enumerate(self.fields) if field.name == name)
+            rounded = {private.kind, self.fields[place].kind} == {"integer", "number"}
+            columns.append(
+                [float(row[place]) if rounded and row[place] is not None else row[place] for row in self.rows]
+            )
+        keys = list(zip(*columns, strict=True))
         return len(set(keys)) == len(keys)
 
 
@@ -152,7 +158,7 @@ class JoinPublic(Node):
             why = "a join without a condition pairs everything"
             raise UnsupportedQuery(f"join {self.public.table}", why, "Say on which columns.")
         names = tuple(name for _, name in self.on)
-        if is_each_row(self.parent) and not self.public.unique_on(names):
+        if is_each_row(self.parent) and not self.public.unique_on(self.on):
             why = "every row is a unit here, and this join would make several rows of one"
             raise UnsupportedQuery(
                 f"join {self.public.table} on {', '.join(names)}", why, "Open the table with unit='…'."

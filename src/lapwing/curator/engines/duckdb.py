@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import duckdb
 
 _NUMBER = itertools.count()
+SETTINGS = {"TimeZone": "UTC", "default_collation": "", "default_order": "asc"}
+"""Whatever a database was told, text is compared byte by byte."""
 _KINDS: dict[str, Kind] = {
     "BOOLEAN": "boolean",
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
@@ -78,7 +80,8 @@ class Embedded:
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
         parent = _own(self.memory, self.threads, os.getpid()) if self.given is None else self.given
         cursor = parent.cursor()
-        cursor.execute("SET TimeZone = 'UTC'")
+        for name, value in SETTINGS.items():
+            cursor.execute(f"SET SESSION {name} = '{value}'")  # for this cursor, not for the user's connection
         for relation in relations:
             if relation.frame is not None:
                 cursor.register(relation.table.name, relation.frame)
