@@ -1,0 +1,589 @@
+"""A slow, obvious reference for the curator: the integers before noise, in plain Python over a list of rows.
+
+It shares nothing with the library but the plan and the aggregates it is asked about. No engine, no SQL: values are
+normalised, expressions evaluated, grids, hashes and bounds computed here once more, from the documented rules.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from lapwing.curator.expressions import Call, Column, Constant, Expression
+from lapwing.curator.gridded import Gridded
+from lapwing.curator.groups import Grouping, Key
+from lapwing.curator.plan import (
+    Combine,
+    Exists,
+    JoinPublic,
+    JoinUnit,
+    PerUnit,
+    Plan,
+    Scan,
+    Select,
+    Where,
+)
+from lapwing.curator.query import Query
+from lapwing.curator.statistics import Statistic
+
+P = 2**31 - 1
+Row = dict[str, Any]
+Tables = Mapping[str, Sequence[Row]]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """A value that Python has no word for, as SQL; it counts as NULL."""
+
+    sql: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A row that survives the bounding."""
+
+    unit: Any
+    group: Any
+    values: tuple[int | None, ...]
+    others: tuple[Any, ...]
+
+
+# ---------------------------------------------------------------------------------------------------- values
+
+
+def read(value: Any, kind: str) -> Any:
+    """A value of the source as its kind, or None."""
+    if value is None or isinstance(value, Beyond):
+        return None
+    if isinstance(value, str) and kind != "text":
+        return from_text(value, kind)
+    if kind == "number":
+        value = float(value)
+        return value if math.isfinite(value) else None
+    if kind == "integer":
+        return value if -(2**63) <= value < 2**63 else None
+    return value
+
+
+def from_text(text: str, kind: str) -> Any:
+    """What a text means where another kind was declared."""
+    if kind == "boolean":
+        words = {word: truth for truth, some in _TRUTHS.items() for word in some}
+        return words.get(text)
+    if kind in ("integer", "number"):
+        digits = text[1:] if text[:1] in ("+", "-") else text
+        if kind == "integer":
+            return int(text) if plain(digits, 18) else None
+        whole, point, part = digits.partition(".")
+        return float(text) if plain(whole, 15) and (plain(part, 15) if point else True) else None
+    day, time = text[:10], text[10:]
+    if not (len(day) == 10 and day[4] == day[7] == "-" and all(plain(p, 4) for p in (day[:4], day[5:7], day[8:]))):
+        return None
+    try:
+        date = dt.date(int(day[:4]), int(day[5:7]), int(day[8:]))
+        return (date if not time else None) if kind == "date" else dt.datetime.combine(date, clock(time))
+    except ValueError:
+        return None
+
+
+_TRUTHS = {
+    True: ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1"),
+    False: ("false", "False", "FALSE", "f", "no", "No", "NO", "0"),
+}
+
+
+def clock(text: str) -> dt.time:
+    """' 09:30:00' or 'T09:30:00.25'."""
+    main, point, part = text[1:].partition(".")
+    pieces = main.split(":")
+    if text[:1] not in (" ", "T") or len(pieces) != 3 or not all(len(p) == 2 and plain(p, 2) for p in pieces):
+        raise ValueError
+    if point and not plain(part, 6):
+        raise ValueError
+    return dt.time(*map(int, pieces), int(part.ljust(6, "0")) if point else 0)
+
+
+def plain(text: str, most: int) -> bool:
+    """Between one and `most` digits of ASCII."""
+    return 1 <= len(text) <= most and all(c in "0123456789" for c in text)
+
+
+# ----------------------------------------------------------------------------------------------- expressions
+
+
+def value_of(e: Expression, row: Row) -> Any:
+    """The value of an expression in one row; None is NULL."""
+    if isinstance(e, Column):
+        return row[e.name]
+    if isinstance(e, Constant):
+        return e.value
+    arguments = [value_of(argument, row) for argument in e.arguments]
+    kinds = [argument.kind for argument in e.arguments]
+    if e.operator in _THREE_VALUED:
+        return _THREE_VALUED[e.operator](arguments)
+    if e.operator in ("case", "coalesce"):
+        return chosen(e, arguments, kinds)
+    if e.operator == "in":
+        found = [compared("=", arguments[0], option, kinds[0], kind) for option, kind in zip(arguments[1:], kinds[1:])]
+        return any_of(found)
+    if e.operator in _COMPARISONS:
+        return compared(e.operator, arguments[0], arguments[1], *kinds)
+    if any(argument is None for argument in arguments):
+        return None
+    return _PLAIN[e.operator](e, *arguments)
+
+
+def chosen(e: Call, values: list[Any], kinds: list[Any]) -> Any:
+    if e.operator == "coalesce":
+        value = next((value for value in values if value is not None), None)
+    else:
+        value = next((v for c, v in zip(values[:-1:2], values[1::2]) if c is True), values[-1])
+    return float(value) if value is not None and e.kind == "number" else value
+
+
+def all_of(values: list[Any]) -> bool | None:
+    return False if False in values else None if None in values else True
+
+
+def any_of(values: list[Any]) -> bool | None:
+    return True if True in values else None if None in values else False
+
+
+_THREE_VALUED: dict[str, Callable[[list[Any]], Any]] = {
+    "and": all_of,
+    "or": any_of,
+    "not": lambda values: None if values[0] is None else not values[0],
+    "is null": lambda values: values[0] is None,
+}
+_COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
+    "=": lambda a, b: a == b,
+    "<>": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def compared(operator: str, a: Any, b: Any, kind: Any, other: Any) -> bool | None:
+    """A comparison; a whole number beside a double is one, too."""
+    if a is None or b is None:
+        return None
+    if {kind, other} == {"integer", "number"}:
+        a, b = float(a), float(b)
+    return _COMPARISONS[operator](a, b)
+
+
+def like(text: str, pattern: str) -> bool:
+    if not pattern:
+        return not text
+    if pattern[0] == "%":
+        return any(like(text[i:], pattern[1:]) for i in range(len(text) + 1))
+    return bool(text) and pattern[0] in ("_", text[0]) and like(text[1:], pattern[1:])
+
+
+def clamped(e: Call, value: Any, low: Any, high: Any) -> Any:
+    if e.kind == "integer":
+        return min(max(value, low), high)
+    value, low, high = float(value), float(low), float(high)
+    inside = min(max(value, low), high)
+    return 0.0 if inside == value and abs(value) < 2.0**-100 else inside
+
+
+def remainder(value: int, divisor: int) -> int:
+    size = abs(value) % divisor
+    return -size if value < 0 else size
+
+
+_PLAIN: dict[str, Callable[..., Any]] = {
+    "+": lambda e, a, b: float(a) + float(b),
+    "-": lambda e, a, b: float(a) - float(b),
+    "*": lambda e, a, b: float(a) * float(b),
+    "/": lambda e, a, b: float(a) / float(b) if b else None,
+    "%": lambda e, a, b: remainder(a, b),
+    "abs": lambda e, a: abs(float(a)),
+    "floor": lambda e, a: float(math.floor(a)),
+    "ceil": lambda e, a: float(math.ceil(a)),
+    "length": lambda e, a: len(a),
+    "like": lambda e, a, b: like(a, b),
+    "clamp": clamped,
+    "to number": lambda e, a: from_text(a, "number") if isinstance(a, str) else float(a),
+    "year": lambda e, a: a.year,
+    "month": lambda e, a: a.month,
+    "day": lambda e, a: a.day,
+    "hour": lambda e, a: a.hour,
+    "minute": lambda e, a: a.minute,
+}
+
+
+# ------------------------------------------------------------------------------------------------------ plans
+
+
+def rows_of(plan: Plan, tables: Tables) -> list[tuple[Any, Row]]:
+    """The rows of a plan, each after its unit."""
+    if isinstance(plan, Scan):
+        return scanned(plan, tables[plan.table])
+    if isinstance(plan, Where):
+        return [(u, row) for u, row in rows_of(plan.parent, tables) if value_of(plan.condition, row) is True]
+    if isinstance(plan, Select):
+        return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows_of(plan.parent, tables)]
+    if isinstance(plan, JoinPublic):
+        return joined_public(plan, rows_of(plan.parent, tables))
+    if isinstance(plan, JoinUnit):
+        return joined(plan, rows_of(plan.left, tables), rows_of(plan.right, tables))
+    if isinstance(plan, Exists):
+        there = {u for u, _ in rows_of(plan.other, tables)}
+        return [(u, row) for u, row in rows_of(plan.parent, tables) if (u in there) != plan.negated]
+    if isinstance(plan, Combine):
+        return combined(plan, [rows_of(side, tables) for side in plan.sides])
+    assert isinstance(plan, PerUnit)
+    return totalled(plan, rows_of(plan.parent, tables))
+
+
+def scanned(plan: Scan, source: Sequence[Row]) -> list[tuple[Any, Row]]:
+    rows = [{field.name: read(row[field.name], field.kind) for field in plan.fields} for row in source]
+    if plan.each_row:
+        return list(enumerate(rows))
+    unit = next(field.name for field in plan.fields if field.unit)
+    return [(row[unit], row) for row in rows if row[unit] is not None]
+
+
+def joined_public(plan: JoinPublic, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
+    names = [field.name for field in plan.public.fields]
+    kinds = {field.name: field.kind for field in plan.public.fields}
+    partners = [dict(zip(names, row)) for row in plan.public.rows]
+    made = []
+    for unit, row in rows:
+        found = [
+            other
+            for other in partners
+            if all(compared("=", value_of(e, row), other[name], e.kind, kinds[name]) for e, name in plan.on)
+        ]
+        if not found and plan.how == "left":
+            found = [dict.fromkeys(names)]
+        made += [(unit, {**row, **other}) for other in found]
+    return made
+
+
+def joined(plan: JoinUnit, left: list[tuple[Any, Row]], right: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
+    made = []
+    for unit, row in left:
+        found = [{**row, **other} for owner, other in right if owner == unit]
+        if plan.condition is not None:
+            found = [both for both in found if value_of(plan.condition, both) is True]
+        if not found and plan.how == "left":
+            found = [{**row, **dict.fromkeys(column.name for column in plan.right.columns)}]
+        made += [(unit, both) for both in found]
+    return made
+
+
+def combined(plan: Combine, sides: list[list[tuple[Any, Row]]]) -> list[tuple[Any, Row]]:
+    names = [column.name for column in plan.columns]
+    listed = [[(unit, *row.values()) for unit, row in side] for side in sides]
+    if plan.setting == "union all" and len(listed) > 1:
+        made: Iterable[tuple[Any, ...]] = [row for side in listed for row in side]
+    else:
+        made = dict.fromkeys(listed[0])
+        for side in listed[1:]:
+            if plan.setting == "union":
+                made = dict.fromkeys([*made, *side])
+            else:
+                made = [row for row in made if (row in set(side)) == (plan.setting == "intersect")]
+    return [(unit, dict(zip(names, values))) for unit, *values in made]
+
+
+def totalled(plan: PerUnit, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for unit, row in rows:
+        groups.setdefault((unit, *(value_of(e, row) for _, e in plan.keys)), []).append(row)
+    made = []
+    for (unit, *keys), members in groups.items():
+        out = {plan.unit_name: unit, **dict(zip((name for name, _ in plan.keys), keys))}
+        for name, kind, argument in plan.totals:
+            out[name] = total(kind, argument, members)
+        made.append((unit, out))
+    return made
+
+
+def total(kind: str, e: Expression | None, rows: list[Row]) -> Any:
+    if e is None:
+        return len(rows)
+    values = [value for row in rows if (value := value_of(e, row)) is not None]
+    if kind == "count":
+        return len(values)
+    if kind == "count distinct":
+        return len(set(values))
+    if not values:
+        return None
+    if kind in ("min", "max"):
+        return min(values) if kind == "min" else max(values)
+    if kind == "sum" and e.kind == "integer":
+        return min(max(sum(values), -(2**53)), 2**53)
+    low, high = span(e)
+    steps = [stepped(value, e.kind, *grid(e.kind, low, high, 29)) for value in values]
+    exponent = grid(e.kind, low, high, 29)[2]
+    summed = float(min(max(sum(steps), -(2**53)), 2**53))
+    return (summed / float(len(steps)) if kind == "avg" else summed) * math.ldexp(1.0, -exponent)
+
+
+# --------------------------------------------------------------------------------------- grids, groups, hashes
+
+
+def span(e: Expression) -> tuple[Fraction, Fraction]:
+    """Where the values of an expression lie, as its node says."""
+    if isinstance(e, Call):
+        assert e.span is not None
+        return e.span.low, e.span.high
+    if isinstance(e, Constant):
+        return Fraction(e.value), Fraction(e.value)
+    assert e.bounds is not None
+    return Fraction(float(e.bounds[0])), Fraction(float(e.bounds[1]))
+
+
+@lru_cache
+def grid(kind: Any, low: Fraction, high: Fraction, bits: int) -> tuple[Any, Any, int]:
+    """The bounds as the engine sees them, and the exponent of the finest grid with at most 2^bits steps."""
+    ends: tuple[Any, Any] = (float(low), float(high))
+    if kind == "integer":
+        ends = math.floor(low), math.ceil(high)
+    size = max(abs(Fraction(ends[0])), abs(Fraction(ends[1])))
+    exponent = 1100
+    while size * Fraction(2) ** exponent > 2**bits:
+        exponent -= 1
+    return (*ends, min(exponent, 0) if kind == "integer" else exponent)
+
+
+def stepped(value: Any, kind: Any, low: Any, high: Any, exponent: int) -> int:
+    """A value in steps of its grid."""
+    inside = min(max(value, low), high)
+    if kind == "integer" and exponent == 0:
+        return int(inside)
+    return math.floor(float(inside) * math.ldexp(1.0, exponent) + 0.5)
+
+
+def place_of(key: Key, row: Row) -> int | None:
+    """The number of a row's value among the public ones."""
+    value = value_of(key.expression, row)
+    for i, known in enumerate(key.values or ()):
+        if (value is None and known is None) or (
+            None not in (value, known) and compared("=", value, known, key.expression.kind, like_kind(known))
+        ):
+            return i
+    return len(key.values or ()) if key.everything_else else None
+
+
+def like_kind(value: Any) -> str:
+    return "number" if isinstance(value, float) else "integer" if type(value) is int else "other"
+
+
+def group_of(grouping: Grouping, row: Row) -> Any:
+    """The group of a row (a number, or its secret keys), or None if it is in none."""
+    if grouping.secret:
+        values = tuple(value_of(key.expression, row) for key in grouping.keys)
+        known = all(key.values is None or place_of(key, row) is not None for key in grouping.keys)
+        return values if known else None
+    number = 0
+    for key in grouping.keys:
+        place = place_of(key, row)
+        if place is None:
+            return None
+        number = number * (len(key.values or ()) + key.everything_else) + place
+    return number
+
+
+def coefficient(seed: bytes, label: str) -> int:
+    return int(hashlib.sha256(seed + label.encode()).hexdigest(), 16) % (P - 1) + 1
+
+
+def code(value: Any, kind: Any) -> int | None:
+    """A value as a whole number of 64 bits."""
+    if value is None:
+        return None
+    if kind in ("boolean", "integer"):
+        return int(value)
+    if kind == "number":
+        return math.floor(min(max(value, -(2.0**40)), 2.0**40) * 2.0**20)
+    if kind == "text":
+        return int(hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()[:15], 16)
+    if kind == "date":
+        return value.toordinal() - dt.date(1970, 1, 1).toordinal()
+    return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+
+
+Wide = (-(2**63), 2**63 - 1)
+
+
+def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
+    """(c + Σ a·limb)³ mod p, over words that lie between two numbers each."""
+    line = coefficient(seed, f"{purpose} constant")
+    for i, (value, low, high) in enumerate(words):
+        narrow = high - low < P
+        for j in range(1 if narrow else 3):
+            if value is None:
+                line += coefficient(seed, f"{purpose} {i} {j} null")
+            else:
+                limb = value - low if narrow else value % 2**64 >> (30 * j) & (2**30 - 1)
+                line += coefficient(seed, f"{purpose} {i} {j}") * limb
+    return pow(line, 3, P)
+
+
+def order(value: Any) -> tuple[Any, ...]:
+    """To sort by: NULL first, text by its bytes."""
+    if value is None:
+        return (0,)
+    return (1, value.encode() if isinstance(value, str) else value)
+
+
+# ---------------------------------------------------------------------------------------------------- bounding
+
+
+def kept_rows(query: Query, tables: Tables, seed: bytes) -> list[Kept]:
+    """The rows that count."""
+    values, others = needed(query)
+    flat = []
+    for unit, row in rows_of(query.plan, tables):
+        group = group_of(query.grouping, row)
+        if group is not None:
+            steps = tuple(on_grid(value, row, query) for value in values)
+            flat.append(Kept(unit, group, steps, tuple(value_of(other, row) for other in others)))
+    if any(scan.each_row for scan in scans(query.plan)):
+        return flat
+    by_unit: dict[Any, list[Kept]] = {}
+    for one in flat:
+        by_unit.setdefault(one.unit, []).append(one)
+    return [one for mine in by_unit.values() for one in bounded(query, mine, values, others, seed)]
+
+
+def scans(plan: Plan) -> list[Scan]:
+    return [plan] if isinstance(plan, Scan) else [scan for parent in plan.parents() for scan in scans(parent)]
+
+
+def needed(query: Query) -> tuple[list[Gridded], list[Expression]]:
+    values = [value for statistic in query.statistics for value in statistic.arguments]
+    values += [value for bound in query.bounds if bound.finish is None for value in bound.grids]
+    others = [statistic.of for statistic in query.statistics if statistic.of is not None]
+    return list(dict.fromkeys(values)), list(dict.fromkeys(others))
+
+
+def on_grid(value: Gridded, row: Row, query: Query) -> int | None:
+    number = value_of(value.expression, row)
+    if number is None:
+        return None
+    return stepped(number, value.expression.kind, value.low, value.high, own_grid(value, query)[2])
+
+
+def own_grid(value: Gridded, query: Query) -> tuple[Any, Any, int]:
+    """The grid by the rule: 2^14 steps where something is squared, or 2^29."""
+    if value.expression.kind == "integer" and (value.low, value.high) == (0, 1):
+        return 0, 1, 0
+    second = any(value in s.arguments and sum(s.powers) > 1 for s in query.statistics)
+    return grid(value.expression.kind, Fraction(value.low), Fraction(value.high), 14 if second else 29)
+
+
+def bounded(
+    query: Query, rows: list[Kept], values: list[Gridded], others: list[Expression], seed: bytes
+) -> list[Kept]:
+    """The rows of one unit that survive."""
+    kind = next(field.kind for field in scans(query.plan)[0].fields if field.unit)
+    limits = query.bounding
+
+    def words(row: Kept) -> tuple[list[Any], list[Any], list[Any]]:
+        unit = [(code(row.unit, kind), *Wide)]
+        if query.grouping.secret:
+            group = [(code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys)]
+        else:
+            size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
+            group = [(row.group, 0, size)] if query.grouping.keys else []
+        content = []
+        for step, value in zip(row.values, values):
+            low, high, exponent = own_grid(value, query)
+            ends = (stepped(end, value.expression.kind, low, high, exponent) for end in (low, high))
+            content.append((step, *ends))
+        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others)]
+        return unit, group, content
+
+    def tie(row: Kept) -> list[Any]:
+        return [order(v) for v in (*row.values, *row.others)]
+
+    def keys(row: Kept) -> list[Any]:
+        return [order(v) for v in (row.group if query.grouping.secret else (row.group,))]
+
+    if not query.grouping.keys or limits.max_rows_per_unit is not None:
+        most = limits.max_rows_per_unit or limits.max_rows_per_group
+
+        def by_row(row: Kept) -> Any:
+            unit, group, content = words(row)
+            return hashed([*unit, *group, *content], seed, "row"), keys(row), tie(row)
+
+        return sorted(rows, key=by_row)[:most]
+    groups: dict[Any, list[Kept]] = {}
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    starts = {group: hashed([*words(mine[0])[0], *words(mine[0])[1]], seed, "group") for group, mine in groups.items()}
+    first = sorted(groups, key=lambda group: (starts[group], keys(groups[group][0])))[: limits.max_groups_per_unit]
+
+    def within(row: Kept) -> Any:
+        return hashed([(starts[row.group], 0, P - 1), *words(row)[2]], seed, "row"), tie(row)
+
+    return [row for group in first for row in sorted(groups[group], key=within)[: limits.max_rows_per_group]]
+
+
+# ------------------------------------------------------------------------------------------------------ totals
+
+
+def integers(query: Query, tables: Tables, seed: bytes) -> dict[Any, tuple[int, ...]]:
+    """The statistics of each group that occurs; of everything, if there are no keys."""
+    kept = kept_rows(query, tables, seed)
+    groups: dict[Any, list[Kept]] = {} if query.grouping.keys else {0: []}
+    for row in kept:
+        groups.setdefault(row.group, []).append(row)
+    values, others = needed(query)
+    return {
+        group: tuple(statistic_of(one, rows, values, others, query) for one in query.statistics)
+        for group, rows in groups.items()
+    }
+
+
+def statistic_of(
+    statistic: Statistic, rows: list[Kept], values: list[Gridded], others: list[Expression], query: Query
+) -> int:
+    if statistic.kind == "rows":
+        return len(rows)
+    if statistic.kind == "units":
+        return len({row.unit for row in rows})
+    if statistic.kind == "distinct":
+        assert statistic.of is not None
+        place = others.index(statistic.of)
+        return len({row.others[place] for row in rows} - {None})
+    places = [values.index(value) for value in statistic.arguments]
+    cells = [[row.values[place] for place in places] for row in rows]
+    present = [[cell for cell in row if cell is not None] for row in cells if None not in row]
+    if statistic.kind == "sum":
+        return sum(row[0] for row in present)
+    middles = [middle(own_grid(value, query), value.expression.kind) for value in statistic.arguments]
+    return sum(math.prod((x - m) ** k for x, m, k in zip(row, middles, statistic.powers)) for row in present)
+
+
+def middle(ends: tuple[Any, Any, int], kind: Any) -> int:
+    low, high, exponent = ends
+    return (stepped(low, kind, low, high, exponent) + stepped(high, kind, low, high, exponent)) // 2
+
+
+def survivors(query: Query, tables: Tables, seed: bytes) -> Counter[tuple[Any, ...]]:
+    """The rows that count, as an engine lists them: the unit, the group, the values."""
+    alone = any(scan.each_row for scan in scans(query.plan))
+    listed: Counter[tuple[Any, ...]] = Counter()
+    for row in kept_rows(query, tables, seed):
+        group = row.group if query.grouping.secret else (row.group,) if query.grouping.keys else ()
+        listed[(*(() if alone else (row.unit,)), *group, *row.values, *row.others)] += 1
+    return listed
+
+
+__all__ = ["Beyond", "integers", "read", "rows_of", "survivors", "value_of"]
