@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import ledger, theme
+from lapwing.cli import ledger, query, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -80,4 +80,7 @@ def audit(
             raise typer.Exit(1)
 
 
+app.command()(query.query)
+app.command()(query.quote)
+app.command()(query.describe)
 app.add_typer(ledger.app, name="ledger")

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 from rich.theme import Theme
 
+from lapwing.curator.digits import visible
 from lapwing.curator.show import STYLES
 from lapwing.errors import LapwingError
 
@@ -30,9 +31,16 @@ def console(**options: Any) -> Console:
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn our own errors into one readable line and exit code 2; let everything else through."""
+    """Turn our own errors, and files that cannot be read or written, into one readable line and exit code 2."""
     try:
         yield
     except LapwingError as error:
-        console(stderr=True).print(Text.assemble(("✗ ", "adversary"), str(error)))
-        raise typer.Exit(2) from None
+        why = str(error)
+    except OSError as error:
+        if error.filename is None or error.strerror is None:
+            raise
+        why = f"{error.filename}: {error.strerror}."
+    else:
+        return
+    console(stderr=True).print(Text.assemble(("✗ ", "adversary"), visible(why)))
+    raise typer.Exit(2)

@@ -49,6 +49,8 @@ def _embedded(
 
     if threads is not None:
         checks.whole(threads=threads)
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        raise InvalidParameter("delimiter", delimiter, "must be one character", "Write delimiter=';', for example.")
     engine = engines.Embedded(memory, threads)
     if module in ("duckdb", "_duckdb"):
         return engines.source(
@@ -58,9 +60,15 @@ def _embedded(
         path = Path(source)
         if not path.is_file():
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
-        if path.suffix.lower() in (".duckdb", ".db"):
-            return engines.from_database(path, _needed(table))
-        return engines.from_file(path, engine, delimiter=delimiter)
+        is_database = path.suffix.lower() in (".duckdb", ".db")
+        called = _needed(table) if is_database else ""
+        try:
+            if is_database:
+                return engines.from_database(path, called)
+            return engines.from_file(path, engine, delimiter=delimiter)
+        except EngineFailed:
+            why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
+            raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
         raise MissingExtra("pyarrow", "arrow")
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):

@@ -7,6 +7,7 @@ import gzip
 import itertools
 import os
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -148,8 +149,11 @@ def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
 def _csv(path: Path, delimiter: str) -> exp.Expr:
     """read_csv with everything said, so that DuckDB guesses nothing from the records."""
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
-    with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
-        names = next(csv.reader(file, delimiter=delimiter), [])
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
+            names = next(csv.reader(file, delimiter=delimiter), [])
+    except (OSError, EOFError, csv.Error, zlib.error):
+        names = []  # what exactly is wrong may be told by a record
     if not names or len(set(names)) < len(names):
         why = "needs a first line with one distinct name for each column"
         raise InvalidParameter("source", str(path), why, "Write the names into the first line.")

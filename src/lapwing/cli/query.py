@@ -1,0 +1,83 @@
+"""`lapwing query`, `lapwing quote` and `lapwing describe`: private tables on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli import theme
+from lapwing.cli.question import Question, asks
+from lapwing.cli.waiting import waiting
+from lapwing.errors import InvalidParameter, MissingExtra
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
+
+
+@asks
+def query(
+    question: Question,
+    as_json: AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print the columns as CSV.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the answer into this file.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Asked again under the same key, the same answer comes back for free.")
+    ] = None,
+) -> None:
+    """Ask a private table: lapwing query visits.csv --unit patient --epsilon 0.5 "SELECT COUNT(*) FROM visits"."""
+    with theme.told():
+        if plot is not None:
+            _drawable(plot)
+        asked, spending = question.query(), question.spending()
+        with waiting("reading", theme.console(stderr=True)):
+            answer = asked.release(**spending, key=key)
+        if as_json or as_csv:
+            typer.echo(answer.to_json() if as_json else answer.to_csv(), nl=as_json)
+        else:
+            theme.console().print(answer)
+        if plot is not None:
+            answer.plot(plot)
+
+
+@asks
+def quote(question: Question, as_json: AsJson = False) -> None:
+    """What a question would cost and how accurate its answer would be; nothing is spent, and no record is read."""
+    with theme.told():
+        found = question.query().quote(**question.spending())
+    if as_json:
+        from lapwing.curator.show_quote import data
+
+        typer.echo(json.dumps(data(found)))
+    else:
+        theme.console().print(found)
+
+
+def describe(
+    source: Annotated[str, typer.Argument(help="A CSV or Parquet file, or the URL of a database.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this new file.")] = None,
+    table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
+) -> None:
+    """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
+    from lapwing.curator.describe import describe
+
+    with theme.told():
+        text = describe(source, output, table=table, delimiter=delimiter)
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        theme.console().print(f"[private]✓[/] {output.name} is there to be filled in", soft_wrap=True)
+
+
+def _drawable(path: Path) -> None:
+    """Refuse a picture that could not be drawn before anything is spent on it."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise MissingExtra("matplotlib", "experiments") from None
+    if path.suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise InvalidParameter("plot", path.name, "is of no kind that can be drawn", "Write --plot answer.png.")
+    if not path.parent.is_dir():
+        raise InvalidParameter("plot", str(path), "there is no such folder", "Name a folder that exists.")

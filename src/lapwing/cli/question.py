@@ -1,0 +1,276 @@
+"""What `lapwing query` and `lapwing quote` are asked: the options they share, and the table and question they mean."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from lapwing.curator.query import Query
+    from lapwing.curator.table import PrivateTable
+
+_TABLE, _SPENDING, _UNIT, _BOOK = (
+    "What is public about the table",
+    "What to spend",
+    "How much of one unit counts",
+    "Ledger",
+)
+
+
+def _option(help: str, panel: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, show_default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """The options."""
+
+    source: Annotated[
+        str, typer.Argument(help="A CSV or Parquet file, a description (.yaml), or the URL of a database.")
+    ]
+    sql: Annotated[
+        str | None,
+        typer.Argument(metavar="SELECT", help="The question, FROM the file without its ending.", show_default=False),
+    ] = None
+    saved: Annotated[Path | None, typer.Option(help="A saved question (YAML or JSON) instead of a SELECT.")] = None
+    save: Annotated[Path | None, typer.Option(help="Save the question to a new .yaml or .json file.")] = None
+    unit: Annotated[str | None, _option("The column that says whose row it is.", _TABLE)] = None
+    each_row: Annotated[
+        bool, typer.Option("--each-row", help="Every row is a person of its own.", rich_help_panel=_TABLE)
+    ] = False
+    bounds: Annotated[
+        list[str] | None, _option("Between which values a number counts.", _TABLE, metavar="COLUMN=LOW:HIGH")
+    ] = None
+    keys: Annotated[list[str] | None, _option("Values to group by.", _TABLE, metavar="COLUMN=A,B,…")] = None
+    types: Annotated[
+        list[str] | None,
+        _option("boolean, integer, number, text, date or timestamp.", _TABLE, metavar="COLUMN=TYPE"),
+    ] = None
+    everything_else: Annotated[
+        bool, typer.Option("--everything-else", help="Count other keys together.", rich_help_panel=_TABLE)
+    ] = False
+    table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
+    name: Annotated[str | None, _option("What the SELECT calls the table.", _TABLE)] = None
+    delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
+    population: Annotated[int | None, _option("How many units there are at least.", _TABLE)] = None
+    public: Annotated[
+        list[str] | None, _option("A public table to join with, for example zips.csv.", _TABLE, metavar="FILE")
+    ] = None
+    other: Annotated[
+        list[Path] | None, _option("Another private table, described in YAML.", _TABLE, "--with", metavar="FILE")
+    ] = None
+    epsilon: Annotated[float | None, _option("The privacy loss.", _SPENDING)] = None
+    delta: Annotated[float | None, _option("Beside epsilon: for secret keys, or Gaussian noise.", _SPENDING)] = None
+    rho: Annotated[float | None, _option("The loss in zCDP, with Gaussian noise.", _SPENDING)] = None
+    within: Annotated[
+        list[str] | None,
+        _option("Or how accurate it must be: 5 for every output, n=5 for one.", _SPENDING, metavar="ERROR"),
+    ] = None
+    confidence: Annotated[float, typer.Option(help="How often errors hold.", rich_help_panel=_SPENDING)] = 0.95
+    count: Annotated[int | None, _option("Every group has so many rows, as everybody knows.", _SPENDING)] = None
+    max_groups_per_unit: Annotated[int | None, _option("Groups of one unit that count.", _UNIT)] = None
+    max_rows_per_group: Annotated[int | None, _option("Rows of one unit in each of them.", _UNIT)] = None
+    max_rows_per_unit: Annotated[int | None, _option("Or rows of one unit in all.", _UNIT)] = None
+    ledger: Annotated[str | None, _option("Who adds up what is spent: a file, or postgresql://…", _BOOK)] = None
+    anchor: Annotated[str | None, _option("The anchor file of the ledger.", _BOOK)] = None
+    dataset: Annotated[str | None, _option("The stable name of the data set.", _BOOK)] = None
+    allowance: Annotated[
+        str | None,
+        _option("What may be spent in all: 3, or epsilon=3,delta=1e-6, or rho=0.5.", _BOOK, metavar="LOSS"),
+    ] = None
+    analyst: Annotated[str | None, _option("Who asks.", _BOOK)] = None
+
+    def query(self) -> Query:
+        """The question, about the opened table; nothing has been read or spent."""
+        from lapwing.curator import describe, documents, reread
+        from lapwing.curator.table import public
+
+        if (self.sql is None) == (self.saved is None):
+            hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
+            raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
+        table, later = self._opened()
+        tables = [public(one) for one in self.public or ()] + [describe.open_described(one) for one in self.other or ()]
+        if self.sql is not None:
+            later["everything_else"] = self.everything_else or None
+            query = table.query(self.sql, tables=tables, **{name: given for name, given in later.items() if given})
+        else:
+            for given in later.values():
+                for column in given:
+                    raise InvalidParameter("column", column, "is not in the table", f"There are: {_listed(table)}.")
+            query = reread.read(documents.read_file(str(self.saved)), table, tables)
+        if self.save is not None:
+            _write(self.save, query.to_json() if self.save.suffix.lower() == ".json" else query.to_yaml())
+        return query
+
+    def spending(self) -> dict[str, Any]:
+        """What to spend, as `quote` and `release` have it."""
+        within: Any = None
+        if self.within:
+            pairs = [text.rpartition("=") for text in self.within]
+            within = {name: _number(value, "within", "5") for name, _, value in pairs}
+            if "" in within:
+                within = within[""] if len(within) == 1 else within
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rho": self.rho,
+            "within": within,
+            "confidence": self.confidence,
+            "count": self.count,
+        }
+
+    def _opened(self) -> tuple[PrivateTable, dict[str, Any]]:
+        """The table, and the bounds and keys of columns that only the question makes."""
+        from lapwing.curator import describe
+
+        is_described = Path(self.source).suffix.lower() in describe.SUFFIXES
+        facts: dict[str, Any] = describe.read(self.source) if is_described else {"source": self.source}
+        facts |= describe.beside(facts, self._said())
+        bounds = _pairs(self.bounds, "bounds", "age=0:120", _ends)
+        keys: dict[str, list[Any]] = _pairs(self.keys, "keys", "region=North,South", _words)
+        kinds = _kinds(facts) if bounds or keys else {}
+        for column, words in keys.items():
+            keys[column] = (
+                [_value(word, column, kinds[column]) for word in words] if column in kinds else _guessed(words)
+            )
+        here, later = {}, {}
+        for name, given in (("bounds", bounds), ("keys", keys)):
+            here[name] = {column: said for column, said in given.items() if column in kinds} or None
+            later[name] = {column: said for column, said in given.items() if column not in kinds}
+        return describe.opened({**facts, **describe.beside(facts, here)}), later
+
+    def _said(self) -> dict[str, Any]:
+        """Options that are keywords of `lw.open`; None where nothing was said."""
+        said = {name: getattr(self, name) for name in _ASIDE}
+        said["each_row"] = self.each_row or None
+        said["allowance"] = None if self.allowance is None else _allowance(self.allowance)
+        said["types"] = _pairs(self.types, "types", "smoker=boolean", str) or None
+        return said
+
+
+_ASIDE = (
+    "unit", "table", "name", "delimiter", "population", "ledger", "anchor", "dataset", "analyst", "max_groups_per_unit",
+    "max_rows_per_group", "max_rows_per_unit",
+)  # fmt: skip
+"""Options that need no reading."""
+
+
+def asks(command: Callable[..., None]) -> Callable[..., None]:
+    """A command that has all options of a question besides its own, and gets them as one value."""
+    hints = get_type_hints(Question, include_extras=True)
+    names = [field.name for field in fields(Question)]
+    shared = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(Question)
+    ]
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+
+    def run(**given: Any) -> None:
+        command(Question(**{name: given.pop(name) for name in names}), **given)
+
+    parameters = [*shared, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own)]
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    return run
+
+
+T = TypeVar("T")
+
+
+def _pairs(given: list[str] | None, name: str, example: str, read: Callable[[str], T]) -> dict[str, T]:
+    """Options of the form COLUMN=…, by column."""
+    found: dict[str, T] = {}
+    for text in given or ():
+        column, equals, value = text.partition("=")
+        if not equals or not column or not value:
+            raise InvalidParameter(
+                name, text, "a column, =, and what is to be said about it", f"Write --{name} {example}."
+            )
+        if column in found:
+            raise InvalidParameter(name, column, "is there twice", "Leave one out.")
+        found[column] = read(value)
+    return found
+
+
+def _ends(text: str) -> list[float]:
+    low, colon, high = text.partition(":")
+    if not colon:
+        raise InvalidParameter("bounds", text, "needs two ends", "Write --bounds age=0:120.")
+    return [_number(end, "bounds", "age=0:120") for end in (low, high)]
+
+
+def _words(text: str) -> list[str]:
+    """Words between commas; in quotes where they have commas themselves."""
+    [words] = csv.reader([text])
+    return words
+
+
+def _guessed(words: list[str]) -> list[Any]:
+    """Keys of a column that the question makes: whole numbers if all look like it."""
+    return [int(word) for word in words] if all(re.fullmatch(r"-?\d{1,18}", word) for word in words) else words
+
+
+def _value(word: str, column: str, kind: str) -> Any:
+    """A key as a value of its column."""
+    try:
+        if kind == "boolean":
+            return {"true": True, "false": False}[word.lower()]
+        if kind == "date":
+            return dt.date.fromisoformat(word)
+        if kind == "timestamp":
+            return dt.datetime.fromisoformat(word)
+        return {"integer": int, "number": float}.get(kind, str)(word)
+    except (ValueError, KeyError):
+        why = f"{column} is of type {kind}"
+        raise InvalidParameter("keys", word, why, f"Write values of that type, or --types {column}=text.") from None
+
+
+def _number(text: str, name: str, example: str) -> float:
+    try:
+        return int(text) if re.fullmatch(r"[-+]?\d{1,300}", text) else float(text)
+    except ValueError:
+        raise InvalidParameter(name, text, "is no number", f"Write --{name} {example}.") from None
+
+
+def _allowance(text: str) -> dict[str, Any]:
+    """3, or epsilon=3,delta=1e-6,unit=patient."""
+    if "=" not in text:
+        return {"epsilon": _number(text, "allowance", "3")}
+    found: dict[str, Any] = {}
+    for part in text.split(","):
+        name, _, value = part.strip().partition("=")
+        found[name] = value if name == "unit" else _number(value, "allowance", "epsilon=3,delta=1e-6")
+    return found
+
+
+def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of the source and what they are, by its catalogue and by declaration."""
+    from lapwing.curator.sources import find_source
+
+    found = find_source(facts["source"], table=facts.get("table"), delimiter=facts.get("delimiter"))
+    return {**found.kinds, **facts.get("types", {})}
+
+
+def _listed(table: PrivateTable) -> str:
+    return ", ".join(table.columns)
+
+
+def _write(path: Path, text: str) -> None:
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
