@@ -61,7 +61,7 @@ def describe(
     delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
 ) -> None:
     """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
-    from lapwing.curator.describe import describe
+    from lapwing.curator.described import describe
 
     with theme.told():
         text = describe(source, output, table=table, delimiter=delimiter)

@@ -92,14 +92,14 @@ class Question:
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""
-        from lapwing.curator import describe, documents, reread
+        from lapwing.curator import described, documents, reread
         from lapwing.curator.table import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
             raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
         table, later = self._opened()
-        tables = [public(one) for one in self.public or ()] + [describe.open_described(one) for one in self.other or ()]
+        tables = [public(one) for one in self.public or ()] + [described.open_described(one) for one in self.other or ()]
         if self.sql is not None:
             later["everything_else"] = self.everything_else or None
             query = table.query(self.sql, tables=tables, **{name: given for name, given in later.items() if given})
@@ -131,11 +131,11 @@ class Question:
 
     def _opened(self) -> tuple[PrivateTable, dict[str, Any]]:
         """The table, and the bounds and keys of columns that only the question makes."""
-        from lapwing.curator import describe
+        from lapwing.curator import described
 
-        is_described = Path(self.source).suffix.lower() in describe.SUFFIXES
-        facts: dict[str, Any] = describe.read(self.source) if is_described else {"source": self.source}
-        facts |= describe.beside(facts, self._said())
+        is_described = Path(self.source).suffix.lower() in described.SUFFIXES
+        facts: dict[str, Any] = described.read(self.source) if is_described else {"source": self.source}
+        facts |= described.beside(facts, self._said())
         bounds = _pairs(self.bounds, "bounds", "age=0:120", _ends)
         keys: dict[str, list[Any]] = _pairs(self.keys, "keys", "region=North,South", _words)
         kinds = _kinds(facts) if bounds or keys else {}
@@ -147,7 +147,7 @@ class Question:
         for name, given in (("bounds", bounds), ("keys", keys)):
             here[name] = {column: said for column, said in given.items() if column in kinds} or None
             later[name] = {column: said for column, said in given.items() if column not in kinds}
-        return describe.opened({**facts, **describe.beside(facts, here)}), later
+        return described.opened({**facts, **described.beside(facts, here)}), later
 
     def _said(self) -> dict[str, Any]:
         """Options that are keywords of `lw.open`; None where nothing was said."""

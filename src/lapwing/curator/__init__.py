@@ -17,6 +17,7 @@ from lapwing.curator.aggregates import (
     variance,
 )
 from lapwing.curator.answer import Answer
+from lapwing.curator.described import describe, open_described
 from lapwing.curator.query import Query
 from lapwing.curator.quote import Quote
 from lapwing.curator.table import EACH_ROW, PrivateTable, PublicTable, open, public
@@ -33,10 +34,12 @@ __all__ = [
     "count",
     "count_distinct",
     "covariance",
+    "describe",
     "histogram",
     "mean",
     "median",
     "open",
+    "open_described",
     "public",
     "quantile",
     "std",
