@@ -72,7 +72,7 @@ class Bounded:
         return query.group_by(*(column.copy() for column in columns), copy=False) if columns else query
 
     def _flat(self) -> exp.Query:
-        """Every row of the plan with its group and contents; rows of no public group are left out."""
+        """Every row of the plan with its group and contents; rows of no public group do not compete with others."""
         below, names = self.compiler.from_(self.plan, "r")
         query = exp.select().from_(below, copy=False)
         places: list[exp.Expr] = []
@@ -94,7 +94,8 @@ class Bounded:
         if self.grouping.keys and not self.grouping.secret:
             number = _number(places, self.grouping)
             places = [exp.cast(number, "INT")]
-            query = query.where(exp.not_(exp.Is(this=exp.Paren(this=number.copy()), expression=exp.null())))
+            if not is_each_row(self.plan):  # there nothing is bounded, and a group NULL is dropped at the end
+                query = query.where(exp.not_(exp.Is(this=exp.Paren(this=number.copy()), expression=exp.null())))
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
         if not is_each_row(self.plan):
             selected.insert(0, exp.column("u", table="r").as_("u"))

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from lapwing.curator.bins import bin_of
 from lapwing.curator.dialects import SQL_TYPES, Dialect, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
 from lapwing.curator.gridded import Gridded, gridded
@@ -188,6 +189,11 @@ def _to_number(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     return exp.Case().when(arguments[0], double(1.0)).when(exp.not_(arguments[0].copy()), double(0.0))
 
 
+def _bin(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
+    edges = [float(edge.value) for edge in call.arguments[1:] if isinstance(edge, Constant)]
+    return bin_of(_as_double(call, arguments)[0], edges)
+
+
 _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     "+": _binary(exp.Add),
     "-": _binary(exp.Sub),
@@ -215,6 +221,7 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     "case": _case,
     "coalesce": _coalesce,
     "to number": _to_number,
+    "bin": _bin,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -57,6 +58,12 @@ def _finite(function: Callable[..., float]) -> Callable[..., float | None]:
     return total
 
 
+def _bin(value: float, edges: tuple[float, ...]) -> int | None:
+    if not edges[0] <= value <= edges[-1]:
+        return None
+    return min(bisect_right(edges, value), len(edges) - 1) - 1
+
+
 def _like(text: str, pattern: str) -> bool:
     parts = [".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern]
     return re.fullmatch("".join(parts), text, flags=re.DOTALL) is not None
@@ -90,6 +97,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "length": len,
     "clamp": lambda value, low, high: min(max(value, low), high),
     "to number": float,
+    "bin": lambda value, *edges: _bin(value, edges),
     "year": lambda moment: moment.year,
     "month": lambda moment: moment.month,
     "day": lambda moment: moment.day,

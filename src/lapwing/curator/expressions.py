@@ -336,6 +336,15 @@ def _part(operator: str, value: Expression) -> Expression:
     return Call(operator, (value,), "integer", Span(Fraction(0), Fraction(most), 0))
 
 
+def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
+    """The number i with edges[i] ≤ x < edges[i + 1] (the last bin has both its ends), otherwise NULL."""
+    if value.kind not in NUMERIC:
+        raise _misfit(
+            "histogram", (value,), f"a {value.kind} has no bins", "Declare it a number: types={'…': 'number'}."
+        )
+    return Call(operator, (value, *edges), "integer", Span(Fraction(0), Fraction(len(edges) - 2), 0))
+
+
 def _to_number(operator: str, value: Expression) -> Expression:
     """A number from text (plain decimal notation, otherwise NULL) or from a truth value."""
     if value.kind == "number":
@@ -363,6 +372,7 @@ _OPERATORS: dict[str, Callable[..., Expression]] = {
     "case": _case,
     "length": _length,
     "to number": _to_number,
+    "bin": _bin,
 }
 
 PLAIN_NUMBER = "[+-]?[0-9]{1,15}([.][0-9]{1,15})?"

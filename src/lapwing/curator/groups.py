@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import Any
 
+from lapwing.checks import Number
 from lapwing.curator.expressions import Call, Column, Constant, Expression, call
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
@@ -85,22 +85,14 @@ def key_for(
     return Key(name, expression, known, everything_else)
 
 
-def binned(name: str, expression: Expression, edges: Sequence[Any]) -> Key:
+def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
     """A key with one public value for each bin: edges[i] ≤ x < edges[i + 1], the last bin closed."""
-    exact = [Fraction(edge) for edge in edges]
-    last = len(exact) - 2
-    parts: list[Expression] = []
-    for i in range(last + 1):
-        low, high = (_edge(edge) for edge in edges[i : i + 2])
-        below = call("<=" if i == last else "<", expression, high)
-        parts += [call("and", call(">=", expression, low), below), Constant(i, "integer")]
-    labels = [f"{edges[i]:g} – {edges[i + 1]:g}" for i in range(last + 1)]
-    inside = call("case", *parts, Constant(None, None))
-    return Key(name, inside, tuple(range(last + 1)), labels=tuple(labels))
-
-
-def _edge(edge: Any) -> Constant:
-    return Constant(int(edge), "integer") if Fraction(edge).denominator == 1 else Constant(float(edge), "number")
+    ends = [float(edge) for edge in edges]
+    if any(not low < high for low, high in pairwise(ends)):
+        raise InvalidParameter("edges", edges, "must still rise as doubles", "Write edges=[0, 10, 20].")
+    labels = tuple(f"{low:g} – {high:g}" for low, high in pairwise(ends))
+    place = call("bin", expression, *(Constant(end, "number") for end in ends))
+    return Key(name, place, tuple(range(len(labels))), labels=labels)
 
 
 def _public_values(expression: Expression) -> tuple[Any, ...] | None:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from lapwing.curator.bounded import constant_of
 from lapwing.curator.dialects import inline, whole
 from lapwing.mechanisms import Quantile
-from lapwing.mechanisms.quantile_draw import Cell, QuantileDraw
+from lapwing.mechanisms.quantile_draw import QuantileDraw
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
@@ -46,11 +46,10 @@ def draw_all(
     )
     cells = min(MOST_CELLS, max(64, MOST_COUNTS // max(1, len(groups))))
     shift = max(0, (high - low).bit_length() - cells.bit_length() + 1)
-    coarse: dict[Group, list[Cell]] = {}
+    coarse: dict[Group, list[tuple[int, int, int]]] = {}
     for *group, number, count in sorted(session.fetch(_coarse(statement, rows, column, low, shift)), key=_number):
         start = low + (int(number) << shift)
-        cell = Cell(start, min(1 << shift, high + 1 - start), int(count))
-        coarse.setdefault(tuple(group), []).append(cell)
+        coarse.setdefault(tuple(group), []).append((start, min(1 << shift, high + 1 - start), int(count)))
     draws = [mechanism.start(coarse.get(group, []), entropy) for group in groups]
     while wanted := [(group, draw) for group, draw in zip(groups, draws, strict=True) if draw.wanted is not None]:
         _refine(wanted[:AT_ONCE], statement, rows, column, session)
@@ -79,8 +78,8 @@ def _refine(
     lines = []
     for group, draw in draws.items():
         assert draw.wanted is not None
-        start, width, _ = draw.wanted
-        lines.append([*_constants(statement, group), whole(start), whole(start + width - 1)])
+        start, end = draw.wanted.start, draw.wanted.start + draw.wanted.width
+        lines.append([*_constants(statement, group), whole(start), whole(end - 1)])
     names = [f"w{name}" for name in statement.groups]
     table = inline(lines, "w", [*names, "low", "high"])
     groups = [exp.column(name, table="b") for name in statement.groups]

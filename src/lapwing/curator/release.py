@@ -111,7 +111,8 @@ def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[Groups, G
     by_place: dict[int, tuple[Any, ...]] = {}
     for row in fetched:
         place, numbers = (row[0], row[1:]) if query.grouping.keys else (0, row)
-        by_place[int(place)] = numbers
+        if place is not None:
+            by_place[int(place)] = numbers
     empty = (0,) * len(query.statistics)
     columns = zip(*(by_place.get(place, empty) for place in range(len(groups))), strict=True)
     counts = {statistic: [int(n) for n in column] for statistic, column in zip(query.statistics, columns, strict=False)}
