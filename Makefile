@@ -21,7 +21,7 @@ demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
 test: $(DEV) ## set up, then every check and every test
 	@tools/system-packages
 	@$(MAKE) --no-print-directory lint $(PYODIDE)
-	$(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/pytest -n auto
 
 lint: $(DEV) ## ruff, mypy --strict and the layers of the house
 	$(BIN)/ruff check

@@ -1,6 +1,11 @@
-"""The servers that any test may ask for; each starts when the first test does."""
+"""The servers that any test may ask for, each started by the first test that does; and one cluster for all workers."""
 
 from __future__ import annotations
+
+import functools
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from postgres import postgres_server, postgres_url
@@ -9,9 +14,23 @@ from spark import spark, spark_cluster
 __all__ = ["postgres_server", "postgres_url", "spark", "spark_cluster"]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give all tests of the cluster to one worker, so that one cluster is started."""
-    for item in items:
-        if "spark_cluster" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
+@functools.cache
+def needs_spark(file: str) -> bool:
+    """Whether a file of tests may ask for the cluster."""
+    path = Path(__file__).parents[1] / file
+    return path.suffix == ".py" and re.search(r"\bspark\b", path.read_text(encoding="utf-8")) is not None
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give all tests of the cluster to one worker, so that one is started; xdist's own groups need older pytests.
+
+    https://github.com/pytest-dev/pytest-xdist/issues/1386
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneCluster(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if needs_spark(nodeid.partition("::")[0]) else nodeid
+
+    return OneCluster(config, log) if config.getvalue("dist") == "load" else None

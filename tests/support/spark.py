@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -67,11 +66,9 @@ def start(folder: Path, name: str, *arguments: str) -> Daemon:
 
 
 @contextmanager
-def cluster() -> Iterator[str]:
-    """The address of a master with two workers of one core and one gigabyte each."""
+def cluster(folder: Path) -> Iterator[str]:
+    """The address of a master with two workers of one core and one gigabyte each; they write into the folder."""
     with ExitStack() as stack:
-        folder = Path(tempfile.mkdtemp(prefix="lapwing-spark-"))
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
         master = start(folder, "master", "org.apache.spark.deploy.master.Master")
         stack.callback(master.stop)
         address = master.says(r"Starting Spark master at (spark://\S+)")
@@ -87,17 +84,17 @@ def cluster() -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def spark_cluster() -> Iterator[str]:
-    """The address of the cluster of this worker; tests that use it run in one group, so there is one."""
+def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the cluster; one worker runs all tests that use it."""
     pytest.importorskip("pyspark", reason="pyspark is not installed here")
     if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
         pytest.skip("Java is not installed here (Debian: apt-get install openjdk-17-jre-headless)")
-    with cluster() as address:
+    with cluster(tmp_path_factory.mktemp("spark")) as address:
         yield address
 
 
 @pytest.fixture(scope="session")
-def spark(spark_cluster: str) -> Iterator[SparkSession]:
+def spark(spark_cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A user's session on the cluster. Its settings are unlike ours on purpose: another time zone, ANSI arithmetic."""
     from pyspark.sql import SparkSession
 
@@ -112,7 +109,7 @@ def spark(spark_cluster: str) -> Iterator[SparkSession]:
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.session.timeZone": "America/New_York",
         "spark.sql.ansi.enabled": "true",
-        "spark.sql.warehouse.dir": tempfile.mkdtemp(prefix="lapwing-warehouse-"),
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
@@ -123,4 +120,3 @@ def spark(spark_cluster: str) -> Iterator[SparkSession]:
         session = builder.getOrCreate()
         yield session
         session.stop()
-    shutil.rmtree(settings["spark.sql.warehouse.dir"], ignore_errors=True)
