@@ -12,26 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from chance import FALSE_ALARM, assert_follows, assert_share
-from hypothesis import given
-from hypothesis import strategies as st
+from ranks import gaps, law
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Median, Quantile
-from lapwing.mechanisms.ladder import Ladder
-from lapwing.mechanisms.quantile import _segments, _segments_of_array
-
-
-def gaps(values: Sequence[int], share: Fraction, points: Sequence[int]) -> list[int]:
-    a, b, n = share.numerator, share.denominator, len(values)
-    below = [sum(value < point for value in values) for point in points]
-    up_to = [sum(value <= point for value in values) for point in points]
-    return [max(0, b * low - a * n, a * n - b * high) for low, high in zip(below, up_to, strict=True)]
-
-
-def law(mechanism: Quantile, values: Sequence[int], points: Sequence[int]) -> list[float]:
-    weights = [math.exp(-gap / float(mechanism._scale)) for gap in gaps(values, mechanism._share, points)]
-    return [weight / math.fsum(weights) for weight in weights]
-
 
 DATA = [list(values) for n in range(4) for values in itertools.combinations_with_replacement(range(4), n)]
 
@@ -68,20 +52,6 @@ def test_lists_and_arrays_follow_the_law(kind: Any, values: list[int]) -> None:
     chances = law(mechanism, values, range(-1, 10))
     draws = (mechanism.release(kind(values)) for _ in range(8000))
     assert_follows(draws, lambda point: chances[point + 1], range(-1, 10))
-
-
-@given(st.lists(st.integers(-3, 9)))
-def test_segments_are_the_same_for_lists_and_arrays_and_cover_the_grid_once(values: list[int]) -> None:
-    ladder, ordered = Ladder((-3, 9), 1), sorted(values)
-    segments = [list(column) for column in _segments(ordered, ladder)]
-    by_numpy = _segments_of_array(np.array(ordered, dtype=np.int64), ladder)
-    assert [[int(entry) for entry in column] for column in by_numpy] == segments
-    points = [point for start, size in zip(*segments[:2], strict=True) for point in range(start, start + size)]
-    assert points == list(range(-3, 10))
-    for start, size, below, up_to in zip(*segments, strict=True):
-        for point in range(start, start + size):
-            assert below == sum(value < point for value in values)
-            assert up_to == sum(value <= point for value in values)
 
 
 def test_some_point_of_the_grid_always_has_the_asked_rank() -> None:

@@ -186,6 +186,8 @@ def _quantiles() -> Iterator[Witness]:
     yield _witness(high, [10_000] * 2, [10_000] * 2 + [10_020], "one more at the top, for the upper quartile")
     below, above = np.array([1e4] * 2), np.array([1e4] * 2 + [math.pi * 1e4])
     yield _witness(high, below, above, "one more at the top, as an array", samples=FAIR)
+    ends = [0.0] * 150 + [1000.0] * 150
+    yield _witness(median, np.array(ends), np.array([*ends, 1020.0]), "one more at the top of many", samples=SLOW)
 
 
 def _keys() -> Iterator[Witness]:

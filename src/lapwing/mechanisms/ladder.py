@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -43,9 +44,13 @@ class Ladder:
         """The rung of one value; None if it is not a finite number."""
         return next(iter(self._grid.steps([value])), None)
 
+    def rungs(self, data: Any) -> Sequence[int] | NDArray[np.int64]:
+        """The rungs of all values that are finite numbers, in their order."""
+        return self._grid.steps(data)
+
     def ascending(self, data: Any) -> list[int] | NDArray[np.int64]:
         """The rungs of all values that are finite numbers, from low to high."""
-        steps = self._grid.steps(data)
+        steps = self.rungs(data)
         if not isinstance(steps, list) or len(steps) > SMALL:  # one odd value in a long list must not cost minutes
             with suppress(ImportError):
                 import numpy as np
