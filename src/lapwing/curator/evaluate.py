@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lapwing.curator.expressions import Column, Constant, Expression
+from lapwing.curator.expressions import Column, Constant, Expression, number_of
 
 
 def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
@@ -96,7 +96,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "like": _like,
     "length": len,
     "clamp": lambda value, low, high: min(max(value, low), high),
-    "to number": float,
+    "to number": lambda value: number_of(value) if isinstance(value, str) else float(value),
     "bin": lambda value, *edges: _bin(value, edges),
     "year": lambda moment: moment.year,
     "month": lambda moment: moment.month,
