@@ -131,7 +131,10 @@ def value_of(e: Expression, row: Row) -> Any:
     if e.operator in ("case", "coalesce"):
         return chosen(e, arguments, kinds)
     if e.operator == "in":
-        found = [compared("=", arguments[0], option, kinds[0], kind) for option, kind in zip(arguments[1:], kinds[1:])]
+        found = [
+            compared("=", arguments[0], option, kinds[0], kind)
+            for option, kind in zip(arguments[1:], kinds[1:], strict=False)
+        ]
         return any_of(found)
     if e.operator in _COMPARISONS:
         return compared(e.operator, arguments[0], arguments[1], *kinds)
@@ -144,7 +147,7 @@ def chosen(e: Call, values: list[Any], kinds: list[Any]) -> Any:
     if e.operator == "coalesce":
         value = next((value for value in values if value is not None), None)
     else:
-        value = next((v for c, v in zip(values[:-1:2], values[1::2]) if c is True), values[-1])
+        value = next((v for c, v in zip(values[:-1:2], values[1::2], strict=False) if c is True), values[-1])
     return float(value) if value is not None and e.kind == "number" else value
 
 
@@ -202,7 +205,14 @@ def remainder(value: int, divisor: int) -> int:
     return -size if value < 0 else size
 
 
+def binned(x: float, edges: Sequence[float]) -> int | None:
+    """The i with edges[i] ≤ x < edges[i + 1]; the last bin has both its ends."""
+    inside = [i for i in range(len(edges) - 1) if edges[i] <= x < edges[i + 1]]
+    return inside[0] if inside else len(edges) - 2 if x == edges[-1] else None
+
+
 _PLAIN: dict[str, Callable[..., Any]] = {
+    "bin": lambda e, a, *edges: binned(float(a), [float(edge) for edge in edges]),
     "+": lambda e, a, b: float(a) + float(b),
     "-": lambda e, a, b: float(a) - float(b),
     "*": lambda e, a, b: float(a) * float(b),
@@ -258,7 +268,7 @@ def scanned(plan: Scan, source: Sequence[Row]) -> list[tuple[Any, Row]]:
 def joined_public(plan: JoinPublic, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
     names = [field.name for field in plan.public.fields]
     kinds = {field.name: field.kind for field in plan.public.fields}
-    partners = [dict(zip(names, row)) for row in plan.public.rows]
+    partners = [dict(zip(names, row, strict=False)) for row in plan.public.rows]
     made = []
     for unit, row in rows:
         found = [
@@ -296,7 +306,7 @@ def combined(plan: Combine, sides: list[list[tuple[Any, Row]]]) -> list[tuple[An
                 made = dict.fromkeys([*made, *side])
             else:
                 made = [row for row in made if (row in set(side)) == (plan.setting == "intersect")]
-    return [(unit, dict(zip(names, values))) for unit, *values in made]
+    return [(unit, dict(zip(names, values, strict=False))) for unit, *values in made]
 
 
 def totalled(plan: PerUnit, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
@@ -305,7 +315,7 @@ def totalled(plan: PerUnit, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]
         groups.setdefault((unit, *(value_of(e, row) for _, e in plan.keys)), []).append(row)
     made = []
     for (unit, *keys), members in groups.items():
-        out = {plan.unit_name: unit, **dict(zip((name for name, _ in plan.keys), keys))}
+        out = {plan.unit_name: unit, **dict(zip((name for name, _ in plan.keys), keys, strict=False))}
         for name, kind, argument in plan.totals:
             out[name] = total(kind, argument, members)
         made.append((unit, out))
@@ -487,9 +497,7 @@ def own_grid(value: Gridded, query: Query) -> tuple[Any, Any, int]:
     return grid(value.expression.kind, Fraction(value.low), Fraction(value.high), 14 if second else 29)
 
 
-def bounded(
-    query: Query, rows: list[Kept], values: list[Gridded], others: list[Expression], seed: bytes
-) -> list[Kept]:
+def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[Expression], seed: bytes) -> list[Kept]:
     """The rows of one unit that survive."""
     kind = next(field.kind for field in scans(query.plan)[0].fields if field.unit)
     limits = query.bounding
@@ -497,16 +505,18 @@ def bounded(
     def words(row: Kept) -> tuple[list[Any], list[Any], list[Any]]:
         unit = [(code(row.unit, kind), *Wide)]
         if query.grouping.secret:
-            group = [(code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys)]
+            group = [
+                (code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys, strict=False)
+            ]
         else:
             size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
             group = [(row.group, 0, size)] if query.grouping.keys else []
         content = []
-        for step, value in zip(row.values, values):
+        for step, value in zip(row.values, values, strict=False):
             low, high, exponent = own_grid(value, query)
             ends = (stepped(end, value.expression.kind, low, high, exponent) for end in (low, high))
             content.append((step, *ends))
-        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others)]
+        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others, strict=False)]
         return unit, group, content
 
     def tie(row: Kept) -> list[Any]:
@@ -568,7 +578,9 @@ def statistic_of(
     if statistic.kind == "sum":
         return sum(row[0] for row in present)
     middles = [middle(own_grid(value, query), value.expression.kind) for value in statistic.arguments]
-    return sum(math.prod((x - m) ** k for x, m, k in zip(row, middles, statistic.powers)) for row in present)
+    return sum(
+        math.prod((x - m) ** k for x, m, k in zip(row, middles, statistic.powers, strict=False)) for row in present
+    )
 
 
 def middle(ends: tuple[Any, Any, int], kind: Any) -> int:

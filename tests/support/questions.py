@@ -22,7 +22,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.release import statement_of
 from lapwing.curator.selection import Salt
 from lapwing.curator.statistics import Bounding
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.table import Grouped, PrivateTable
 from lapwing.errors import LapwingError
 
 T = TypeVar("T")
@@ -104,6 +104,16 @@ def literal(value: Any) -> str:
     if isinstance(value, dt.date):
         return f"DATE '{value.isoformat()}'"
     return "'" + value.replace("'", "''") + "'"
+
+
+EDGES = (
+    (0, 10),
+    (-1, 0, 0.5, 99.99),
+    (-0.1, 0.1, 0.3),
+    tuple(range(0, 121, 10)),
+    (0, 1e-9, 2.0**53),
+    (-(10**18), 10**18),
+)
 
 
 @dataclass(frozen=True)
@@ -421,7 +431,9 @@ def draw_grouping(choose: Choose[Any], table: PrivateTable) -> Grouping:
             if column.kind in ("number", "timestamp") and text == quoted(column):
                 values = {"number": (0.0, 0.5, -2.5, 100), "timestamp": (dt.datetime(2026, 3, 8, 2, 30),)}[column.kind]
             elif column.kind == "integer" and text == quoted(column):
-                values = choose((None, tuple(range(16, 20)), (2**53, 2**53 + 1, 0), tuple(range(-20, 0, 1)), (5, *range(40, 0, -2))))
+                values = choose(
+                    (None, tuple(range(16, 20)), (2**53, 2**53 + 1, 0), tuple(range(-20, 0, 1)), (5, *range(40, 0, -2)))
+                )
             keys.append(key_for(f"k{i}", expression(text, table.plan.by_name), values=values))
         except LapwingError:
             continue
@@ -440,6 +452,12 @@ def draw_query(choose: Choose[Any], world: World, steps: Sequence[int] = (0, 1, 
     """A random question about a world."""
     table = draw_plan(choose, world, steps)
     grouping, bounding = draw_grouping(choose, table), draw_bounding(choose)
+    if choose((False,) * 9 + (True,)):
+        grouped = Grouped(replace(table, bounding=bounding), grouping)
+        try:
+            return grouped.agg(lw.histogram(numeric(choose, table.plan.columns), edges=choose(EDGES), name="n"))
+        except LapwingError:
+            pass
     while True:
         try:
             return Query(table.context, table.plan, grouping, tuple(draw_aggregates(choose, table)), bounding)
@@ -473,7 +491,10 @@ def fetch_rows(query: Query, salt: Salt) -> Counter[tuple[Any, ...]]:
     listed = [name for name in rows.named_selects if name not in ("first", "one")]
     asked = exp.select(*(listed or ["1"])).from_(rows.subquery("b"))
     with query.context.engine.session(query.context.relations.values()) as session:
-        return Counter(tuple(row) if listed else () for row in session.fetch(asked))
+        fetched = session.fetch(asked)
+    if "g" in listed:  # rows of none of the public groups
+        fetched = [row for row in fetched if row[listed.index("g")] is not None]
+    return Counter(tuple(row) if listed else () for row in fetched)
 
 
 def by_group(query: Query, fetched: Sequence[tuple[Any, ...]]) -> dict[Any, tuple[int, ...]]:
@@ -483,7 +504,8 @@ def by_group(query: Query, fetched: Sequence[tuple[Any, ...]]) -> dict[Any, tupl
     for row in fetched:
         group = row[:width] if query.grouping.secret else row[0] if width else 0
         assert group not in found
-        found[group] = tuple(int(number) for number in row[width:])
+        if group is not None:  # rows of none of the public groups
+            found[group] = tuple(int(number) for number in row[width:])
     return found
 
 
