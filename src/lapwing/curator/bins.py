@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import double, when, whole
+from lapwing.curator.dialects import cast, double, when, whole
 
 
 def bin_of(value: exp.Expr, edges: Sequence[float]) -> exp.Expr:
@@ -30,10 +30,10 @@ def _counted(value: exp.Expr, edges: Sequence[float]) -> exp.Expr:
     low, high = value.copy() < double(edges[0]), value.copy() > double(edges[-1])
     inside = exp.Case().when(low, double(edges[0])).when(high, double(edges[-1])).else_(value.copy())
     quotient = exp.Paren(this=inside - double(edges[0])) * double(1 / step)
-    guess = exp.cast(exp.func("FLOOR", quotient), "INT")
+    guess = cast(exp.func("FLOOR", quotient), "INT")
 
     def edge(after: int) -> exp.Expr:
-        place = exp.cast(guess.copy(), "DOUBLE")
+        place = cast(guess.copy(), "DOUBLE")
         return double(edges[0]) + exp.Paren(this=(place + double(after)) if after else place) * double(step)
 
     below, above = value.copy() < edge(0), value.copy() >= edge(1)

@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
-from lapwing.curator.dialects import double, inline, when, whole
+from lapwing.curator.dialects import cast, double, inline, when, whole
 from lapwing.curator.expressions import Constant, Expression, Kind
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
@@ -93,7 +93,7 @@ class Bounded:
             places.append(place)
         if self.grouping.keys and not self.grouping.secret:
             number = _number(places, self.grouping)
-            places = [exp.cast(number, "INT")]
+            places = [cast(number, "INT")]
             if not is_each_row(self.plan):  # there nothing is bounded, and a group NULL is dropped at the end
                 query = query.where(exp.not_(exp.Is(this=exp.Paren(this=number.copy()), expression=exp.null())))
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
@@ -179,12 +179,12 @@ class Bounded:
             return exp.Count(this=exp.Distinct(expressions=[place]))
         columns = [exp.column(f"v{self.values.index(value)}") for value in statistic.arguments]
         if statistic.kind == "sum":
-            return self._sum(exp.cast(columns[0], "BIGINT"))
+            return self._sum(cast(columns[0], "BIGINT"))
         if not any(statistic.powers) and len(columns) == 1:
             return exp.Count(this=columns[0])
         factors: list[exp.Expr] = []
         for column, value, power in zip(columns, statistic.arguments, statistic.powers, strict=True):
-            factors += [exp.Paren(this=exp.cast(column, "BIGINT") - whole(value.middle))] * power
+            factors += [exp.Paren(this=cast(column, "BIGINT") - whole(value.middle))] * power
         product: exp.Expr = factors[0].copy() if factors else whole(1)
         for factor in factors[1:]:
             product = exp.Mul(this=product, expression=factor.copy())
@@ -252,7 +252,7 @@ def _told_apart(values: exp.Expr, key: Key) -> exp.Query:
     """Public values and their places, each once: 2^53 and 2^53 + 1 are one double, and no row is in two groups."""
     value: exp.Expr = exp.column("value", table="p")
     if key.expression.kind == "number":
-        value = exp.cast(value, "DOUBLE")
+        value = cast(value, "DOUBLE")
     first = exp.Min(this=exp.column("place", table="p"))
     return (
         exp.select(value.as_("value"), first.as_("place")).from_(values, copy=False).group_by(value.copy(), copy=False)

@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.bins import bin_of
-from lapwing.curator.dialects import SQL_TYPES, Dialect, double, inline, whole
+from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
 from lapwing.curator.gridded import Gridded, gridded
 from lapwing.curator.plan import (
@@ -83,17 +83,17 @@ class Compiler:
             clamped: exp.Expr = _clamped(raw, whole(int(value.low)), whole(int(value.high)))
             if value.is_whole:
                 return clamped
-            clamped = exp.cast(clamped, "DOUBLE")
+            clamped = cast(clamped, "DOUBLE")
         else:
             clamped = _clamped(raw, double(value.low), double(value.high))
         scaled = clamped * double(2.0**value.exponent) + double(0.5)
-        return exp.cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
+        return cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
 
 
 def constant(value: Constant) -> exp.Expr:
     """A value that the analyst wrote."""
     if value.value is None:
-        return exp.null() if value.kind is None else exp.cast(exp.null(), SQL_TYPES[value.kind])
+        return exp.null() if value.kind is None else cast(exp.null(), SQL_TYPES[value.kind])
     if isinstance(value.value, bool):
         return exp.true() if value.value else exp.false()
     if isinstance(value.value, int):
@@ -101,9 +101,9 @@ def constant(value: Constant) -> exp.Expr:
     if isinstance(value.value, float):
         return double(value.value)
     if isinstance(value.value, dt.datetime):
-        return exp.cast(exp.Literal.string(value.value.isoformat(sep=" ")), SQL_TYPES["timestamp"])
+        return cast(exp.Literal.string(value.value.isoformat(sep=" ")), SQL_TYPES["timestamp"])
     if isinstance(value.value, dt.date):
-        return exp.cast(exp.Literal.string(value.value.isoformat()), "DATE")
+        return cast(exp.Literal.string(value.value.isoformat()), "DATE")
     return exp.Literal.string(value.value)
 
 
@@ -114,7 +114,7 @@ def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
 
 def _as_double(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
     kinds = [argument.kind for argument in call.arguments]
-    return [exp.cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(arguments, kinds, strict=True)]
+    return [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(arguments, kinds, strict=True)]
 
 
 def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
@@ -160,13 +160,11 @@ def _case(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     conditions, values = arguments[:-1:2], [*arguments[1::2], arguments[-1]]
     if call.kind == "number":
         kinds = [*(part.kind for part in call.arguments[1::2]), call.arguments[-1].kind]
-        values = [
-            exp.cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)
-        ]
+        values = [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)]
     case = exp.Case()
     for condition, value in zip(conditions, values, strict=False):
         case = case.when(condition, value)
-    return case.else_(exp.cast(values[-1], SQL_TYPES[call.kind]))
+    return case.else_(cast(values[-1], SQL_TYPES[call.kind]))
 
 
 def _among(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
@@ -175,7 +173,7 @@ def _among(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
 
 
 def _part(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    return exp.cast(exp.Extract(this=exp.Var(this=call.operator.upper()), expression=arguments[0]), "BIGINT")
+    return cast(exp.Extract(this=exp.Var(this=call.operator.upper()), expression=arguments[0]), "BIGINT")
 
 
 def _coalesce(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
@@ -185,7 +183,7 @@ def _coalesce(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
 
 def _to_number(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     if call.arguments[0].kind == "integer":
-        return exp.cast(arguments[0], "DOUBLE")
+        return cast(arguments[0], "DOUBLE")
     return exp.Case().when(arguments[0], double(1.0)).when(exp.not_(arguments[0].copy()), double(0.0))
 
 
@@ -215,7 +213,7 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     "abs": lambda call, arguments: exp.func("ABS", *_as_double(call, arguments)),
     "floor": lambda call, arguments: exp.func("FLOOR", *_as_double(call, arguments)),
     "ceil": lambda call, arguments: exp.func("CEIL", *_as_double(call, arguments)),
-    "length": lambda call, arguments: exp.cast(exp.Length(this=arguments[0]), "BIGINT"),
+    "length": lambda call, arguments: cast(exp.Length(this=arguments[0]), "BIGINT"),
     **dict.fromkeys(("year", "month", "day", "hour", "minute"), _part),
     "clamp": _clamp,
     "case": _case,
@@ -277,8 +275,7 @@ def _public(plan: Public, compiler: Compiler) -> exp.Query:
     ]
     table = inline(rows, "p", [f"c{i}" for i in range(len(plan.fields))])
     columns = [
-        exp.cast(exp.column(f"c{i}", table="p"), SQL_TYPES[field.kind]).as_(f"c{i}")
-        for i, field in enumerate(plan.fields)
+        cast(exp.column(f"c{i}", table="p"), SQL_TYPES[field.kind]).as_(f"c{i}") for i, field in enumerate(plan.fields)
     ]
     return exp.select(*columns).from_(table, copy=False)
 
@@ -342,21 +339,21 @@ def _per_unit(plan: PerUnit, compiler: Compiler) -> exp.Query:
 
 def _total(total: str, argument: Expression | None, compiler: Compiler, names: Names) -> exp.Expr:
     if argument is None:
-        return exp.cast(exp.Count(this=exp.Star()), "BIGINT")
+        return cast(exp.Count(this=exp.Star()), "BIGINT")
     value = compiler.expression(argument, names)
     if total in ("min", "max"):
         return exp.Min(this=value) if total == "min" else exp.Max(this=value)
     if total == "count":
-        return exp.cast(exp.Count(this=value), "BIGINT")
+        return cast(exp.Count(this=value), "BIGINT")
     if total == "count distinct":
-        return exp.cast(exp.Count(this=exp.Distinct(expressions=[value])), "BIGINT")
+        return cast(exp.Count(this=exp.Distinct(expressions=[value])), "BIGINT")
     if total == "sum" and argument.kind == "integer":
-        return exp.cast(_clamped(compiler.dialect.wide_sum(value), whole(-EXACT), whole(EXACT)), "BIGINT")
+        return cast(_clamped(compiler.dialect.wide_sum(value), whole(-EXACT), whole(EXACT)), "BIGINT")
     span = span_of(argument)
     grid = gridded(argument, (span.low, span.high))
     steps = compiler.steps(grid, names)
-    summed: exp.Expr = exp.cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
+    summed: exp.Expr = cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
     if total == "avg":
-        count = exp.Nullif(this=exp.cast(exp.Count(this=steps.copy()), "DOUBLE"), expression=double(0.0))
+        count = exp.Nullif(this=cast(exp.Count(this=steps.copy()), "DOUBLE"), expression=double(0.0))
         summed = exp.Paren(this=exp.Div(this=summed, expression=count))
     return summed * double(2.0**-grid.exponent)

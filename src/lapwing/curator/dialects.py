@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from sqlglot import exp
 
@@ -120,13 +121,23 @@ class Dialect:
             far = 2.0**40
             low, high = column.copy() < double(-far), column.copy() > double(far)
             inside = exp.Case().when(low, double(-far)).when(high, double(far)).else_(column.copy())
-            return exp.cast(exp.func("FLOOR", inside * double(2.0**20)), "BIGINT")
+            return cast(exp.func("FLOOR", inside * double(2.0**20)), "BIGINT")
         return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
+
+
+@cache
+def _type(name: str) -> exp.DataType:
+    return exp.DataType.build(name)
+
+
+def cast(value: exp.Expr, kind: str) -> exp.Cast:
+    """A cast; sqlglot's own parses the name of the type every time."""
+    return exp.Cast(this=value, to=_type(kind).copy())
 
 
 def attempt(value: exp.Expr, kind: str) -> exp.TryCast:
     """A cast of what can be cast; PostgreSQL, which has no other, is never asked for one that fails."""
-    return exp.TryCast(this=value.copy(), to=exp.DataType.build(kind))
+    return exp.TryCast(this=value.copy(), to=_type(kind).copy())
 
 
 def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None) -> exp.Case:
@@ -137,7 +148,7 @@ def when(condition: exp.Expr, value: exp.Expr, otherwise: exp.Expr | None = None
 
 def double(value: float) -> exp.Expr:
     """A double, exactly."""
-    return exp.cast(exp.Literal.string(repr(float(value))), "DOUBLE")
+    return cast(exp.Literal.string(repr(float(value))), "DOUBLE")
 
 
 def whole(value: int) -> exp.Expr:
@@ -148,8 +159,8 @@ def whole(value: int) -> exp.Expr:
 def finite(value: exp.Expr) -> exp.Expr:
     """A double that is neither infinite nor NaN (which every engine takes to be larger than all numbers), or NULL."""
     most, least = (
-        exp.cast(exp.Literal.string(LARGEST_DOUBLE), "DOUBLE"),
-        exp.cast(exp.Literal.string("-" + LARGEST_DOUBLE), "DOUBLE"),
+        cast(exp.Literal.string(LARGEST_DOUBLE), "DOUBLE"),
+        cast(exp.Literal.string("-" + LARGEST_DOUBLE), "DOUBLE"),
     )
     return when(exp.and_(value.copy() >= least, value.copy() <= most), value.copy())
 
@@ -157,7 +168,7 @@ def finite(value: exp.Expr) -> exp.Expr:
 def whole_part(value: exp.Expr) -> exp.Expr:
     """The largest whole number of 64 bits that is not larger, or NULL: engines round differently when they cast."""
     inside = exp.and_(value.copy() >= whole(-(1 << 63)), value.copy() < whole(1 << 63))
-    return when(inside, exp.cast(exp.func("FLOOR", value.copy()), "BIGINT"))
+    return when(inside, cast(exp.func("FLOOR", value.copy()), "BIGINT"))
 
 
 def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
@@ -165,7 +176,7 @@ def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
     first, last = (
         ("0001-01-01", "9999-12-31") if kind == "date" else ("0001-01-01 00:00:00", "9999-12-31 23:59:59.999999")
     )
-    low, high = (exp.cast(exp.Literal.string(text), SQL_TYPES[kind]) for text in (first, last))
+    low, high = (cast(exp.Literal.string(text), SQL_TYPES[kind]) for text in (first, last))
     return when(exp.and_(value.copy() >= low, value.copy() <= high), value.copy())
 
 
@@ -186,7 +197,7 @@ class DuckDB(Dialect):
         return declared == "VARCHAR"
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
-        plain = column if declared == "VARCHAR" else exp.cast(column, "TEXT")
+        plain = column if declared == "VARCHAR" else cast(column, "TEXT")
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -195,7 +206,7 @@ class DuckDB(Dialect):
         return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return finite(column if declared == "DOUBLE" else exp.cast(column, "DOUBLE"))
+        return finite(column if declared == "DOUBLE" else cast(column, "DOUBLE"))
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "TIMESTAMP WITH TIME ZONE":
@@ -207,13 +218,13 @@ class DuckDB(Dialect):
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
         digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
-        return exp.cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digits), "BIGINT")
+        return cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digits), "BIGINT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
             return exp.Anonymous(this="epoch_us", expressions=[column.copy()])
-        return exp.cast(
-            exp.Paren(this=exp.Sub(this=column.copy(), expression=exp.cast(exp.Literal.string("1970-01-01"), "DATE"))),
+        return cast(
+            exp.Paren(this=exp.Sub(this=column.copy(), expression=cast(exp.Literal.string("1970-01-01"), "DATE"))),
             "BIGINT",
         )
 

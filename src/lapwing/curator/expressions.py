@@ -204,6 +204,8 @@ def _rounding(operator: str, value: Expression) -> Expression:
     if operator == "abs":
         low = Fraction(0) if span.low <= 0 <= span.high else min(abs(span.low), abs(span.high))
         return Call(operator, (value,), "number", Span(low, span.size, span.depth))
+    if span.size > LARGEST_BOUND:  # Spark's are whole numbers of 64 bits
+        raise _misfit(operator, (value,), "its values may be too large", "Give its columns narrower bounds.")
     return Call(operator, (value,), "number", Span(span.low - 1, span.high + 1, 0))
 
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from lapwing._version import __version__
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.answer import Answer, Column
+from lapwing.curator.arrays import bin_counts, cells_of
 from lapwing.curator.bounded import Bounded
 from lapwing.curator.compile import Compiler
 from lapwing.curator.evaluate import evaluate
 from lapwing.curator.groups import Key
-from lapwing.curator.picks import draw_all
+from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
 from lapwing.curator.quote import notes, ranks_note
@@ -66,9 +67,11 @@ def look(
     compiler = Compiler(query.context.engine.dialect, query.context.relations)
     statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
     picks = [item for item in items if isinstance(item, Picks)]
-    again = picks and not is_each_row(query.plan)  # what took a sort to find is not looked for twice
-    rows = session.keep(statement.rows()) if again else statement.rows().subquery("b")
-    fetched = session.fetch(statement.totals(rows, query.statistics)) if query.statistics else []
+    fetched: Sequence[tuple[Any, ...]] | None = bin_counts(query)
+    if fetched is None:
+        again = picks and not is_each_row(query.plan)  # what took a sort to find is not looked for twice
+        rows = session.keep(statement.rows()) if again else statement.rows().subquery("b")
+        fetched = session.fetch(statement.totals(rows, query.statistics)) if query.statistics else []
     if query.grouping.secret:
         places, groups, counts = _secret(query, items, fetched, entropy)
     else:
@@ -77,7 +80,11 @@ def look(
     if tops:
         return _tops(query, tops[0], groups, counts, entropy)
     noisy = {item.statistic: item.release(counts[item.statistic], entropy) for item in items if isinstance(item, Noise)}
-    chosen = {item.bound: draw_all(item, statement, rows, places, session, entropy) for item in picks}
+    chosen = {}
+    for item in picks:
+        near = cells_of(query, item.bound.grids[0])
+        cells = SqlCells(statement, rows, item.bound.grids[0], session) if near is None else near
+        chosen[item.bound] = draw_all(item, cells, places, entropy)
     keys = [_key_column(key, [group[i] for group in groups]) for i, key in enumerate(query.grouping.keys)]
     by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
     values = []
@@ -134,8 +141,9 @@ def _secret(
     return list(groups), groups, counts
 
 
-def _sortable(value: Any) -> tuple[bool, Any]:
-    return value is not None, "" if value is None else value
+def _sortable(value: Any) -> tuple[bool, bool, Any]:
+    """NULL before everything, words after numbers: "everything else" may stand beside keys of any kind."""
+    return value is not None, isinstance(value, str), "" if value is None else value
 
 
 def _key_column(key: Key, values: list[Any]) -> Column:

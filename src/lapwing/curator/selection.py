@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import whole
+from lapwing.curator.dialects import cast, whole
 
 MODULUS = (1 << 31) - 1
 LIMB_BITS = 30
@@ -49,7 +49,7 @@ class Word:
             return [(self.sql.copy() - whole(self.low) if self.low else self.sql.copy(), self.high - self.low)]
         parts: list[tuple[exp.Expr, int]] = []
         for shift in range(0, 64, LIMB_BITS):
-            part, most = exp.cast(self.sql.copy(), "BIGINT"), (1 << min(LIMB_BITS, 64 - shift)) - 1
+            part, most = cast(self.sql.copy(), "BIGINT"), (1 << min(LIMB_BITS, 64 - shift)) - 1
             shifted: exp.Expr = part
             if shift:
                 shifted = exp.Paren(this=exp.BitwiseRightShift(this=part, expression=whole(shift)))
@@ -64,7 +64,7 @@ def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
     for i, word in enumerate(words):
         for j, (limb, largest) in enumerate(word.limbs()):
             factor = salt.coefficient(f"{purpose} {i} {j}")
-            product: exp.Expr = exp.Paren(this=exp.cast(limb, "BIGINT") * whole(factor))
+            product: exp.Expr = exp.Paren(this=cast(limb, "BIGINT") * whole(factor))
             reach = largest * factor
             if word.nullable:
                 absent = salt.coefficient(f"{purpose} {i} {j} null")
@@ -79,4 +79,4 @@ def cubed(column: exp.Expr) -> exp.Expr:
     """The cube modulo p of a number below p."""
     square = exp.Paren(this=exp.Mod(this=exp.Paren(this=column.copy() * column.copy()), expression=whole(MODULUS)))
     cube = exp.Mod(this=exp.Paren(this=square * column.copy()), expression=whole(MODULUS))
-    return exp.cast(cube, "INT")  # engines sort narrow numbers faster
+    return cast(cube, "INT")  # engines sort narrow numbers faster

@@ -319,8 +319,15 @@ def _fields(
         if kind is None:
             continue  # of a type that cannot be used; whoever names it is told that there is no such column
         checks.one_of(KINDS, types=kind)
+        if native not in (None, kind, "text") and (kind, native) not in _READABLE:
+            why = f"{column} is of kind {native}, and engines would write it differently as {kind}"
+            raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
         fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
     return tuple(fields)
+
+
+_READABLE = (("number", "integer"), ("text", "integer"))
+"""Kinds that a column may be read as, beside its own and those that text can be read as."""
 
 
 def _field(

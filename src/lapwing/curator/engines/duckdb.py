@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -19,9 +19,10 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import Dialect, DuckDB
+from lapwing.curator.engines.contained import Result, contained
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
-from lapwing.errors import EngineFailed, InvalidParameter
+from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import duckdb
@@ -61,21 +62,16 @@ class Embedded:
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """A cursor of its own with one transaction."""
-        with told():
-            cursor = self._cursor(relations)
-            cursor.execute("BEGIN TRANSACTION")
+        cursor = told(lambda: self._cursor(relations).execute("BEGIN TRANSACTION"))
         try:
             yield _Cursor(cursor, self.dialect)
         finally:
-            with told():
-                cursor.execute("ROLLBACK")  # temporary tables go with it
-                cursor.close()
+            told(lambda: cursor.execute("ROLLBACK").close())  # temporary tables go with it
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
-        query = exp.select("*").from_(relation.table.copy())
-        with told():
-            found = self._cursor([relation]).execute(f"DESCRIBE {self.dialect.sql(query)}").fetchall()
+        described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
+        found = told(lambda: self._cursor([relation]).execute(described).fetchall())
         return {name: str(declared) for name, declared, *_ in found}
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
@@ -95,29 +91,17 @@ class _Cursor:
     dialect: Dialect
 
     def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        with told():
-            return self.cursor.execute(self.dialect.sql(query)).fetchall()
+        return told(lambda: self.cursor.execute(self.dialect.sql(query)).fetchall())
 
     def keep(self, query: exp.Query) -> exp.Table:
         name = f"lapwing_kept_{next(_NUMBER)}"
-        with told():
-            self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}")
+        told(lambda: self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"))
         return exp.to_table(name)
 
 
-@contextmanager
-def told() -> Iterator[None]:
-    """Turn every failure of the engine into ours, which says nothing about a record."""
-    import duckdb
-
-    try:
-        yield
-    except (duckdb.Error, RuntimeError, MemoryError, UnicodeError):
-        failed = True
-    else:
-        failed = False
-    if failed:
-        raise EngineFailed("DuckDB") from None
+def told(what: Callable[[], Result]) -> Result:
+    """The result, or our own error, which says nothing about a record."""
+    return contained("DuckDB", what)
 
 
 @lru_cache(maxsize=8)
@@ -198,6 +182,5 @@ def from_database(path: Path, table: str) -> Source:
     """A table of a DuckDB database file, opened for reading."""
     import duckdb
 
-    with told():
-        connection = duckdb.connect(str(path), read_only=True)
+    connection = told(lambda: duckdb.connect(str(path), read_only=True))
     return source(Embedded(given=connection), exp.to_table(table, dialect="duckdb"), table)
