@@ -92,25 +92,36 @@ class Question:
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""
-        from lapwing.curator import described, documents, reread
+        from lapwing.curator import described, reread
         from lapwing.curator.table import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
             raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
         table, later = self._opened()
-        tables = [public(one) for one in self.public or ()] + [described.open_described(one) for one in self.other or ()]
+        tables: list[Any] = [public(one) for one in self.public or ()]
+        tables += [described.open_described(one) for one in self.other or ()]
         if self.sql is not None:
             later["everything_else"] = self.everything_else or None
             query = table.query(self.sql, tables=tables, **{name: given for name, given in later.items() if given})
         else:
-            for given in later.values():
-                for column in given:
-                    raise InvalidParameter("column", column, "is not in the table", f"There are: {_listed(table)}.")
-            query = reread.read(documents.read_file(str(self.saved)), table, tables)
+            query = reread.read(self._kept(table, later), table, tables)
         if self.save is not None:
             _write(self.save, query.to_json() if self.save.suffix.lower() == ".json" else query.to_yaml())
         return query
+
+    def _kept(self, table: PrivateTable, later: Mapping[str, Mapping[str, Any]]) -> Any:
+        """The saved question as data; what it says stays."""
+        from lapwing.curator import documents
+
+        for column in (column for given in later.values() for column in given):
+            raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
+        found = documents.read_file(str(self.saved))
+        for name in (name for name in _LIMITS if getattr(self, name) is not None):
+            if isinstance(found, dict) and "bounding" in found:
+                hint = "Leave it out, or change the file."
+                raise InvalidParameter(name, getattr(self, name), "the question says it already", hint)
+        return found
 
     def spending(self) -> dict[str, Any]:
         """What to spend, as `quote` and `release` have it."""
@@ -158,10 +169,8 @@ class Question:
         return said
 
 
-_ASIDE = (
-    "unit", "table", "name", "delimiter", "population", "ledger", "anchor", "dataset", "analyst", "max_groups_per_unit",
-    "max_rows_per_group", "max_rows_per_unit",
-)  # fmt: skip
+_LIMITS = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
+_ASIDE = ("unit", "table", "name", "delimiter", "population", "ledger", "anchor", "dataset", "analyst", *_LIMITS)
 """Options that need no reading."""
 
 
@@ -265,10 +274,6 @@ def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
 
     found = find_source(facts["source"], table=facts.get("table"), delimiter=facts.get("delimiter"))
     return {**found.kinds, **facts.get("types", {})}
-
-
-def _listed(table: PrivateTable) -> str:
-    return ", ".join(table.columns)
 
 
 def _write(path: Path, text: str) -> None:

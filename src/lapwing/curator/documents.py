@@ -74,9 +74,7 @@ def read_json(text: str, *, name: str = "JSON") -> Any:
 
 def write_yaml(data: Any) -> str:
     """Data as YAML that `read_yaml` gives back."""
-    import yaml
-
-    return yaml.dump(data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=120, default_flow_style=None)
+    return _dumped(data, width=120, default_flow_style=None)
 
 
 def write_json(data: Any) -> str:
@@ -86,7 +84,14 @@ def write_json(data: Any) -> str:
 
 def word(text: str) -> str:
     """Text as one word of YAML, in quotes where it needs them."""
-    return write_yaml([text])[1:-2] if "\n" not in text else json.dumps(text)
+    return _dumped([text], width=math.inf, default_flow_style=True)[1:-2]
+
+
+def _dumped(data: Any, **options: Any) -> str:
+    import yaml
+
+    text: str = yaml.dump(data, Dumper=_dumper(), sort_keys=False, allow_unicode=True, **options)
+    return text
 
 
 _HINT = "Write it as lapwing describe does."

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
+from itertools import pairwise
 from typing import Any, TypeVar, get_args
 
 from lapwing import checks
@@ -36,6 +37,7 @@ from lapwing.curator.plan import (
 )
 from lapwing.curator.query import Context, Post, Query, bounding_of
 from lapwing.curator.saved import VERSION
+from lapwing.curator.statistics import Bounding
 from lapwing.curator.table import Grouped, PrivateTable, PublicTable, fitting, together
 from lapwing.errors import InvalidParameter, LapwingError
 
@@ -50,6 +52,7 @@ _PLACES: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("and", "or", "coalesce"), (1, _MANY)),
     "in": (2, _MANY),
     "case": (3, _MANY),
+    "bin": (3, _MANY),
 }
 """The operators, and how many arguments each takes."""
 Columns = Mapping[str, Column]
@@ -73,7 +76,7 @@ class _Tables:
 def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
     """The question that data stands for, about these tables."""
     try:
-        return _query(_mapping(data, "question", _FIELDS), _at_hand(table, tables))
+        return _query(_mapping(data, "question", _FIELDS), _at_hand(table, tables), table.bounding)
     except LapwingError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
@@ -83,27 +86,26 @@ def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, An
 
 def _at_hand(table: PrivateTable, tables: Iterable[Any] | Mapping[str, Any]) -> _Tables:
     found = _Tables()
-    others = tables.items() if isinstance(tables, Mapping) else ((None, one) for one in tables)
-    for name, one in ((None, table), *others):
+    for one in (table, *(tables.values() if isinstance(tables, Mapping) else tables)):
         if isinstance(one, PrivateTable):
-            known = name or next(scans(one.plan)).table
-            clash = found.private.setdefault(known, one) is not one
+            name = next(scans(one.plan)).table
+            clash = found.private.setdefault(name, one) is not one
         elif isinstance(one, PublicTable):
-            known = name or one.name
-            clash = found.public.setdefault(known, one.plan) is not one.plan
+            name = one.name
+            clash = found.public.setdefault(name, one.plan) is not one.plan
         else:
             raise InvalidParameter("table", type(one), "is no table", "Open it with lw.open or lw.public.")
         if clash:
-            raise InvalidParameter("tables", known, "two tables have this name", "Open one with another name=.")
+            raise InvalidParameter("tables", name, "two tables have this name", "Open one with another name=.")
     return found
 
 
-def _query(data: Mapping[str, Any], tables: _Tables) -> Query:
+def _query(data: Mapping[str, Any], tables: _Tables, usual: Bounding) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
         why = "is no question, or one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
     plan = _rows(data.get("rows"), tables, 0)
-    bounding = bounding_of(_mapping(data.get("bounding", {}), "bounding"))
+    bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else usual
     table = PrivateTable(plan, reduce(together, tables.used), bounding)
     keys = tuple(_key(one, plan.by_name) for one in _list(data.get("group_by", []), "group_by"))
     asked = [_aggregate(one, plan.by_name) for one in _list(data.get("ask"), "ask")]
@@ -209,7 +211,15 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
     arguments = [_expression(one, columns, depth + 1) for one in _list(content, name)]
     if not fewest <= len(arguments) <= most or (name == "case" and len(arguments) % 2 == 0):
         raise InvalidParameter(name, len(arguments), "takes another number of arguments", _HINT)
+    if name == "bin":
+        _check_edges(arguments[1:])
     return call(name, *arguments)
+
+
+def _check_edges(edges: list[Expression]) -> None:
+    ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
+    if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
+        raise InvalidParameter("bin", len(edges), "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")
 
 
 _NATURAL: dict[type, Kind] = {bool: "boolean", int: "integer", float: "number", str: "text"}

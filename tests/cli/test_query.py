@@ -1,0 +1,246 @@
+"""Private tables on the command line: asked, priced, described, and every line of the page about it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+from rich.console import Console
+from typer.testing import CliRunner, Result
+
+from lapwing.cli import waiting
+from lapwing.cli.commands import app
+from lapwing.curator.answer import Answer
+
+ROOT = Path(__file__).parents[2]
+COUNT = {"lapwing_query": 1, "rows": [{"table": "visits"}], "ask": [{"count": []}]}
+BY_REGION = {
+    **COUNT,
+    "group_by": [{"name": "region", "by": {"column": "region"}}],
+    "ask": [{"count": [], "name": "n"}, {"mean": ["age"]}],
+}
+SURE = ("--epsilon", "400")
+"""So large that the noise is 0: what the rest does can be seen."""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = [
+        f"p{i % 300},{20 + i % 60},{100 * (i % 7)},{('North', 'South')[i % 3 == 0]},{('false', 'true')[i % 2]}"
+        for i in range(900)
+    ]
+    Path("visits.csv").write_text("\n".join(["patient_id,age,cost,region,smoker", *lines]) + "\n")
+    Path("count.yaml").write_text(yaml.safe_dump(COUNT))
+    Path("by_region.yaml").write_text(yaml.safe_dump(BY_REGION))
+
+
+def invoke(*words: str) -> Result:
+    return CliRunner().invoke(app, list(words))
+
+
+def run(*words: str) -> str:
+    result = invoke(*words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*words: str) -> str:
+    result = invoke(*words)
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    return " ".join(result.output.split())
+
+
+VISITS = ("visits.csv", "--unit", "patient_id")
+REGIONS = (*VISITS, "--bounds", "age=0:120", "--keys", "region=North,South")
+
+
+def test_a_question_in_sql_is_answered_with_its_table_name_from_the_file() -> None:
+    shown = run("query", *REGIONS, *SURE, "SELECT region, COUNT(*) AS n FROM visits GROUP BY region ORDER BY n")
+    assert re.search(r"region\s+n\b.*South\s+100 .*North\s+200 ", " ".join(shown.split()))
+    assert "costs ε = 400 (add_remove, per patient_id)" in shown
+
+
+def test_bounds_and_keys_also_reach_columns_that_the_question_makes() -> None:
+    sql = "SELECT AVG(v) AS v FROM (SELECT patient_id, COUNT(*) AS v FROM visits GROUP BY patient_id) AS t"
+    answer = Answer.from_json(run("query", *VISITS, *SURE, "--bounds", "v=0:10", "--json", sql))
+    assert answer.value == pytest.approx(3, abs=0.01)
+
+
+def test_a_saved_question_is_answered_as_table_json_csv_and_picture() -> None:
+    asked = ("query", *REGIONS, *SURE, "--saved", "by_region.yaml")
+    assert re.search(r"North\s+200 .*South\s+100 ", " ".join(run(*asked).split()))
+    answer = Answer.from_json(run(*asked, "--json"))
+    assert answer.table["n"] == (200, 100)
+    lines = run(*asked, "--csv", "--plot", "answer.png").splitlines()
+    assert lines[0] == "region,n,n_low,n_high,mean_age,mean_age_low,mean_age_high,mean_age_population_low," + (
+        "mean_age_population_high"
+    )
+    assert [line.split(",")[:2] for line in lines[1:]] == [["North", "200"], ["South", "100"]]
+    assert Path("answer.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_quote_reads_no_record_and_spends_nothing() -> None:
+    budget = ("--ledger", "ledger.db", "--allowance", "epsilon=3,unit=patient", "--saved", "by_region.yaml")
+    shown = run("quote", *REGIONS, *budget, "--epsilon", "0.5")
+    Path("visits.csv").write_text("patient_id,age,cost,region,smoker\n")
+    assert run("quote", *REGIONS, *budget, "--epsilon", "0.5") == shown
+    assert "ε = 3 remains before, ε = 2.5 after" in shown
+    assert "which does not cover it" in run("quote", *REGIONS, *budget, "--epsilon", "4")
+    data = json.loads(run("quote", *REGIONS, *budget, "--epsilon", "0.5", "--json"))
+    assert [item["what"] for item in data["items"]] == ["rows", "rows with age", "age"]
+    assert data["expected"][1] == {
+        "output": "mean_age",
+        "error": None,
+        "measured_in": "value",
+        "note": "Say how many there are at least: count=1000.",
+    }
+    assert "3 (add_remove" in run("ledger", "show", "ledger.db").replace("ε = ", "")
+
+
+def test_accuracy_can_be_asked_for_instead_of_epsilon() -> None:
+    asked = ("quote", *REGIONS, "--saved", "by_region.yaml", "--within", "n=5", "--json")
+    data = json.loads(run(*asked))
+    assert data["expected"][0]["error"] <= 5
+    assert json.loads(run("quote", *VISITS, "--saved", "count.yaml", "--within", "5", "--json"))["loss"].startswith("ε")
+
+
+def test_the_ledger_adds_up_and_a_key_brings_the_same_answer_back() -> None:
+    asked = (*VISITS, "--saved", "count.yaml", "--ledger", "ledger.db", "--allowance", "1", "--dataset", "people")
+    first = run("query", *asked, "--epsilon", "0.6", "--key", "monday", "--analyst", "ada", "--json")
+    assert run("query", *asked, "--epsilon", "0.6", "--key", "monday", "--analyst", "ada", "--json") == first
+    assert "requested ε = 0.6" in refused("query", *asked, "--epsilon", "0.6", "--analyst", "ada")
+    assert re.search(r"people\s+ε = 0.6 .*ε = 0.4", run("ledger", "show", "ledger.db"))
+
+
+def test_a_description_stands_for_all_options_and_cannot_be_overruled() -> None:
+    run("describe", "visits.csv", "-o", "template.yaml")
+    text = Path("template.yaml").read_text().replace("unit:", "unit: patient_id", 1)
+    text = text.replace("  # age: [low, high]", "  age: [0, 120]").replace(
+        "  # region: […, …]", "  region: [North, South]"
+    )
+    Path("visits.yaml").write_text(text)
+    answer = Answer.from_json(run("query", "visits.yaml", *SURE, "--saved", "by_region.yaml", "--json"))
+    assert answer.table["n"] == (200, 100)
+    run("quote", "visits.yaml", *SURE, "--saved", "count.yaml", "--bounds", "cost=0:5000")
+    for said in (("--unit", "region"), ("--bounds", "age=0:1000"), ("--max-rows-per-group", "9")):
+        assert "the description says it already" in refused(
+            "query", "visits.yaml", *SURE, "--saved", "count.yaml", *said
+        )
+
+
+def test_describing_shows_names_and_no_values() -> None:
+    shown = run("describe", "visits.csv")
+    assert all(f"# {name}: text" in shown for name in ("patient_id", "age", "cost", "region", "smoker"))
+    Path("visits.csv").write_text("patient_id,age,cost,region,smoker\n1,2,3,4,5\nsecret\n")
+    assert run("describe", "visits.csv") == shown
+
+
+def test_a_question_is_saved_and_asked_again() -> None:
+    for name in ("kept.yaml", "kept.json"):
+        first = run("quote", *REGIONS, "--epsilon", "1", "--saved", "by_region.yaml", "--save", name, "--json")
+        assert run("quote", *REGIONS, "--epsilon", "1", "--saved", name, "--json") == first
+        assert "File exists" in refused("quote", *REGIONS, *SURE, "--saved", "by_region.yaml", "--save", name)
+        more = ("--max-rows-per-group", "3")
+        assert "the question says it already" in refused("quote", *REGIONS, *SURE, "--saved", name, *more)
+
+
+def test_keys_are_values_of_their_columns() -> None:
+    Path("by_age.yaml").write_text(yaml.safe_dump({**COUNT, "group_by": [{"name": "age", "by": {"column": "age"}}]}))
+    asked = ("query", *VISITS, *SURE, "--saved", "by_age.yaml", "--csv", "--max-rows-per-group", "3")
+    typed = run(*asked, "--types", "age=integer", "--keys", "age=20,21,5")
+    assert [line.split(",")[:2] for line in typed.splitlines()[1:]] == [["20", "15"], ["21", "15"], ["5", "0"]]
+    assert "age is of type integer" in refused(*asked, "--types", "age=integer", "--keys", "age=old")
+    assert '"20, 21",0' in run(*asked, "--keys", 'age="20, 21",5')
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("nowhere.csv", "--unit", "x", "--saved", "count.yaml"), "there is no such file"),
+        (("visits.csv", "--saved", "count.yaml"), "every row needs exactly one unit"),
+        ((*VISITS, "--each-row", "--saved", "count.yaml"), "exactly one unit"),
+        (("visits.csv", "--unit", "patient", "--saved", "count.yaml"), "Did you mean 'patient_id'?"),
+        ((*VISITS,), "--saved question.yaml"),
+        ((*VISITS, "--saved", "none.yaml"), "No such file"),
+        ((*VISITS, "--saved", "visits.csv"), "must be a mapping"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age"), "Write --bounds age=0:120."),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0"), "needs two ends"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0:old"), "is no number"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=0:nan"), "must be finite"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "age=9:1"), "the range is empty"),
+        ((*VISITS, "--saved", "count.yaml", "--bounds", "ages=0:1"), "is not in the table"),
+        ((*VISITS, "--saved", "count.yaml", "--types", "age=numeric"), "boolean, integer, number"),
+        ((*VISITS, "--saved", "count.yaml", "--keys", "region="), "Write --keys region=North,South."),
+        ((*VISITS, "--saved", "count.yaml", "--epsilon", "0"), "must be greater than 0"),
+        ((*VISITS, "--saved", "count.yaml", "--rho", "1"), "in one way"),
+        ((*VISITS, "--saved", "count.yaml", "--delta", "2"), "strictly between 0 and 1"),
+        ((*VISITS, "--saved", "count.yaml", "--within", "5"), "twice"),
+        ((*VISITS, "--saved", "count.yaml", "--confidence", "95"), "strictly between 0 and 1"),
+        ((*VISITS, "--saved", "count.yaml", "--allowance", "3"), "Write ledger='ledger.db'"),
+        ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is no number"),
+        ((*VISITS, "--saved", "count.yaml", "--allowance", "sigma=3", "--ledger", "l.db"), "no such field"),
+        ((*VISITS, "--saved", "count.yaml", "--ledger", "no/l.db", "--allowance", "3"), "no/l.db"),
+        ((*VISITS, "--saved", "count.yaml", "--plot", "answer.doc"), "--plot answer.png"),
+        ((*VISITS, "--saved", "count.yaml", "--plot", "no/answer.png"), "no such folder"),
+        ((*VISITS, "--saved", "count.yaml", "--delimiter", "ab"), "one character"),
+        ((*VISITS, "--saved", "count.yaml", "--public", "none.csv"), "there is no such file"),
+        ((*VISITS, "--saved", "count.yaml", "--max-rows-per-group", "0"), "at least 1"),
+        ((*VISITS, "SELEC COUNT(*)"), "SELEC"),
+        ((*VISITS, "SELECT COUNT(*) FROM visit"), "visit"),
+        ((*VISITS, "SELECT * FROM visits"), "*"),
+        ((*VISITS, "SELECT MAX(age) FROM visits"), "MAX"),
+    ],
+)
+def test_wrong_words_get_one_message_that_helps_and_nothing_is_spent(words: tuple[str, ...], hint: str) -> None:
+    epsilon = () if "--epsilon" in words else ("--epsilon", "1")
+    assert hint in refused("query", *words, *epsilon)
+
+
+def test_files_that_are_not_what_they_seem_are_refused_without_quoting_them() -> None:
+    for name, content in {
+        "x.parquet": b"secret",
+        "x.duckdb": b"secret",
+        "x.csv.gz": b"secret",
+        "x.csv": b"",
+        "y.csv": b"secret,secret\n",
+        "x.yaml": b"secret",
+        "y.yaml": b"\xff\xfesecret",
+    }.items():
+        Path(name).write_bytes(content)
+        words = ("quote", name, "--unit", "u", "--table", "t", "--saved", "count.yaml", "--epsilon", "1")
+        assert "secret" not in refused(*words)
+
+
+def test_nothing_on_the_screen_is_obeyed_as_an_escape_code() -> None:
+    assert "\x1b[31m" not in invoke("query", *VISITS, "--epsilon", "1", "SELECT \x1b[31mx FROM visits").output
+
+
+def test_a_bar_moves_on_a_terminal_that_waits_and_leaves_nothing_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "PATIENCE", 0)
+    for is_terminal in (True, False):
+        screen = Console(file=io.StringIO(), force_terminal=is_terminal, width=80)
+        with waiting.waiting("reading", screen):
+            while is_terminal and "reading" not in screen.file.getvalue():  # type: ignore[attr-defined]
+                pass
+        assert ("reading" in screen.file.getvalue()) == is_terminal  # type: ignore[attr-defined]
+
+
+def test_every_line_of_the_page_runs() -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    described = re.search(r"```yaml\n(# visits.yaml\n.*?)```", page, re.DOTALL)
+    assert described is not None
+    Path("visits.yaml").write_text(described[1])
+    lines = re.findall(r"^\$ lapwing (.*)$", page, re.MULTILINE)
+    assert len(lines) >= 8
+    for line in lines:
+        run(*shlex.split(line))
+    assert re.search(r"patients\s+ε = 2 \(add_remove, per patient\)\s+ε = 1 ", run("ledger", "show", "ledger.db"))
