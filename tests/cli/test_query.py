@@ -153,6 +153,19 @@ def test_a_question_is_saved_and_asked_again() -> None:
         assert "the question says it already" in refused("quote", *REGIONS, *SURE, "--saved", name, *more)
 
 
+def test_public_tables_and_other_private_ones_are_joined() -> None:
+    Path("regions.csv").write_text("region,climate\nNorth,cold\nSouth,warm\n")
+    Path("drugs.csv").write_text("patient_id,drug\n" + "".join(f"p{i},aspirin\n" for i in range(40)))
+    Path("drugs.yaml").write_text("source: drugs.csv\nunit: patient_id\n")
+    sql = "SELECT COUNT(DISTINCT v.patient_id) AS n FROM visits v JOIN regions r ON v.region = r.region"
+    more = " WHERE r.climate = 'warm' AND EXISTS (SELECT 1 FROM drugs d WHERE d.patient_id = v.patient_id)"
+    asked = ("query", *REGIONS, *SURE, "--public", "regions.csv", "--with", "drugs.yaml", "--json", sql + more)
+    assert Answer.from_json(run(*asked)).value == 14
+    other = ("--keys", "region=North", "--everything-else", "--csv")
+    counted = run("query", *VISITS, *SURE, *other, "SELECT region, COUNT(*) AS n FROM visits GROUP BY region")
+    assert [line.split(",")[:2] for line in counted.splitlines()[1:]] == [["North", "200"], ["everything else", "100"]]
+
+
 def test_keys_are_values_of_their_columns() -> None:
     Path("by_age.yaml").write_text(yaml.safe_dump({**COUNT, "group_by": [{"name": "age", "by": {"column": "age"}}]}))
     asked = ("query", *VISITS, *SURE, "--saved", "by_age.yaml", "--csv", "--max-rows-per-group", "3")

@@ -117,8 +117,9 @@ class Question:
         for column in (column for given in later.values() for column in given):
             raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
         found = documents.read_file(str(self.saved))
-        for name in (name for name in _LIMITS if getattr(self, name) is not None):
-            if isinstance(found, dict) and "bounding" in found:
+        limited = isinstance(found, dict) and "bounding" in found
+        for name in ("everything_else", *(_LIMITS if limited else ())):
+            if getattr(self, name):
                 hint = "Leave it out, or change the file."
                 raise InvalidParameter(name, getattr(self, name), "the question says it already", hint)
         return found
