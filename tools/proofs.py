@@ -4,7 +4,7 @@
     tools/proofs.py                      which proofs no longer describe their code? (exit status 1 if any)
     tools/proofs.py --update laplace     I have read laplace.md against the code again: renew its digest
 
-A proof is a markdown file in src/lapwing/mechanisms with this front matter:
+A proof is a markdown file beside the code, with this front matter:
 
     ---
     covers:
@@ -28,7 +28,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
-PROOFS = SOURCE / "lapwing" / "mechanisms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ class Proof:
 
 def all_proofs() -> list[Proof]:
     """Every proof of the house, by name."""
-    return [read_proof(path) for path in sorted(PROOFS.glob("*.md"))]
+    return [read_proof(path) for path in sorted(SOURCE.rglob("*.md"))]
 
 
 def read_proof(path: Path) -> Proof:
