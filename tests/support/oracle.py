@@ -133,7 +133,7 @@ def value_of(e: Expression, row: Row) -> Any:
     if e.operator == "in":
         found = [
             compared("=", arguments[0], option, kinds[0], kind)
-            for option, kind in zip(arguments[1:], kinds[1:], strict=False)
+            for option, kind in zip(arguments[1:], kinds[1:], strict=True)
         ]
         return any_of(found)
     if e.operator in _COMPARISONS:
@@ -268,7 +268,7 @@ def scanned(plan: Scan, source: Sequence[Row]) -> list[tuple[Any, Row]]:
 def joined_public(plan: JoinPublic, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
     names = [field.name for field in plan.public.fields]
     kinds = {field.name: field.kind for field in plan.public.fields}
-    partners = [dict(zip(names, row, strict=False)) for row in plan.public.rows]
+    partners = [dict(zip(names, row, strict=True)) for row in plan.public.rows]
     made = []
     for unit, row in rows:
         found = [
@@ -306,7 +306,7 @@ def combined(plan: Combine, sides: list[list[tuple[Any, Row]]]) -> list[tuple[An
                 made = dict.fromkeys([*made, *side])
             else:
                 made = [row for row in made if (row in set(side)) == (plan.setting == "intersect")]
-    return [(unit, dict(zip(names, values, strict=False))) for unit, *values in made]
+    return [(unit, dict(zip(names, values, strict=True))) for unit, *values in made]
 
 
 def totalled(plan: PerUnit, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
@@ -315,7 +315,7 @@ def totalled(plan: PerUnit, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]
         groups.setdefault((unit, *(value_of(e, row) for _, e in plan.keys)), []).append(row)
     made = []
     for (unit, *keys), members in groups.items():
-        out = {plan.unit_name: unit, **dict(zip((name for name, _ in plan.keys), keys, strict=False))}
+        out = {plan.unit_name: unit, **dict(zip((name for name, _ in plan.keys), keys, strict=True))}
         for name, kind, argument in plan.totals:
             out[name] = total(kind, argument, members)
         made.append((unit, out))
@@ -506,17 +506,17 @@ def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[
         unit = [(code(row.unit, kind), *Wide)]
         if query.grouping.secret:
             group = [
-                (code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys, strict=False)
+                (code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys, strict=True)
             ]
         else:
             size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
             group = [(row.group, 0, size)] if query.grouping.keys else []
         content = []
-        for step, value in zip(row.values, values, strict=False):
+        for step, value in zip(row.values, values, strict=True):
             low, high, exponent = own_grid(value, query)
             ends = (stepped(end, value.expression.kind, low, high, exponent) for end in (low, high))
             content.append((step, *ends))
-        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others, strict=False)]
+        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others, strict=True)]
         return unit, group, content
 
     def tie(row: Kept) -> list[Any]:
@@ -579,7 +579,7 @@ def statistic_of(
         return sum(row[0] for row in present)
     middles = [middle(own_grid(value, query), value.expression.kind) for value in statistic.arguments]
     return sum(
-        math.prod((x - m) ** k for x, m, k in zip(row, middles, statistic.powers, strict=False)) for row in present
+        math.prod((x - m) ** k for x, m, k in zip(row, middles, statistic.powers, strict=True)) for row in present
     )
 
 
