@@ -20,7 +20,7 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import NUMERIC, Column, Constant, Expression, call
+from lapwing.curator.expressions import NUMERIC, Call, Column, Constant, Expression, Kind, Span, call
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.parse import cut, parse_one, refused, shown
 from lapwing.curator.plan import Plan, scans
@@ -35,8 +35,7 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 Tables = Mapping[str, PrivateTable | PublicTable]
 _WHOLE = ("count", "units", "count distinct")
-_ENDS = (Fraction(-(2**100)), Fraction(2**100))
-"""An answer is public, so arithmetic on it needs no bounds of its own: these hold all of it."""
+_ANYWHERE = Span(Fraction(-(2**100)), Fraction(2**100), 100)
 
 
 @helpful
@@ -135,12 +134,11 @@ def _grouped(
     groups = Groups(scope, select)
     keys = {name: _key(name, key, reader.declared, everything_else) for key, name in groups.keys.items()}
 
-    def column(name: str, what: Expression | Asked) -> Column:
+    def column(name: str, what: Expression | Asked) -> Expression:
         if isinstance(what, Asked):
             _aggregate(name, what)  # says what cannot be asked
-            return Column(name, "integer" if what.kind in _WHOLE else "number", _ENDS)
-        kind = "text" if keys[name].everything_else else what.kind or "text"
-        return Column(name, kind, _ENDS if kind in NUMERIC else None)
+            return _released(name, "integer" if what.kind in _WHOLE else "number")
+        return _released(name, "text" if keys[name].everything_else else what.kind or "text")
 
     outputs = groups.outputs(column)
     having, order = part(select, "having"), part(select, "order")
@@ -164,6 +162,11 @@ def _grouped(
     return scope.plan, Grouping(tuple(keys.values())), aggregates, post
 
 
+def _released(name: str, kind: Kind) -> Expression:
+    """A column of the answer. It is public, so arithmetic on it needs no bounds and must not clamp."""
+    return Call("coalesce", (Column(name, kind),), kind, _ANYWHERE if kind in NUMERIC else None)
+
+
 def _refuse_star(select: exp.Select) -> None:
     for one in select.expressions:
         inner = one.this if isinstance(one, exp.Column) else one
@@ -185,7 +188,7 @@ def _aggregate(name: str, asked: Asked) -> Aggregate:
         share = "0.01" if asked.kind == "min" else "0.99"
         why = f"the {'least' if asked.kind == 'min' else 'greatest'} value is the value of one unit"
         raise UnsupportedQuery(f"{asked.kind.upper()}({asked.of[0]})", why, f"Write QUANTILE({asked.of[0]}, {share}).")
-    return Aggregate(kind=asked.kind, of=asked.of, q=asked.q, name=name)
+    return Aggregate(kind=asked.kind, of=() if asked.kind == "units" else asked.of, q=asked.q, name=name)
 
 
 def _order(order: exp.Expr, groups: Groups, column: Any) -> tuple[tuple[Expression, bool], ...]:

@@ -129,7 +129,7 @@ def _count(node: exp.Expr, scope: Scope) -> Asked:
             raise UnsupportedQuery(shown(node), why, "Write COUNT(DISTINCT x), or group by the others.")
         what = _argument(node, value.expressions[0], scope)
         if isinstance(what, Column) and what.unit:
-            return Asked("units")
+            return Asked("units", (what,))
         return Asked("count distinct", (what,))
     what = _argument(node, value, scope)
     return Asked("count", () if isinstance(what, Constant) else (what,))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.expressions import Column, Expression
+from lapwing.curator.expressions import Call, Column, Expression
 from lapwing.curator.parse import shown, translate
 from lapwing.curator.sql_aggregates import Asked, asked, has_aggregates
 from lapwing.curator.sql_names import Scope, named
@@ -74,12 +74,16 @@ class Groups:
 
     def translate(self, node: exp.Expr, column: Column_of, *, aliases: bool = False) -> Expression:
         """An expression over keys and aggregates; in HAVING and ORDER BY also over what the list gives names to."""
+        found = self._translate(node, column, aliases)
+        is_column = isinstance(found, Call) and found.operator == "coalesce" and len(found.arguments) == 1
+        return found.arguments[0] if isinstance(found, Call) and is_column else found
 
+    def _translate(self, node: exp.Expr, column: Column_of, aliases: bool) -> Expression:
         def resolve(one: exp.Expr) -> Expression | None:
             if aliases and isinstance(one, exp.Column) and not one.table:
                 item = named(one.name, self.aliases)
                 if item is not None:
-                    return self.translate(item.node, column)
+                    return self._translate(item.node, column, False)
             found = asked(one, self.scope)
             if found is not None:
                 if found not in self.asked:
@@ -152,4 +156,4 @@ class Groups:
 
 
 Column_of = Callable[[str, Expression | Asked], Expression]
-"""What stands for a key or an aggregate of this name."""
+"""What stands for a key or an aggregate of this name: a column, or COALESCE of nothing but that column."""

@@ -37,6 +37,7 @@ _INNER = ("expressions", "from", "joins", "where", "with")
 _TOTALS: dict[str, Total] = {
     "count": "count",
     "count distinct": "count distinct",
+    "units": "count distinct",
     "sum": "sum",
     "mean": "avg",
     "min": "min",
@@ -331,8 +332,6 @@ def _starred(item: Item, scope: Scope) -> list[tuple[str, Expression]] | None:
 
 def _total(name: str, asked: Asked) -> tuple[str, Total, Expression | None]:
     """A total per unit."""
-    if asked.kind == "units":
-        return name, "min", Constant(1, "integer")
     if asked.kind not in _TOTALS:
         why = "totals per unit are those that do not depend on order and rounding"
         raise UnsupportedQuery(f"{asked.kind} per unit", why, "Use COUNT, SUM, AVG, MIN or MAX in the sub-query.")

@@ -1,0 +1,426 @@
+"""SQL: what is read, and that without noise and bounding it says what DuckDB says to the same text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pytest
+
+import lapwing as lw
+from lapwing.curator.expressions import Column
+from lapwing.curator.plan import Exists, JoinUnit, PerUnit, scans
+from lapwing.errors import InvalidCall, InvalidParameter, LapwingError, MissingBounds, UnsupportedQuery
+
+ENOUGH = 10**25
+"""An epsilon at which every noise is 0."""
+REGIONS = ["East", "North", "South", None]
+
+
+def visits() -> pd.DataFrame:
+    """700 rows of 60 people: every kind of column, with NULLs; values lie on the grids, so sums are exact."""
+    rows = []
+    for i in range(700):
+        rows.append(
+            {
+                "patient_id": f"p{i * i % 61}",
+                "friend_id": f"p{i % 50}",
+                "region": REGIONS[i * 7 % 4],
+                "age": None if i % 13 == 0 else i * 37 % 100,
+                "cost": None if i % 17 == 0 else (i * 911 % 4000) / 8,
+                "smoker": None if i % 19 == 0 else i % 3 == 0,
+                "day": None if i % 23 == 0 else dt.date(2025, 1 + i % 12, 1 + i % 28),
+                "ward": i % 5,
+            }
+        )
+    frame = pd.DataFrame(rows)
+    frame["age"] = frame["age"].astype("Int64")
+    frame["smoker"] = frame["smoker"].astype("boolean")
+    return frame
+
+
+def stays() -> pd.DataFrame:
+    return pd.DataFrame({"patient_id": [f"p{i * 5 % 70}" for i in range(90)], "nights": [i % 9 for i in range(90)]})
+
+
+PLACES = [
+    {"region": "North", "country": "A", "people": 100},
+    {"region": "South", "country": "B", "people": 50},
+    {"region": "West", "country": "B", "people": 10},
+]
+LIMITS = {"max_groups_per_unit": 100, "max_rows_per_group": 1000}
+
+
+@pytest.fixture(scope="module")
+def tables() -> tuple[lw.PrivateTable, lw.PrivateTable, lw.PublicTable]:
+    main = lw.open(
+        visits(),
+        unit="patient_id",
+        bounds={"age": (0, 100), "cost": (0, 500), "ward": (0, 4)},
+        keys={"region": REGIONS, "ward": range(5)},
+        types={"day": "date"},
+        name="visits",
+        **LIMITS,
+    )
+    other = lw.open(stays(), unit="patient_id", bounds={"nights": (0, 10)}, name="stays")
+    return main, other, lw.public(PLACES, name="places")
+
+
+@pytest.fixture(scope="module")
+def plain() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.register("frame", visits())
+    connection.execute("CREATE TABLE visits AS SELECT * REPLACE (CAST(day AS DATE) AS day) FROM frame")
+    connection.register("stays", stays())
+    connection.register("places", pd.DataFrame(PLACES))
+    return connection
+
+
+def rows_of(answer: lw.Answer) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.values for column in answer.columns), strict=True))
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    if isinstance(ours, float | int) and isinstance(theirs, float | int) and not isinstance(theirs, bool):
+        return math.isclose(ours, theirs, rel_tol=1e-6, abs_tol=1e-6)
+    return bool(ours == theirs)
+
+
+ORDERED = {
+    "the example of the issue": """
+        SELECT region, COUNT(*) AS n, AVG(age) FROM visits GROUP BY region HAVING n > 50 ORDER BY n DESC, region""",
+    "having and order by the aggregate itself": """
+        SELECT region FROM visits GROUP BY region HAVING COUNT(*) > 50 ORDER BY AVG(age)""",
+    "an aggregate of nothing but order": "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY SUM(cost) DESC",
+    "positions": "SELECT region, ward, COUNT(*) FROM visits GROUP BY 1, 2 ORDER BY 3 DESC, 2, 1 LIMIT 7 OFFSET 2",
+    "nulls first": "SELECT region, COUNT(*) FROM visits GROUP BY region ORDER BY region NULLS FIRST",
+    "nulls first, downwards": "SELECT region, COUNT(*) FROM visits GROUP BY region ORDER BY region DESC NULLS FIRST",
+    "nulls last by default": "SELECT region, COUNT(*) FROM visits GROUP BY region ORDER BY region",
+    "nulls last by default, downwards": "SELECT region, COUNT(*) FROM visits GROUP BY region ORDER BY region DESC",
+    "arithmetic on aggregates": """
+        SELECT ward, SUM(cost) / COUNT(cost) AS mean, COUNT(*) * 100.0 / 700 AS share, -COUNT(*), COUNT(*) > 139
+        FROM visits GROUP BY ward ORDER BY ward""",
+    "the same aggregate twice": """
+        SELECT ward, COUNT(*) AS n, COUNT(*) AS m, COUNT(*) + 1 FROM visits GROUP BY ward ORDER BY ward""",
+    "case on aggregates": """
+        SELECT ward, CASE WHEN AVG(age) > 50 THEN 'old' ELSE 'young' END AS who FROM visits GROUP BY ward ORDER BY ward""",
+    "arithmetic on keys": "SELECT ward * 2 + 1 AS w, COUNT(*) FROM visits GROUP BY ward ORDER BY ward * 2 DESC",
+    "a named expression as key": """
+        SELECT age >= 50 AS old, COUNT(*) FROM visits WHERE age IS NOT NULL GROUP BY old ORDER BY old""",
+    "an expression as key": """
+        SELECT CASE WHEN age < 30 THEN 'young' WHEN age < 60 THEN 'middle' ELSE 'old' END AS band, COUNT(*), SUM(age)
+        FROM visits GROUP BY CASE WHEN age < 30 THEN 'young' WHEN age < 60 THEN 'middle' ELSE 'old' END ORDER BY band""",
+    "a key by its alias": "SELECT ward AS w, COUNT(*) FROM visits GROUP BY w HAVING w > 1 ORDER BY w DESC",
+    "a key that is not shown": "SELECT COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward",
+    "a constant beside": "SELECT 'all' AS who, ward, COUNT(*), 1 FROM visits GROUP BY ward ORDER BY ward",
+    "other quotes, cases and comments": """
+        select -- a remark
+          "Region" AS "Règion 'x'", /* another */ Count( * ) AS "n ü" FROM "visits" AS "V" where "V".WARD <> 3
+        GROUP BY V.region ORDER BY "n ü" DESC, 1;""",
+    "having on keys": "SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward IN (1, 3) ORDER BY ward",
+    "no row at all": "SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING COUNT(*) > 10000 ORDER BY ward",
+    "limit 0": "SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 0",
+    "dates": """
+        SELECT EXTRACT(MONTH FROM day) AS month, COUNT(*) FROM visits
+        WHERE day BETWEEN '2025-02-01' AND DATE '2025-09-30' GROUP BY month ORDER BY month""",
+}
+TOTALS = {
+    "counts": "SELECT COUNT(*), COUNT(1), COUNT(age), COUNT(DISTINCT age), COUNT(DISTINCT patient_id) FROM visits",
+    "sums and means": "SELECT SUM(age), SUM(cost), AVG(age), AVG(cost), mean(cost) AS m FROM visits",
+    "spreads": "SELECT VAR_POP(age), STDDEV_POP(age), COVAR_POP(age, ward), CORR(age, ward) FROM visits",
+    "filters": """
+        SELECT COUNT(*) FILTER (WHERE smoker), SUM(cost) FILTER (WHERE age > 50), COUNT(age) FILTER (WHERE ward = 1),
+               COUNT(DISTINCT age) FILTER (WHERE smoker), COUNT(DISTINCT patient_id) FILTER (WHERE smoker),
+               AVG(age) FILTER (WHERE NOT smoker), COUNT_IF(age > 50) FROM visits""",
+    "case": "SELECT SUM(CASE WHEN smoker THEN cost END), SUM(CASE WHEN smoker THEN 1 ELSE 0 END) FROM visits",
+    "where": """
+        SELECT COUNT(*) FROM visits WHERE (age > 20 OR cost < 100) AND region LIKE '%th' AND NOT (ward = 2)
+        AND region IN ('North', 'South') AND age IS NOT NULL AND age % 7 <> 3 AND COALESCE(cost, 0) * 2 >= age - 1""",
+    "a sub-query": "SELECT COUNT(*), AVG(x) FROM (SELECT age + cost AS x FROM visits WHERE ward < 3) AS t WHERE x > 90",
+    "a star inside": "SELECT COUNT(*), SUM(twice) FROM (SELECT *, age * 2 AS twice FROM visits) WHERE ward = 1",
+    "per unit": """
+        SELECT COUNT(*), AVG(n), SUM(total), AVG(mean), SUM(days) FROM
+        (SELECT patient_id, COUNT(*) AS n, SUM(cost) AS total, AVG(age) AS mean, COUNT(DISTINCT day) AS days,
+        MIN(age), MAX(cost) FROM visits GROUP BY patient_id HAVING COUNT(*) > 2 AND MAX(age) > 20) t""",
+    "per unit and more keys": """
+        SELECT COUNT(*), SUM(n) FROM (SELECT patient_id, region, COUNT(*) AS n FROM visits GROUP BY 1, 2)""",
+    "per unit, computed": """
+        SELECT AVG(mean), COUNT(*) FROM (SELECT patient_id AS p, 7 AS seven, MIN(age) + MAX(age) AS mean
+        FROM visits GROUP BY patient_id, seven) WHERE seven = 7""",
+    "with": """
+        WITH old AS (SELECT patient_id, age, cost FROM visits WHERE age > 60), dear AS (SELECT * FROM old WHERE cost > 9)
+        SELECT COUNT(*), SUM(cost) FROM dear""",
+    "with the name of a table": """
+        WITH visits AS MATERIALIZED (SELECT patient_id, age FROM visits WHERE smoker) SELECT COUNT(*) FROM visits""",
+    "distinct": "SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, region FROM visits) t",
+    "union": "SELECT COUNT(*) FROM (SELECT patient_id FROM visits UNION SELECT patient_id FROM stays) t",
+    "union all": """
+        SELECT COUNT(*), SUM(x) FROM (SELECT patient_id, ward AS x FROM visits UNION ALL
+        (SELECT patient_id, nights FROM stays WHERE nights > 2)) t""",
+    "intersect": "SELECT COUNT(*) FROM (SELECT patient_id FROM visits INTERSECT SELECT patient_id FROM stays) t",
+    "except": "SELECT COUNT(*) FROM ((SELECT patient_id FROM stays) EXCEPT SELECT patient_id FROM visits) t",
+    "union with intersect": """
+        SELECT COUNT(*) FROM (SELECT patient_id FROM visits WHERE ward = 1
+        UNION (SELECT patient_id FROM visits WHERE ward = 2 INTERSECT SELECT patient_id FROM stays)) t""",
+    "join on the unit": """
+        SELECT COUNT(*), SUM(nights), AVG(v.age) FROM visits v JOIN stays s ON v.patient_id = s.patient_id""",
+    "join with more conditions": """
+        SELECT COUNT(*) FROM visits AS v INNER JOIN stays AS s
+        ON (s.patient_id = v.patient_id AND v.ward = s.nights) WHERE s.nights + v.ward < 7""",
+    "join using": "SELECT COUNT(*), COUNT(DISTINCT patient_id) FROM visits JOIN stays USING (patient_id)",
+    "left join on the unit": """
+        SELECT COUNT(*), COUNT(nights), COUNT(s.patient_id), SUM(nights)
+        FROM visits v LEFT JOIN stays s ON v.patient_id = s.patient_id AND v.ward > s.nights""",
+    "self join": """
+        SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id AND a.ward < b.ward
+        WHERE a.smoker AND b.smoker""",
+    "three tables": """
+        SELECT COUNT(*), SUM(n) FROM visits v JOIN (SELECT patient_id, SUM(nights) AS n FROM stays GROUP BY 1) s
+        ON s.patient_id = v.patient_id JOIN places p ON p.region = v.region AND p.people > v.age""",
+    "join with a public table": """
+        SELECT COUNT(*), SUM(people) FROM visits JOIN places ON visits.region = places.region AND country = 'B'""",
+    "public table first": "SELECT COUNT(*), SUM(people) FROM places p JOIN visits v USING (region)",
+    "left join with a public table": """
+        SELECT COUNT(*), COUNT(country), SUM(people) FROM visits v LEFT JOIN places p ON p.region = v.region""",
+    "exists": """
+        SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT * FROM stays s WHERE s.patient_id = v.patient_id
+        AND nights > 6) AND ward <> 2""",
+    "not exists": """
+        SELECT COUNT(*) FROM visits WHERE NOT EXISTS (SELECT 1 FROM stays WHERE visits.patient_id = stays.patient_id)""",
+    "exists in exists": """
+        SELECT COUNT(*) FROM visits v WHERE NOT (EXISTS (SELECT 1 FROM stays s WHERE s.patient_id = v.patient_id
+        AND NOT EXISTS (SELECT nights FROM stays z WHERE z.patient_id = s.patient_id AND z.nights = 8)))""",
+    "unit in a query": """
+        SELECT COUNT(*) FROM visits WHERE patient_id IN (SELECT patient_id FROM stays GROUP BY 1 HAVING SUM(nights) > 4)
+        AND patient_id NOT IN (SELECT patient_id FROM stays WHERE nights = 0)""",
+    "much in": f"SELECT COUNT(*) FROM visits WHERE age IN ({', '.join(map(str, range(5000)))})",
+    "many ands": f"SELECT COUNT(*) FROM visits WHERE {' AND '.join(f'age <> {i}' for i in range(60))}",
+}
+BOUNDS = {
+    "per unit": {"n": (0, 100), "total": (0, 20000), "days": (0, 50)},
+    "per unit and more keys": {"n": (0, 100)},
+    "three tables": {"n": (0, 100), "people": (0, 1000)},
+    "join with a public table": {"people": (0, 1000)},
+    "public table first": {"people": (0, 1000)},
+    "left join with a public table": {"people": (0, 1000)},
+    "union all": {"x": (0, 20)},
+}
+KEYS = {"dates": {"month": range(2, 10)}}
+
+
+@pytest.mark.parametrize("name", [*ORDERED, *TOTALS])
+def test_without_noise_and_bounding_the_answer_is_that_of_the_database(name: str, tables: Any, plain: Any) -> None:
+    main, *others = tables
+    text = {**ORDERED, **TOTALS}[name]
+    answer = main.sql(text, epsilon=ENOUGH, tables=others, bounds=BOUNDS.get(name), keys=KEYS.get(name))
+    ours, theirs = rows_of(answer), plain.execute(text).fetchall()
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert all(map(same, mine, other)), (mine, other)
+
+
+def test_names_of_the_answer_are_aliases_or_those_of_the_aggregates(tables: Any) -> None:
+    main, *others = tables
+    text = """SELECT v.region AS "where", COUNT(*), AVG(v.age), SUM(nights), COUNT(DISTINCT v.patient_id), MEDIAN(age),
+              QUANTILE(age, 0.9), COUNT(*) + 1, COUNT(age) FROM visits v JOIN stays USING (patient_id) GROUP BY 1"""
+    answer = main.sql(text, epsilon=ENOUGH, tables=others)
+    assert [column.name for column in answer.columns] == [
+        "where", "count", "mean_age", "sum_nights", "units", "median_age", "quantile_age_0.9", "COUNT(*) + 1", "count_2",
+    ]  # fmt: skip
+
+
+def test_an_aggregate_is_priced_once_wherever_it_stands(tables: Any) -> None:
+    query = tables[0].query(
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 5 ORDER BY n, COUNT(*), AVG(age)"
+    )
+    assert [(one.kind, one.output) for one in query.aggregates] == [("count", "n"), ("mean", "mean_age")]
+    assert query.post.outputs is not None
+    assert [name for name, _ in query.post.outputs] == ["ward", "n"]
+    statistics = {str(statistic) for statistic in query.statistics}
+    assert len(statistics) == 3, "rows, and for the hidden mean a count and a sum"
+
+
+def test_the_sql_is_the_same_question_as_the_one_in_python(tables: Any) -> None:
+    main = tables[0]
+    written = main.query("SELECT region, COUNT(*), AVG(age) FROM visits WHERE smoker GROUP BY region")
+    built = main.where("smoker").group_by("region").agg(lw.count(name="count"), lw.mean("age", name="mean_age"))
+    assert written.plan == built.plan
+    assert written.grouping == built.grouping
+    assert written.items(written.budget(1, None, None)) == built.items(built.budget(1, None, None))
+    assert written.text is not None
+
+
+QUANTILES = [
+    "MEDIAN(age)",
+    "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age)",
+    "QUANTILE(age, 0.5)",
+    "QUANTILE_CONT(age, 0.5)",
+    "APPROX_QUANTILE(age, 0.5)",
+    "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY age DESC)",
+]
+
+
+@pytest.mark.parametrize("text", QUANTILES)
+def test_quantiles_are_read_in_all_their_spellings(text: str, tables: Any) -> None:
+    answer = tables[0].sql(f"SELECT {text} AS middle FROM visits", epsilon=ENOUGH)
+    ages = sorted(visits()["age"].dropna())
+    [[middle]] = rows_of(answer)
+    assert ages[len(ages) // 2 - 8] <= middle <= ages[len(ages) // 2 + 8]
+
+
+def test_a_descending_percentile_is_the_ascending_one_of_the_rest(tables: Any) -> None:
+    up, down = (
+        tables[0].query(f"SELECT PERCENTILE_CONT({q}) WITHIN GROUP (ORDER BY age{word}) AS q FROM visits")
+        for q, word in (("0.9", ""), ("0.1", " DESC"))
+    )
+    assert up.aggregates == down.aggregates
+
+
+def test_variance_without_a_word_is_that_of_the_population(tables: Any) -> None:
+    population, short = (tables[0].query(f"SELECT {f}(age) AS v FROM visits") for f in ("VAR_POP", "VARIANCE"))
+    assert population.aggregates == short.aggregates
+
+
+def test_bounds_reach_columns_wherever_they_are_made(tables: Any) -> None:
+    main, *others = tables
+    text = """SELECT AVG(total) FROM (SELECT patient_id, SUM(cost) AS total FROM visits GROUP BY patient_id) t"""
+    with pytest.raises(MissingBounds, match="total"):
+        main.query(text)
+    grid = main.query(text, bounds={"total": (0, 1000)}).bounds[0].grids[0]
+    assert (grid.low, grid.high) == (0, 1000)
+    qualified = "SELECT SUM(s.nights) FROM visits v JOIN stays s USING (patient_id)"
+    grid = main.query(qualified, tables=others, bounds={"s.nights": (0, 3)}).bounds[0].grids[0]
+    assert (grid.low, grid.high) == (0, 3)
+    grid = main.query("SELECT SUM(age) FROM visits", bounds={"age": (10, 20)}).bounds[0].grids[0]
+    assert (grid.low, grid.high) == (10, 20)
+
+
+def test_keys_reach_columns_wherever_they_are_made(tables: Any) -> None:
+    main, *others = tables
+    by_alias = main.query("SELECT age % 2 AS odd, COUNT(*) FROM visits GROUP BY odd", keys={"odd": [0, 1]})
+    assert by_alias.grouping.keys[0].values == (0, 1)
+    joined = "SELECT country, COUNT(*) FROM visits JOIN places USING (region) GROUP BY country"
+    assert main.query(joined, tables=others, keys={"country": ["A"]}).grouping.keys[0].values == ("A",)
+    inner = "SELECT x, COUNT(*) FROM (SELECT ward AS x FROM visits) t GROUP BY x"
+    assert main.query(inner, keys={"x": [3]}).grouping.keys[0].values == (3,)
+    assert main.query("SELECT friend_id, COUNT(*) FROM visits GROUP BY 1").grouping.secret
+
+
+def test_everything_else_is_a_group_that_can_be_sorted(tables: Any) -> None:
+    answer = tables[0].sql(
+        "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward DESC",
+        keys={"ward": [0, 3]},
+        everything_else=True,
+        epsilon=ENOUGH,
+    )
+    assert rows_of(answer) == [("everything else", 420), (3, 140), (0, 140)]
+
+
+def test_options_that_fit_nothing_are_told(tables: Any) -> None:
+    main = tables[0]
+    text = "SELECT COUNT(*) FROM visits"
+    with pytest.raises(InvalidParameter, match="totl"):
+        main.query(text, bounds={"totl": (0, 1)})
+    with pytest.raises(InvalidParameter, match="region"):
+        main.query(text, bounds={"region": (0, 1)})
+    with pytest.raises(InvalidParameter, match="kind"):
+        main.query(text, keys={"region": [1]})
+    for wrong in ("North", 5, [["a"]]):
+        with pytest.raises(InvalidParameter):
+            main.query(text, keys={"region": wrong})
+    for wrong in ([5], 5, {"a": None}):
+        with pytest.raises(InvalidParameter, match="tables"):
+            main.query(text, tables=wrong)
+    with pytest.raises(InvalidParameter, match="bounds"):
+        main.query(text, bounds=[1])
+    with pytest.raises(InvalidCall, match="keys"):
+        main.query(text, key={"region": ["a"]})
+
+
+def test_tables_are_known_by_their_own_name_or_the_one_they_are_given(tables: Any) -> None:
+    main, other, _ = tables
+    for given in ([other], other, {"stays": other}, {"stays": other, "more": main}):
+        assert main.query("SELECT COUNT(*) FROM stays", tables=given).plan == other.plan
+    assert main.query("SELECT COUNT(*) FROM x.y", tables={"x.y": other}).plan == other.plan
+    with pytest.raises(InvalidParameter, match="two tables"):
+        main.query("SELECT COUNT(*) FROM visits", tables={"visits": other})
+    smokers = main.where("smoker")
+    assert smokers.query("SELECT COUNT(*) FROM visits").plan == smokers.plan
+
+
+def test_bounding_is_that_of_the_table_unless_the_query_says_otherwise(tables: Any) -> None:
+    text = "SELECT ward, COUNT(*) FROM visits GROUP BY ward"
+    assert tables[0].query(text).bounding == tables[0].bounding
+    bounding = tables[0].query(text, max_groups_per_unit=2).bounding
+    assert (bounding.max_groups_per_unit, bounding.max_rows_per_group) == (2, 1)
+    assert tables[0].query(text, max_rows_per_unit=7).bounding.max_rows_per_unit == 7
+
+
+def test_every_data_set_that_is_read_is_charged_and_no_other(tmp_path: Any) -> None:
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    allowance = lw.PureDP(10, unit="patient")
+    first, second, third = (
+        lw.open(stays(), unit="patient_id", name=name, dataset=name.upper(), ledger=ledger, allowance=allowance)
+        for name in ("first", "second", "third")
+    )
+    more = [second, third]
+    both = "SELECT COUNT(*) FROM first JOIN second USING (patient_id)"
+    assert first.query(both, tables=more).context.datasets == ("FIRST", "SECOND")
+    unused = "WITH x AS (SELECT patient_id FROM third) SELECT COUNT(*) FROM second"
+    assert first.query(unused, tables=more).context.datasets == ("SECOND",)
+    hidden = "SELECT COUNT(*) FROM first WHERE EXISTS (SELECT 1 FROM third WHERE third.patient_id = first.patient_id)"
+    first.sql(hidden, tables=more, epsilon=4)
+    assert [str(ledger.remaining(name.upper())) for name in ("first", "second", "third")] == [
+        str(lw.PureDP(left, unit="patient")) for left in (6, 10, 6)
+    ]
+
+
+def test_tables_about_other_units_are_not_combined(tables: Any) -> None:
+    other = lw.open(stays(), unit="patient_id", name="stays", ledger=None)
+    wrong = lw.open(visits(), unit="friend_id", name="calls")
+    with pytest.raises(UnsupportedQuery, match="about"):
+        other.query("SELECT COUNT(*) FROM stays s JOIN calls c ON s.patient_id = c.friend_id", tables=[wrong])
+
+
+def test_the_unit_is_known_by_where_it_comes_from(tables: Any) -> None:
+    main, *others = tables
+    renamed = """WITH a AS (SELECT patient_id AS who, friend_id AS patient_id FROM visits)
+                 SELECT COUNT(DISTINCT who), COUNT(DISTINCT patient_id) FROM a"""
+    assert [one.kind for one in main.query(renamed).aggregates] == ["units", "count distinct"]
+    joined = "SELECT COUNT(*) FROM (SELECT patient_id AS x FROM visits) a JOIN stays b ON a.x = b.patient_id"
+    assert isinstance(main.query(joined, tables=others).plan, JoinUnit)
+    grouped = "SELECT COUNT(*) FROM (SELECT x FROM (SELECT patient_id AS x FROM visits) GROUP BY x) t"
+    [unit] = main.query(grouped).plan.columns
+    assert unit == Column("x", "text", unit=True)
+
+
+def test_plans_are_made_of_what_was_written(tables: Any) -> None:
+    main, *others = tables
+    plan = main.query(
+        "SELECT COUNT(*) FROM visits WHERE patient_id NOT IN (SELECT patient_id FROM stays GROUP BY 1)", tables=others
+    ).plan
+    assert isinstance(plan, Exists)
+    assert plan.negated
+    assert [scan.table for scan in scans(plan)] == ["visits", "stays"]
+    inner: Any = plan.other
+    assert isinstance(inner.parent, PerUnit)
+
+
+def test_the_order_of_conditions_and_their_parentheses_do_not_matter(tables: Any) -> None:
+    one, two = (
+        tables[0].query(f"SELECT COUNT(*) FROM visits WHERE {text}").plan
+        for text in ("age > 1 AND ward = 2 AND smoker", "((age > 1 AND (ward = 2)) AND ((smoker)))")
+    )
+    assert one == two
+
+
+def test_every_error_of_a_query_comes_before_anything_is_charged(tmp_path: Any) -> None:
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    table = lw.open(stays(), unit="patient_id", name="stays", ledger=ledger, allowance=lw.PureDP(1, unit="patient_id"))
+    for text in ("SELECT nights FROM stays", "SELECT AVG(nights) FROM stays", "SELECT COUNT(*) FROM stays LIMIT x"):
+        with pytest.raises(LapwingError):
+            table.sql(text, epsilon=1)
+    assert str(table.remaining()) == str(lw.PureDP(1, unit="patient_id"))
