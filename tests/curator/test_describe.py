@@ -425,6 +425,10 @@ def test_a_file_is_believed_nothing(
         {"ask": [{"mean": ["age", "cost"]}]},
         {"ask": []},
         {"rows": [{"table": "visits"}, {"where": {"random": []}}]},
+        {"rows": [{"table": "visits"}, {"where": {"and": []}}]},
+        {"rows": [{"table": "visits"}, {"where": {"not": [True, False]}}]},
+        {"rows": [{"table": "visits"}, {"where": {"in": [{"column": "age"}]}}]},
+        {"rows": [{"table": "visits"}, {"where": {"case": [True, True, False, True]}}]},
         {"rows": [{"table": "visits"}, {"per_unit": {"unit": "u", "totals": {"n": {"first": {"column": "age"}}}}}]},
         {"rows": [{"table": "visits"}, {"combine": {"setting": "cross", "with": []}}]},
         {
