@@ -421,7 +421,7 @@ def code(value: Any, kind: Any) -> int | None:
     if kind == "number":
         return math.floor(min(max(value, -(2.0**40)), 2.0**40) * 2.0**20)
     if kind == "text":
-        return int(hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()[:15], 16)
+        return int.from_bytes(hashlib.md5(value.encode(), usedforsecurity=False).digest()[:7], "little")
     if kind == "date":
         return value.toordinal() - dt.date(1970, 1, 1).toordinal()
     return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
@@ -441,7 +441,7 @@ def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: s
             else:
                 limb = value - low if narrow else value % 2**64 >> (30 * j) & (2**30 - 1)
                 line += coefficient(seed, f"{purpose} {i} {j}") * limb
-    return pow(line, 3, P)
+    return pow(line, 5, P)
 
 
 def order(value: Any) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from lapwing.curator.expressions import Constant, Expression, Kind
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, is_each_row, unit_kind
-from lapwing.curator.selection import MODULUS, Salt, Word, cubed, linear
+from lapwing.curator.selection import MODULUS, Salt, Word, fifth_power, linear
 from lapwing.curator.statistics import Bounding, Statistic
 
 FEW = 16
@@ -142,7 +142,7 @@ class Bounded:
         """The rows with one hash more."""
         line = linear(words, self.salt, purpose).as_("line")
         lined = exp.select(*kept, line).from_(rows.subquery("f", copy=False), copy=False)
-        return exp.select(*kept, cubed(exp.column("line")).as_(f"{purpose}_hash")).from_(
+        return exp.select(*kept, fifth_power(exp.column("line")).as_(f"{purpose}_hash")).from_(
             lined.subquery("f", copy=False), copy=False
         )
 

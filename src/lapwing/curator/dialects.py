@@ -65,7 +65,7 @@ class Dialect:
         raise NotImplementedError
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        """60 bits of MD5 as a whole number."""
+        """The first 7 bytes of MD5, little-endian, as a whole number."""
         raise NotImplementedError
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
@@ -217,8 +217,8 @@ class DuckDB(Dialect):
         return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
-        return cast(exp.DPipe(this=exp.Literal.string("0x"), expression=digits), "BIGINT")
+        number = exp.Anonymous(this="md5_number", expressions=[text.copy()])  # four times as fast as any way by text
+        return cast(exp.Paren(this=exp.BitwiseAnd(this=number, expression=whole((1 << 56) - 1))), "BIGINT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
@@ -234,6 +234,16 @@ class DuckDB(Dialect):
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
+
+
+def md5_digits(text: exp.Expr) -> exp.Expr:
+    """The hexadecimal digits of the first 7 bytes of MD5, the last byte first."""
+    digits = exp.func("MD5", text.copy())
+    pairs = [exp.func("SUBSTRING", digits.copy(), whole(place), whole(2)) for place in range(13, 0, -2)]
+    joined: exp.Expr = pairs[0]
+    for pair in pairs[1:]:
+        joined = exp.DPipe(this=joined, expression=pair)
+    return joined
 
 
 def inline(rows: Sequence[Sequence[exp.Expr]], alias: str, columns: Sequence[str]) -> exp.Expr:

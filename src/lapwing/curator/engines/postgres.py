@@ -11,7 +11,17 @@ from uuid import uuid4
 from sqlglot import exp
 
 from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import SQL_TYPES, Dialect, double, finite, in_calendar, when, whole, whole_part
+from lapwing.curator.dialects import (
+    SQL_TYPES,
+    Dialect,
+    double,
+    finite,
+    in_calendar,
+    md5_digits,
+    when,
+    whole,
+    whole_part,
+)
 from lapwing.curator.engines.contained import contained
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
@@ -87,9 +97,8 @@ class PostgresDialect(Dialect):
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(f"^({pattern})$"))
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
-        bits = exp.DataType.build("BIT(60)", dialect=self.name)
-        return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=digits), bits), "BIGINT")
+        bits = exp.DataType.build("BIT(56)", dialect=self.name)
+        return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=md5_digits(text)), bits), "BIGINT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":  # seconds are a NUMERIC, so this is exact

@@ -16,7 +16,7 @@ from uuid import uuid4
 from sqlglot import exp
 
 from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import SQL_TYPES, Dialect, finite, in_calendar, whole, whole_part
+from lapwing.curator.dialects import SQL_TYPES, Dialect, finite, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.engines.contained import contained
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
@@ -83,8 +83,7 @@ class SparkDialect(Dialect):
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        digits = exp.func("LEFT", exp.func("MD5", text.copy()), exp.Literal.number(15))
-        return exp.cast(exp.Anonymous(this="CONV", expressions=[digits, whole(16), whole(10)]), "BIGINT")
+        return exp.cast(exp.Anonymous(this="CONV", expressions=[md5_digits(text), whole(16), whole(10)]), "BIGINT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
