@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from lapwing.curator.expressions import Column, Expression, Kind, span_of
+from lapwing.curator.gridded import gridded
 from lapwing.errors import MissingBounds, UnsupportedQuery
 
 Outer = Literal["inner", "left"]
@@ -370,7 +371,8 @@ def _check_total(name: str, total: Total, argument: Expression | None) -> None:
         if argument.kind not in ("integer", "number"):
             raise UnsupportedQuery(f"{total}({argument})", f"it is of kind {argument.kind}", "Total a number.")
         if argument.kind == "number" or total == "avg":
-            span_of(argument)  # sums of floats depend on their order: only on a grid
+            span = span_of(argument)
+            gridded(argument, (span.low, span.high))  # sums of floats depend on their order: only on a grid
     elif total in ("min", "max") and argument.kind in ("text", "boolean"):
         why = "the order of text depends on the engine's language settings"
         raise UnsupportedQuery(f"{total}({argument})", why, "Take the least or greatest of a number or a date.")
