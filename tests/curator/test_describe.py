@@ -339,6 +339,7 @@ def test_a_kept_question_is_the_same_question(
 SELECTS = [
     "SELECT region, COUNT(*) AS n, AVG(age) FROM visits GROUP BY region HAVING n > 50 ORDER BY n DESC LIMIT 3",
     "SELECT region, SUM(cost) / COUNT(*) AS c FROM visits AS v WHERE v.smoker GROUP BY 1 ORDER BY region, SUM(cost)",
+    "SELECT region, COALESCE(AVG(age), 0) AS a FROM visits GROUP BY region HAVING COUNT(*) * 2 > 9 AND region <> 'N'",
     "SELECT COUNT(DISTINCT patient_id) AS people, MEDIAN(age) FROM visits WHERE day >= DATE '2026-01-02'",
     "WITH t AS (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) SELECT COUNT(*) FROM t WHERE n > 3",
     "SELECT z.city, COUNT(*) FROM visits v JOIN zips z ON v.zip = z.zip GROUP BY z.city",

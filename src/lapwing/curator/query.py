@@ -124,9 +124,7 @@ class Query:
             columns[key.name] = Column(key.name, shown)
         for one in self.aggregates:
             whole = one.kind in ("count", "units", "count distinct", "top")
-            # An answer is public, so arithmetic on it needs no bounds of its own: doubles hold all of it.
-            ends = (Fraction(-(2**100)), Fraction(2**100))
-            columns[one.output] = Column(one.output, "integer" if whole else "number", ends)
+            columns[one.output] = Column(one.output, "integer" if whole else "number")
         return columns
 
     def bounded(self, **bounds: int) -> Query:

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 from typing import Any, TypeVar, get_args
 
@@ -35,10 +34,10 @@ from lapwing.curator.plan import (
     Where,
     scans,
 )
-from lapwing.curator.query import Context, Post, Query, bounding_of
+from lapwing.curator.query import Post, Query, bounding_of
 from lapwing.curator.saved import VERSION
-from lapwing.curator.statistics import Bounding
-from lapwing.curator.table import Grouped, PrivateTable, PublicTable, fitting, together
+from lapwing.curator.sql import context_of, known_tables, released
+from lapwing.curator.table import Grouped, PrivateTable, PublicTable, fitting
 from lapwing.errors import InvalidParameter, LapwingError
 
 DEEPEST = 100
@@ -59,24 +58,22 @@ Columns = Mapping[str, Column]
 T = TypeVar("T")
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Tables:
-    """The tables at hand, and those that a question turned out to be about."""
+    """The tables at hand, by their own names."""
 
-    private: dict[str, PrivateTable] = field(default_factory=dict)
-    public: dict[str, Public] = field(default_factory=dict)
-    used: list[Context] = field(default_factory=list)
+    private: Mapping[str, PrivateTable]
+    public: Mapping[str, Public]
 
-    def plan(self, name: Any) -> Plan:
-        table = _known(name, self.private, "there is no private table of this name at hand")
-        self.used.append(table.context)
-        return table.plan
+
+class _Answer(dict[str, Column]):
+    """The columns of an answer, which is public: arithmetic on them needs no bounds."""
 
 
 def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
     """The question that data stands for, about these tables."""
     try:
-        return _query(_mapping(data, "question", _FIELDS), _at_hand(table, tables), table.bounding)
+        return _query(_mapping(data, "question", _FIELDS), table, known_tables(table, tables))
     except LapwingError:
         raise
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
@@ -84,33 +81,32 @@ def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, An
     raise InvalidParameter("question", "", "is none that can be asked", _HINT)
 
 
-def _at_hand(table: PrivateTable, tables: Iterable[Any] | Mapping[str, Any]) -> _Tables:
-    found = _Tables()
-    for one in (table, *(tables.values() if isinstance(tables, Mapping) else tables)):
-        if isinstance(one, PrivateTable):
-            name = next(scans(one.plan)).table
-            clash = found.private.setdefault(name, one) is not one
-        elif isinstance(one, PublicTable):
-            name = one.name
-            clash = found.public.setdefault(name, one.plan) is not one.plan
-        else:
-            raise InvalidParameter("table", type(one), "is no table", "Open it with lw.open or lw.public.")
-        if clash:
-            raise InvalidParameter("tables", name, "two tables have this name", "Open one with another name=.")
-    return found
-
-
-def _query(data: Mapping[str, Any], tables: _Tables, usual: Bounding) -> Query:
+def _query(data: Mapping[str, Any], table: PrivateTable, known: Mapping[str, PrivateTable | PublicTable]) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
         why = "is no question, or one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
-    plan = _rows(data.get("rows"), tables, 0)
-    bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else usual
-    table = PrivateTable(plan, reduce(together, tables.used), bounding)
+    plan = _rows(data.get("rows"), _by_name(known.values()), 0)
+    bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
     keys = tuple(_key(one, plan.by_name) for one in _list(data.get("group_by", []), "group_by"))
     asked = [_aggregate(one, plan.by_name) for one in _list(data.get("ask"), "ask")]
-    query = Grouped(table, Grouping(keys)).agg(*asked)
-    return replace(query, post=_post(data, query.output_columns()))
+    rows = PrivateTable(plan, context_of(plan, table, known), bounding)
+    query = Grouped(rows, Grouping(keys)).agg(*asked)
+    return replace(query, post=_post(data, _Answer(query.output_columns())))
+
+
+def _by_name(tables: Iterable[PrivateTable | PublicTable]) -> _Tables:
+    private: dict[str, PrivateTable] = {}
+    public: dict[str, Public] = {}
+    for one in tables:
+        if isinstance(one, PrivateTable):
+            name = next(scans(one.plan)).table
+            clash = private.setdefault(name, one) is not one
+        else:
+            name = one.name
+            clash = public.setdefault(name, one.plan) is not one.plan
+        if clash:
+            raise InvalidParameter("tables", name, "two tables have this name", "Open one with another name=.")
+    return _Tables(private, public)
 
 
 def _rows(data: Any, tables: _Tables, depth: int) -> Plan:
@@ -118,7 +114,8 @@ def _rows(data: Any, tables: _Tables, depth: int) -> Plan:
     if depth > DEEPEST:
         raise InvalidParameter("rows", "…", "are nested too deeply", "Write less.")
     first, *steps = _list(data, "rows")
-    plan = tables.plan(_mapping(first, "rows", ("table",)).get("table"))
+    name = _mapping(first, "rows", ("table",)).get("table")
+    plan = _known(name, tables.private, "there is no private table of this name at hand").plan
     for step in steps:
         name, content = _single(step, "rows")
         plan = _known(name, _STEPS, "there is no such step")(plan, content, tables, depth + 1)
@@ -213,6 +210,9 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
         raise InvalidParameter(name, len(arguments), "takes another number of arguments", _HINT)
     if name == "bin":
         _check_edges(arguments[1:])
+    first = arguments[0]
+    if name == "coalesce" and len(arguments) == 1 and isinstance(first, Column) and isinstance(columns, _Answer):
+        return released(first.name, first.kind)
     return call(name, *arguments)
 
 

@@ -57,7 +57,7 @@ def read(
     about those that a sub-query makes. Privacy: as `Query`; nothing is read here.
     """
     checks.true_or_false(everything_else=everything_else)
-    known = _known(table, tables)
+    known = known_tables(table, tables)
     declared = Declared(bounds or {}, keys or {})
     given = {
         "max_groups_per_unit": max_groups_per_unit,
@@ -72,10 +72,10 @@ def read(
     except RecursionError:
         raise UnsupportedQuery(cut(sql), "it is nested too deeply", "Write a flatter one.") from None
     declared.check()
-    return Query(_context(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
+    return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
 
 
-def _known(table: PrivateTable, tables: Iterable[PrivateTable | PublicTable] | Tables) -> dict[str, Any]:
+def known_tables(table: PrivateTable, tables: Iterable[PrivateTable | PublicTable] | Tables) -> dict[str, Any]:
     """The tables that may be named, by name."""
     known: dict[str, Any] = {_name(table): table}
     if isinstance(tables, PrivateTable | PublicTable):
@@ -98,7 +98,7 @@ def _name(table: PrivateTable | PublicTable) -> str:
     return table.name if isinstance(table, PublicTable) else next(scans(table.plan)).table
 
 
-def _context(plan: Plan, table: PrivateTable, known: Tables) -> Context:
+def context_of(plan: Plan, table: PrivateTable, known: Tables) -> Context:
     """Everybody who is asked about is charged: the contexts of all private tables that are read."""
     read = {scan.table for scan in scans(plan)}
     contexts = [
@@ -137,8 +137,8 @@ def _grouped(
     def column(name: str, what: Expression | Asked) -> Expression:
         if isinstance(what, Asked):
             _aggregate(name, what)  # says what cannot be asked
-            return _released(name, "integer" if what.kind in _WHOLE else "number")
-        return _released(name, "text" if keys[name].everything_else else what.kind or "text")
+            return released(name, "integer" if what.kind in _WHOLE else "number")
+        return released(name, "text" if keys[name].everything_else else what.kind or "text")
 
     outputs = groups.outputs(column)
     having, order = part(select, "having"), part(select, "order")
@@ -162,7 +162,7 @@ def _grouped(
     return scope.plan, Grouping(tuple(keys.values())), aggregates, post
 
 
-def _released(name: str, kind: Kind) -> Expression:
+def released(name: str, kind: Kind) -> Expression:
     """A column of the answer. It is public, so arithmetic on it needs no bounds and must not clamp."""
     return Call("coalesce", (Column(name, kind),), kind, _ANYWHERE if kind in NUMERIC else None)
 
