@@ -106,13 +106,15 @@ ORDERED = {
     "the same aggregate twice": """
         SELECT ward, COUNT(*) AS n, COUNT(*) AS m, COUNT(*) + 1 FROM visits GROUP BY ward ORDER BY ward""",
     "case on aggregates": """
-        SELECT ward, CASE WHEN AVG(age) > 50 THEN 'old' ELSE 'young' END AS who FROM visits GROUP BY ward ORDER BY ward""",
+        SELECT ward, CASE WHEN AVG(age) > 50 THEN 'old' ELSE 'young' END AS who
+        FROM visits GROUP BY ward ORDER BY ward""",
     "arithmetic on keys": "SELECT ward * 2 + 1 AS w, COUNT(*) FROM visits GROUP BY ward ORDER BY ward * 2 DESC",
     "a named expression as key": """
         SELECT age >= 50 AS old, COUNT(*) FROM visits WHERE age IS NOT NULL GROUP BY old ORDER BY old""",
     "an expression as key": """
         SELECT CASE WHEN age < 30 THEN 'young' WHEN age < 60 THEN 'middle' ELSE 'old' END AS band, COUNT(*), SUM(age)
-        FROM visits GROUP BY CASE WHEN age < 30 THEN 'young' WHEN age < 60 THEN 'middle' ELSE 'old' END ORDER BY band""",
+        FROM visits GROUP BY CASE WHEN age < 30 THEN 'young' WHEN age < 60 THEN 'middle' ELSE 'old' END
+        ORDER BY band""",
     "a key by its alias": "SELECT ward AS w, COUNT(*) FROM visits GROUP BY w HAVING w > 1 ORDER BY w DESC",
     "a key that is not shown": "SELECT COUNT(*) AS n FROM visits GROUP BY ward ORDER BY ward",
     "a constant beside": "SELECT 'all' AS who, ward, COUNT(*), 1 FROM visits GROUP BY ward ORDER BY ward",
@@ -151,7 +153,8 @@ TOTALS = {
         SELECT AVG(mean), COUNT(*) FROM (SELECT patient_id AS p, 7 AS seven, MIN(age) + MAX(age) AS mean
         FROM visits GROUP BY patient_id, seven) WHERE seven = 7""",
     "with": """
-        WITH old AS (SELECT patient_id, age, cost FROM visits WHERE age > 60), dear AS (SELECT * FROM old WHERE cost > 9)
+        WITH old AS (SELECT patient_id, age, cost FROM visits WHERE age > 60),
+        dear AS (SELECT * FROM old WHERE cost > 9)
         SELECT COUNT(*), SUM(cost) FROM dear""",
     "with the name of a table": """
         WITH visits AS MATERIALIZED (SELECT patient_id, age FROM visits WHERE smoker) SELECT COUNT(*) FROM visits""",
@@ -189,7 +192,8 @@ TOTALS = {
         SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT * FROM stays s WHERE s.patient_id = v.patient_id
         AND nights > 6) AND ward <> 2""",
     "not exists": """
-        SELECT COUNT(*) FROM visits WHERE NOT EXISTS (SELECT 1 FROM stays WHERE visits.patient_id = stays.patient_id)""",
+        SELECT COUNT(*) FROM visits WHERE NOT EXISTS
+        (SELECT 1 FROM stays WHERE visits.patient_id = stays.patient_id)""",
     "exists in exists": """
         SELECT COUNT(*) FROM visits v WHERE NOT (EXISTS (SELECT 1 FROM stays s WHERE s.patient_id = v.patient_id
         AND NOT EXISTS (SELECT nights FROM stays z WHERE z.patient_id = s.patient_id AND z.nights = 8)))""",
@@ -228,7 +232,8 @@ def test_names_of_the_answer_are_aliases_or_those_of_the_aggregates(tables: Any)
               QUANTILE(age, 0.9), COUNT(*) + 1, COUNT(age) FROM visits v JOIN stays USING (patient_id) GROUP BY 1"""
     answer = main.sql(text, epsilon=ENOUGH, tables=others)
     assert [column.name for column in answer.columns] == [
-        "where", "count", "mean_age", "sum_nights", "units", "median_age", "quantile_age_0.9", "COUNT(*) + 1", "count_2",
+        "where", "count", "mean_age", "sum_nights", "units", "median_age", "quantile_age_0.9",
+        "COUNT(*) + 1", "count_2",
     ]  # fmt: skip
 
 

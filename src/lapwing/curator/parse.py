@@ -53,8 +53,9 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
     import sqlglot
     from sqlglot.errors import SqlglotError
 
+    example = f"Write, for example, {_STATEMENT if name == 'sql' else _CONDITION}."
     if not isinstance(text, str) or not text.strip():
-        raise InvalidParameter(name, text, "must be a text in SQL", f"Write {name}='age >= 18', for example.")
+        raise InvalidParameter(name, text, "must be a text in SQL", example)
     try:
         trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except SqlglotError as error:
@@ -66,11 +67,12 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
     else:
         if len(trees) == 1:
             return trees[0]
-        raise UnsupportedQuery(cut(text), "one expression or statement at a time", _HELP)
-    raise UnsupportedQuery(cut(text), f"cannot be read: {why}", _HELP)
+        raise UnsupportedQuery(cut(text), "one expression or statement at a time", example)
+    raise UnsupportedQuery(cut(text), f"cannot be read: {why}", example)
 
 
-_HELP = "Write, for example, age >= 18 AND region IN ('North', 'South')."
+_STATEMENT = "SELECT region, COUNT(*) FROM visits GROUP BY region"
+_CONDITION = "age >= 18 AND region IN ('North', 'South')"
 
 
 def cut(text: str) -> str:
@@ -80,12 +82,13 @@ def cut(text: str) -> str:
 
 def shown(node: exp.Expr) -> str:
     """A part of the syntax tree as it would be written, to be shown in a message."""
-    from sqlglot.errors import SqlglotError
+    from sqlglot.errors import ErrorLevel, SqlglotError
 
     try:
-        return cut(node.sql(dialect="duckdb"))
+        text = node.sql(dialect="duckdb", unsupported_level=ErrorLevel.IGNORE)
     except (SqlglotError, RecursionError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        return type(node).__name__.upper()
+        text = ""
+    return cut(text.strip(" ,")) or type(node).__name__.upper()
 
 
 def only(node: exp.Expr, *known: str) -> None:

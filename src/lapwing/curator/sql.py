@@ -158,7 +158,7 @@ def _grouped(
         post = replace(post, outputs=None)
     if post.having is not None and post.having.kind not in ("boolean", None):
         why = f"it is of kind {post.having.kind}, not a truth value"
-        raise UnsupportedQuery(shown(having).strip(), why, "Write a comparison: HAVING COUNT(*) > 50.")
+        raise UnsupportedQuery(shown(having), why, "Write a comparison: HAVING COUNT(*) > 50.")
     return scope.plan, Grouping(tuple(keys.values())), aggregates, post
 
 
@@ -214,9 +214,9 @@ def _number(clause: exp.Expr | None) -> int | None:
     """The number of LIMIT or OFFSET."""
     if clause is None:
         return None
-    node = clause.args.get("expression")
+    node = None if clause.args.get("limit_options") else clause.args.get("expression")
     text = str(node.this) if isinstance(node, exp.Literal) and not node.is_string else ""
     if not isinstance(clause, exp.Limit | exp.Offset) or not (text.isascii() and text.isdecimal()) or len(text) > 18:
-        raise UnsupportedQuery(shown(clause).strip(), "it takes a whole number", "Write LIMIT 10 or OFFSET 10.")
+        raise UnsupportedQuery(shown(clause), "it takes a whole number", "Write LIMIT 10 or OFFSET 10.")
     clauses(clause, "expression")
     return int(text)

@@ -41,7 +41,7 @@ def how_of(node: exp.Expr) -> Outer:
         why, instead = "it is not read", f"Write WHERE {word} (SELECT 1 FROM other WHERE other.unit = this.unit)."
     else:
         why, instead = "a join without a condition pairs rows of different units", "Write JOIN … ON a.unit = b.unit."
-    raise UnsupportedQuery(shown(node).strip(" ,"), why, instead)
+    raise UnsupportedQuery(shown(node), why, instead)
 
 
 def conditions(left: Scope, right: Scope, node: exp.Expr) -> Conditions:
@@ -65,7 +65,7 @@ def conditions(left: Scope, right: Scope, node: exp.Expr) -> Conditions:
             pairs.append((b, a))
         else:
             others.append(call("=", a, b))
-    return Conditions(shown(node).strip(" ,"), pairs, others)
+    return Conditions(shown(node), pairs, others)
 
 
 def _is_about(expression: Expression, scope: Scope) -> bool:

@@ -98,7 +98,7 @@ class Reader:
             scope = self._join(scope, join)
         if isinstance(scope.plan, Public):
             why = "all of it is public"
-            raise UnsupportedQuery(shown(source).strip(), why, "Read it directly, or join it with a private table.")
+            raise UnsupportedQuery(shown(source), why, "Read it directly, or join it with a private table.")
         where = part(query, "where")
         return scope if where is None else self._where(scope, conjuncts(where.this))
 

@@ -33,7 +33,6 @@ _REASONS: dict[str, tuple[str, str]] = {
     "into": ("nothing is written", "Leave it out: the answer is returned."),
     "locks": ("nothing is locked", "Leave it out."),
     "all": ("the keys are not told", "Write GROUP BY with the names of the keys."),
-    "limit_options": ("a share of the answer is not read", "Write LIMIT 10."),
     "group": (
         "EXISTS is about rows",
         "Put the grouped query into FROM: EXISTS (SELECT 1 FROM (…) g WHERE g.unit = …).",
@@ -51,7 +50,7 @@ def clauses(node: exp.Expr, *known: str) -> None:
             continue
         first = value[0] if isinstance(value, list) else value
         fragment = shown(first) if isinstance(first, exp.Expr) else f"{plain.upper()} in {shown(node)}"
-        raise UnsupportedQuery(cut(fragment.strip()), *_REASONS.get(plain, _OTHERWISE))
+        raise UnsupportedQuery(cut(fragment), *_REASONS.get(plain, _OTHERWISE))
 
 
 def part(node: exp.Expr, name: str) -> Any:
