@@ -167,6 +167,24 @@ def test_public_tables_and_other_private_ones_are_joined() -> None:
     assert [line.split(",")[:2] for line in counted.splitlines()[1:]] == [["North", "200"], ["everything else", "100"]]
 
 
+def test_a_table_of_a_server_is_described_and_asked(postgres_url: str) -> None:
+    import psycopg
+
+    with psycopg.connect(postgres_url, autocommit=True) as owner:
+        owner.execute(
+            "CREATE TABLE stays AS SELECT i % 50 AS person, i * 0.5 AS days FROM generate_series(1, 100) i"
+        )
+    run("describe", postgres_url, "--table", "stays", "-o", "stays.yaml")
+    text = Path("stays.yaml").read_text()
+    assert "  # person: integer\n  # days: number\n" in text
+    Path("stays.yaml").write_text(text.replace("unit:", "unit: person", 1))
+    more = ("--bounds", "days=0:100", "--ledger", postgres_url, "--allowance", "1000", "--json")
+    sql = "SELECT COUNT(*) AS n, AVG(days) AS days FROM stays"
+    answer = Answer.from_json(run("query", "stays.yaml", *SURE, *more, sql))
+    assert answer.table["n"] == (50,)
+    assert "600" in run("ledger", "show", postgres_url)
+
+
 def test_keys_are_values_of_their_columns() -> None:
     Path("by_age.yaml").write_text(yaml.safe_dump({**COUNT, "group_by": [{"name": "age", "by": {"column": "age"}}]}))
     asked = ("query", *VISITS, *SURE, "--saved", "by_age.yaml", "--csv", "--max-rows-per-group", "3")

@@ -19,6 +19,7 @@ from lapwing.curator import aggregates
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.expressions import KINDS, Column, Constant, Expression, Kind, call, time_constant
 from lapwing.curator.groups import Grouping, Key, key_for
+from lapwing.curator.parse import storable
 from lapwing.curator.plan import (
     Combine,
     Exists,
@@ -233,7 +234,7 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
     if known is None:
         raise InvalidParameter("constant", type(value), "is no value of a column", _HINT)
     fitting("constant", known, (value,))
-    if value is None or (isinstance(value, str) and not _storable(value)):
+    if value is None or (isinstance(value, str) and not storable(value)):
         raise InvalidParameter("constant", known, "no engine has a value like that", _HINT)
     if known == "integer" and not -(1 << 63) <= value < 1 << 63:
         raise InvalidParameter("constant", value, "is beyond 64 bits", "Write it as a number: 1.0e+20.")
@@ -241,10 +242,6 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
         why = "is too large or too small for the arithmetic of doubles"
         raise InvalidParameter("constant", value, why, "Use another scale.")
     return Constant(value, known)
-
-
-def _storable(text: str) -> bool:
-    return "\0" not in text and not any("\ud800" <= mark <= "\udfff" for mark in text)
 
 
 def _named(data: Any, columns: Columns) -> tuple[tuple[str, Expression], ...]:
