@@ -171,9 +171,7 @@ def test_a_table_of_a_server_is_described_and_asked(postgres_url: str) -> None:
     import psycopg
 
     with psycopg.connect(postgres_url, autocommit=True) as owner:
-        owner.execute(
-            "CREATE TABLE stays AS SELECT i % 50 AS person, i * 0.5 AS days FROM generate_series(1, 100) i"
-        )
+        owner.execute("CREATE TABLE stays AS SELECT i % 50 AS person, i * 0.5 AS days FROM generate_series(1, 100) i")
     run("describe", postgres_url, "--table", "stays", "-o", "stays.yaml")
     text = Path("stays.yaml").read_text()
     assert "  # person: integer\n  # days: number\n" in text
