@@ -115,8 +115,8 @@ class EngineFailed(LapwingError):
     def __init__(self, engine: str) -> None:
         self.engine = engine
         super().__init__(
-            f"{engine} could not answer. What was charged stays charged. Its own message is withheld because it may "
-            "quote a record: the owner of the data finds it in the log of the engine."
+            f"{engine} could not answer. Its own message is withheld because it may quote a record: the owner of the "
+            "data finds it in the log of the engine. A release that was charged for stays charged."
         )
 
 

@@ -83,5 +83,5 @@ def test_the_wheel_carries_proofs_types_and_nothing_foreign(tmp_path: Path) -> N
     [wheel] = WheelBuilder(str(proofs.ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(wheel).namelist())
     assert "lapwing/py.typed" in names
-    assert {f"lapwing/mechanisms/{proof.path.name}" for proof in proofs.all_proofs()} <= names
+    assert {str(proof.path.relative_to(proofs.SOURCE)) for proof in proofs.all_proofs()} <= names
     assert {name.split("/")[0].split("-")[0] for name in names} == {"lapwing"}
