@@ -131,6 +131,7 @@ QUESTIONS: dict[str, Ask] = {
     "sum of whole numbers": lambda t: t.visits.agg(lw.sum("age")),
     "sum of huge numbers": lambda t: t.visits.agg(lw.sum("huge", bounds=(-(10**12), 10**18))),
     "sum of doubles": lambda t: t.visits.bounded(max_rows_per_group=4).agg(lw.sum("cost"), lw.mean("cost")),
+    "sum on a coarse grid": lambda t: t.visits.bounded(max_rows_per_group=4).agg(lw.sum("cost", bounds=(-1, 1e15))),
     "mean of decimals": lambda t: t.visits.bounded(max_rows_per_group=4).agg(lw.mean("amount")),
     "mean of written numbers": lambda t: t.visits.bounded(max_rows_per_group=4).agg(lw.mean("score")),
     "variance": lambda t: t.visits.bounded(max_rows_per_group=4).agg(lw.variance("cost"), lw.std("age")),

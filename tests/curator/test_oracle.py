@@ -177,3 +177,30 @@ def test_dates_that_no_calendar_has_are_missing() -> None:
         "INSERT INTO t VALUES (4, 'infinity'), (5, '-infinity'), (6, '10000-01-01'), (7, '0001-01-01 (BC)')"
     )
     assert fetch(table.agg(lw.count(), lw.count("day", name="days")), salted(1)) == {0: (7, 2)}
+
+
+@PROFILE
+@given(
+    st.lists(st.one_of(st.floats(), st.sampled_from([v for v in COSTS if v is not None])), min_size=1, max_size=40),
+    st.sampled_from([[0, 1, 2, 3], [0, 0.1, 0.2, 0.3], [-1.7e308, 0, 1.7e308], [-10, 0.5, 99.99], [0, 1e-320, 2e-320]]),
+    st.sampled_from([(0, 1), (-10, 100), (-1e-5, 1e15)]),
+)
+def test_numpy_counts_what_the_engine_counts(values: list[float], edges: list[float], bounds: Any) -> None:
+    import numpy as np
+
+    from lapwing.curator.arrays import bin_counts, cells_of
+
+    with np.errstate(all="raise"):  # a warning would tell of a value
+        table = lw.open({"x": np.array(values)}, unit=lw.EACH_ROW, bounds={"x": bounds})
+        histogram, median = table.agg(lw.histogram("x", edges=edges)), table.agg(lw.median("x"))
+        counted, cells = bin_counts(histogram), cells_of(median, median.bounds[0].grids[0])
+        assert counted is not None
+        assert cells is not None
+        low = cells.grid.steps[0]
+        found = dict(cells.coarse(low, 12))
+    assert {place: (count,) for place, count in counted if count} == fetch(histogram, salted(1))
+    wanted: dict[int, int] = {}
+    for (step,), count in fetch_rows(median, salted(1)).items():
+        if step is not None:
+            wanted[(step - low) >> 12] = wanted.get((step - low) >> 12, 0) + count
+    assert found == wanted

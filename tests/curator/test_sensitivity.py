@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from questions import Row, World, by_group, draw_query, draw_world, fetch, salted
+from questions import PLACES, Row, World, by_group, draw_query, draw_world, fetch, salted
 
 import lapwing as lw
 from lapwing.curator.compile import Compiler
@@ -77,6 +77,42 @@ def brute_force(seed: int) -> int:
 @pytest.mark.parametrize("first", range(0, 240, 40))
 def test_nobody_moves_an_integer_further_than_its_sensitivity(first: int) -> None:
     assert sum(brute_force(seed) for seed in range(first, first + 40)) > 10, "bounds that nothing reaches test nothing"
+
+
+SQL = [
+    "SELECT region, COUNT(*), COUNT(DISTINCT who), SUM(age) FROM visits GROUP BY region",
+    "SELECT smoker, AVG(cost), COUNT(cost) AS n FROM visits WHERE age >= 18 OR note LIKE '1%' GROUP BY smoker",
+    """WITH many AS (SELECT who, COUNT(*) AS n, SUM(huge) AS total, MAX(cost) AS most FROM visits GROUP BY who)
+       SELECT COUNT(*) AS people, COUNT(DISTINCT n) AS numbers FROM many WHERE most > 0.1 OR n > 2""",
+    """SELECT v.region, COUNT(*) FROM visits AS v JOIN drugs AS d ON v.who = d.owner AND d.dose < v.cost
+       GROUP BY v.region""",
+    """SELECT COUNT(*), SUM(age) FROM visits AS v
+       WHERE NOT EXISTS (SELECT 1 FROM drugs AS d WHERE d.owner = v.who AND d.drug = 'x')""",
+    """SELECT region, COUNT(*) FROM (SELECT who, region FROM visits UNION SELECT who, note FROM visits) AS b
+       GROUP BY region""",
+    """SELECT region, COUNT(*) FROM (SELECT DISTINCT who, region, smoker FROM visits) AS b GROUP BY region, smoker""",
+    """SELECT most, COUNT(*) FROM (SELECT who, region, MAX(huge) AS most FROM visits GROUP BY who, region) AS b
+       GROUP BY most""",
+    """SELECT COUNT(*) FROM visits AS a LEFT JOIN visits AS b ON a.who = b.who AND a.region = b.region""",
+    """SELECT p.rich, COUNT(*), SUM(v.age) FROM visits AS v LEFT JOIN places AS p ON v.region = p.region
+       GROUP BY p.rich""",
+]
+
+
+@pytest.mark.parametrize("text", SQL)
+def test_nobody_moves_an_answer_of_sql_further_than_its_sensitivity(text: str) -> None:
+    for seed in range(5):
+        choose = random.Random(seed).choice
+        world = draw_world(choose, (6, 9, 14), few=True)
+        bounds = choose(({"max_groups_per_unit": 2, "max_rows_per_group": 2}, {"max_rows_per_unit": 3}))
+        others = [world.drugs, lw.public(PLACES, name="places")]
+        query = world.visits.query(text, tables=others, **bounds)
+        ask = asker(query, seed)
+        everybody = ask()
+        assert any(any(row) for row in everybody.values()) or seed
+        for tables in neighbours(world, each_row=False):
+            world.show(tables)
+            assert_close(query, everybody, ask())
 
 
 def table_of(types: str, rows: list[tuple[Any, ...]], **options: Any) -> lw.curator.PrivateTable:

@@ -431,7 +431,7 @@ Wide = (-(2**63), 2**63 - 1)
 
 
 def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
-    """(c + Σ a·limb)³ mod p, over words that lie between two numbers each."""
+    """(c + Σ a·limb)⁵ mod p, over words that lie between two numbers each."""
     line = coefficient(seed, f"{purpose} constant")
     for i, (value, low, high) in enumerate(words):
         narrow = high - low < P

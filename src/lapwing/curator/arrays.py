@@ -39,14 +39,17 @@ class Blocks:
 
     def total(self, count: Callable[[Any], NDArray[np.int64]]) -> NDArray[np.int64]:
         """The sum of what `count` says about every block."""
+        import numpy as np
+
         starts = [(piece, start) for piece in self.pieces for start in range(0, len(piece), _BLOCK)]
         workers = min(os.cpu_count() or 1, max(1, len(starts) // 8))
 
         def share(offset: int) -> Any:
             found = None
-            for piece, start in starts[offset::workers]:
-                counts = count(piece[start : start + _BLOCK])
-                found = counts if found is None else found + counts
+            with np.errstate(all="ignore"):  # whatever numpy was told to do about tiny numbers
+                for piece, start in starts[offset::workers]:
+                    counts = count(piece[start : start + _BLOCK])
+                    found = counts if found is None else found + counts
             return found
 
         if workers == 1:
@@ -59,9 +62,9 @@ class Blocks:
         """What `choose` takes of every block, together."""
         import numpy as np
 
-        return np.concatenate(
-            [choose(piece[start : start + _BLOCK]) for piece in self.pieces for start in range(0, len(piece), _BLOCK)]
-        )
+        blocks = [piece[start : start + _BLOCK] for piece in self.pieces for start in range(0, len(piece), _BLOCK)]
+        with np.errstate(all="ignore"):
+            return np.concatenate([choose(block) for block in blocks])
 
 
 def blocks_of(query: Query, value: Expression) -> Blocks | None:

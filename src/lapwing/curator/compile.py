@@ -86,6 +86,8 @@ class Compiler:
             clamped = cast(clamped, "DOUBLE")
         else:
             clamped = _clamped(raw, double(value.low), double(value.high))
+            if value.exponent < 0:  # PostgreSQL raises where a product is too small; on this grid both are 0
+                clamped = exp.Case().when(_is_tiny(clamped), double(0.0)).else_(clamped)
         scaled = clamped * double(2.0**value.exponent) + double(0.5)
         return cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
 
@@ -110,6 +112,10 @@ def constant(value: Constant) -> exp.Expr:
 def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
     # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
     return exp.Case().when(value.copy() < low, low.copy()).when(value.copy() > high, high.copy()).else_(value.copy())
+
+
+def _is_tiny(value: exp.Expr) -> exp.Expr:
+    return exp.func("ABS", value.copy()) < double(2.0**-100)
 
 
 def _as_double(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
@@ -146,12 +152,11 @@ def _clamp(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     if call.kind == "integer":
         return _clamped(value, low, high)
     low, high = (double(float(end.value)) for end in call.arguments[1:] if isinstance(end, Constant))
-    tiny = exp.func("ABS", value.copy()) < double(2.0**-100)
     return (
         exp.Case()
         .when(value.copy() < low, low.copy())
         .when(value.copy() > high, high.copy())
-        .when(tiny, double(0.0))
+        .when(_is_tiny(value), double(0.0))
         .else_(value)
     )
 
