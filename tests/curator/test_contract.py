@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
+import psycopg
+import pytest
 from everywhere import in_postgres, in_spark
 from oracle import Beyond, Row, integers
-from questions import AMOUNTS, DECLARED, DRUGS, KEYS, PLACES, TEXT_UNITS, VISITS, draw_rows, fetch, literal, salted
+from questions import (
+    AMOUNTS,
+    DECLARED,
+    DRUGS,
+    KEYS,
+    PLACES,
+    TEXT_UNITS,
+    VISITS,
+    World,
+    draw_query,
+    draw_rows,
+    draw_world,
+    fetch,
+    literal,
+    salted,
+)
 
 import lapwing as lw
 from lapwing.curator.plan import Combine, PerUnit
@@ -73,8 +90,6 @@ def opened(source: Callable[[str], dict[str, Any]]) -> Tables:
 
 def as_about(table: PrivateTable, other: PrivateTable) -> PrivateTable:
     """The word for the unit is the name of a column; here both mean the same people."""
-    from dataclasses import replace
-
     return replace(table, context=replace(table.context, unit=other.context.unit))
 
 
@@ -107,16 +122,12 @@ PUBLIC = lw.public(PLACES, name="places")
 
 
 def per_unit(table: PrivateTable, *totals: Any, keys: tuple[str, ...] = ()) -> PrivateTable:
-    from dataclasses import replace
-
     by_name = table.plan.by_name
     named = tuple((f"t{i}", kind, None if of is None else by_name[of]) for i, (kind, of) in enumerate(totals))
     return replace(table, plan=PerUnit(table.plan, "unit", tuple((key, by_name[key]) for key in keys), named))
 
 
 def combined(setting: Any, *tables: PrivateTable) -> PrivateTable:
-    from dataclasses import replace
-
     return replace(tables[0], plan=Combine(setting, tuple(table.plan for table in tables)))
 
 
@@ -261,3 +272,37 @@ def test_postgresql_agrees_with_duckdb(postgres_url: str) -> None:
 
 def test_spark_agrees_with_duckdb(spark: SparkSession) -> None:
     assert differences(on_spark(spark, seed=3)) == {}
+
+
+def in_the_server(world: World, url: str) -> Any:
+    """The tables of a random world, in PostgreSQL: what to put into the context of its questions."""
+    relations = {}
+    with psycopg.connect(url) as connection:
+        for name, (unit, columns) in {"visits": ("who", VISITS), "drugs": ("owner", DRUGS)}.items():
+            how = dict(world.connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall())
+            declared = ", ".join(f'"{c}" {POSTGRES.get(how[c], how[c])}' for c in (unit, *columns))
+            statements = [f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} ({declared})"]
+            if world.tables[name]:
+                values = ", ".join(f"({', '.join(map(literal, row.values()))})" for row in world.tables[name])
+                statements.append(f"INSERT INTO {name} VALUES {values}".replace("AS DOUBLE)", "AS DOUBLE PRECISION)"))
+            for statement in statements:
+                connection.execute(statement.encode())
+    for name in ("visits", "drugs"):
+        opened = lw.open(url, table=name, unit=lw.EACH_ROW)
+        relations |= opened.context.relations
+        engine = opened.context.engine
+    return {"engine": engine, "relations": relations}
+
+
+POSTGRES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"}
+
+
+@pytest.mark.parametrize("first", range(0, 20, 10))
+def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str) -> None:
+    for seed in range(first, first + 10):
+        choose = random.Random(50_000 + seed).choice
+        world = draw_world(choose, each_row=seed % 8 == 0, few=seed % 3 == 0)
+        query = draw_query(choose, world)
+        if query.statistics:
+            there = replace(query, context=replace(query.context, **in_the_server(world, postgres_url)))
+            assert fetch(there, SALT) == fetch(query, SALT), (seed, query.explain())
