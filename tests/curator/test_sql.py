@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import random
+from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb
@@ -429,3 +431,91 @@ def test_every_error_of_a_query_comes_before_anything_is_charged(tmp_path: Any) 
         with pytest.raises(LapwingError):
             table.sql(text, epsilon=1)
     assert str(table.remaining()) == str(lw.PureDP(1, unit="patient_id"))
+
+
+@dataclass
+class Questions:
+    """Random sub-queries over tables a and b with the columns u (the unit), x and t, and the public table p."""
+
+    chance: random.Random
+    aliases: int = field(default=0)
+
+    def alias(self) -> str:
+        self.aliases += 1
+        return f"q{self.aliases}"
+
+    def rows(self, depth: int) -> str:
+        """Something to select u, x and t from."""
+        shape = self.chance.randrange(9) if depth else 0
+        if shape == 0:
+            return self.chance.choice("ab")
+        one, other, pick = self.alias(), self.alias(), self.chance.choice
+        source, second = self.rows(depth - 1), self.rows(depth - 1)
+        if shape == 1:
+            return f"(SELECT u, x, t FROM {source} {one} WHERE {self.condition(one)})"
+        if shape == 2:
+            return f"(SELECT DISTINCT u, x, t FROM {source} {one})"
+        if shape == 3:
+            setting = pick(["UNION", "UNION ALL", "INTERSECT", "EXCEPT"])
+            return f"(SELECT u, x, t FROM {source} {one} {setting} SELECT u, x, t FROM {second} {other})"
+        if shape == 4:
+            more = pick(["", f" AND {one}.x < {other}.x", f" AND {one}.t = {other}.t", f" AND {one}.x + {other}.x > 2"])
+            joined = f"{source} {one} {pick(['', 'LEFT '])}JOIN {second} {other} ON {one}.u = {other}.u{more}"
+            return f"(SELECT {one}.u, {pick([one, other])}.x, {pick([one, other])}.t FROM {joined})"
+        if shape == 5:
+            having = pick(["COUNT(*) > 1", "COUNT(x) >= 1", "MAX(x) > 1"])
+            return f"(SELECT u, {pick(['MIN', 'MAX'])}(x) AS x, t FROM {source} {one} GROUP BY u, t HAVING {having})"
+        if shape == 6:
+            return f"(SELECT u, COUNT({pick(['*', 'x', 'DISTINCT x'])}) AS x, 'a' AS t FROM {source} {one} GROUP BY u)"
+        if shape == 7:
+            inner = f"SELECT 1 FROM {second} {other} WHERE {other}.u = {one}.u AND {self.condition(other)}"
+            return f"(SELECT u, x, t FROM {source} {one} WHERE {pick(['', 'NOT '])}EXISTS ({inner}))"
+        joined = f"{source} {one} {pick(['', 'LEFT '])}JOIN p ON {one}.t = p.t"
+        return f"(SELECT u, {pick(['x', 'k'])} AS x, {one}.t FROM {joined})"
+
+    def condition(self, alias: str) -> str:
+        conditions = [
+            "{0}.x > 1", "{0}.x IS NULL", "{0}.t <> ''", "{0}.x IN (0, 2, NULL)", "NOT ({0}.x = 1)",
+            "({0}.x = 1 OR {0}.t = 'b')", "{0}.u IN (SELECT u FROM b)", "{0}.u NOT IN (SELECT u FROM b WHERE x = 1)",
+            "CASE WHEN {0}.x = 1 THEN TRUE ELSE {0}.t = 'a' END",
+        ]  # fmt: skip
+        return self.chance.choice(conditions).format(alias)
+
+    def table(self) -> pd.DataFrame:
+        size, pick = range(self.chance.randrange(1, 15)), self.chance.choice
+        numbers = {
+            name: [pick(values) for _ in size] for name, values in {"u": [1, 2, 3, 4, None], "x": [0, 3, None]}.items()
+        }
+        frame = pd.DataFrame({**numbers, "t": [pick(["a", "b", "", None]) for _ in size]})
+        return frame.astype({"u": "Int64", "x": "Int64"})
+
+
+def asked(text: str, frames: dict[str, pd.DataFrame], most: int, rows: int) -> list[float]:
+    """The answer without noise, from a salt that is always the same."""
+    first, second = (lw.open(frame, unit="u", bounds={"x": (0, most)}, name=name) for name, frame in frames.items())
+    public = lw.public([{"t": "a", "k": 1}, {"t": "b", "k": 2}, {"t": "a", "k": 3}], name="p")
+    options = {"bounds": {"x": (0, most)}, "max_rows_per_group": rows, "entropy": lw.noise.Reproducible(7)}
+    answer = first.sql(text, epsilon=ENOUGH, tables=[second, public], **options)
+    return [float(column.values[0]) for column in answer.columns]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_them_no_further_than_priced(
+    seed: int,
+) -> None:
+    questions = Questions(random.Random(seed))
+    frames = {"a": questions.table(), "b": questions.table()}
+    rows, name = questions.rows(3), questions.alias()
+    text = f"SELECT COUNT(*), COUNT(DISTINCT {name}.u), COUNT(x), SUM(x) FROM {rows} {name}"
+    connection = duckdb.connect()
+    for table, frame in frames.items():
+        connection.register(f"raw_{table}", frame)
+        connection.execute(f"CREATE VIEW {table} AS SELECT * FROM raw_{table} WHERE u IS NOT NULL")
+    connection.execute("CREATE TABLE p AS FROM (VALUES ('a', 1), ('b', 2), ('a', 3)) v(t, k)")
+    theirs = [float(value or 0) for value in connection.execute(text).fetchall()[0]]
+    assert asked(text, frames, 10**6, 10**5) == pytest.approx(theirs)
+    everybody = asked(text, frames, 4, 2)
+    for unit in (1, 2, 3, 4):
+        others = {table: frame[~(frame["u"] == unit).fillna(False)] for table, frame in frames.items()}
+        moved = [abs(one - other) for one, other in zip(everybody, asked(text, others, 4, 2), strict=True)]
+        assert all(map(float.__le__, moved, [2.0, 1.0, 2.0, 8.0])), (text, moved)
