@@ -51,6 +51,8 @@ def _embedded(
         checks.whole(threads=threads)
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise InvalidParameter("delimiter", delimiter, "must be one character", "Write delimiter=';', for example.")
+    if memory is not None:
+        engines.within(memory)
     engine = engines.Embedded(memory, threads)
     if module in ("duckdb", "_duckdb"):
         return engines.source(

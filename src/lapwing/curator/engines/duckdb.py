@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import csv
 import gzip
 import itertools
 import os
 import re
+import shutil
+import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -109,12 +112,31 @@ def _own(memory: str | None, threads: int | None, process: int) -> duckdb.DuckDB
     """A database in memory, for everything of one process that asks for the same settings."""
     import duckdb
 
-    settings: dict[str, Any] = {"preserve_insertion_order": False, "pandas_analyze_sample": 0}
+    spill = tempfile.mkdtemp(prefix="lapwing-")  # for nobody else to read: what does not fit into memory is rows
+    atexit.register(_remove, spill, process)
+    settings: dict[str, Any] = {
+        "preserve_insertion_order": False,
+        "pandas_analyze_sample": 0,
+        "temp_directory": spill,
+    }
     if memory is not None:
-        settings["memory_limit"] = memory
+        settings["memory_limit"] = f"{within(memory) * 3 // 4}B"  # the rest is for what DuckDB does not count
     if threads is not None:
         settings["threads"] = threads
     return duckdb.connect(":memory:", config=settings)
+
+
+def _remove(folder: str, process: int) -> None:
+    if os.getpid() == process:  # not the child of a fork
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def within(memory: object) -> int:
+    """A size such as "2GB", in bytes."""
+    size = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?) ?([MGT])(i?)B", memory) if isinstance(memory, str) else None
+    if size is None:
+        raise InvalidParameter("memory", memory, "is not a size", "Write memory='2GB'.")
+    return int(float(size[1]) * (1024 if size[3] else 1000) ** (2 + "MGT".index(size[2])))
 
 
 def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
