@@ -145,6 +145,10 @@ REFUSED: dict[str, tuple[str, str, str]] = {
         "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.patient_id = v.friend_id)",
         "s.patient_id = v.friend_id", "join the two on the unit",
     ),
+    "exists of a friend": (
+        "SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM stays s WHERE s.friend_id = v.patient_id)",
+        "s.friend_id = v.patient_id", "join the two on the unit",
+    ),
     "exists about nobody": (
         "SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM stays WHERE age > 90)", "EXISTS", "other.patient_id",
     ),
@@ -276,6 +280,9 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "a window inside": (
         "SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (ORDER BY age) AS r FROM visits) t WHERE r < 5",
         "ROW_NUMBER()", "Group by the unit",
+    ),
+    "a sum over a window inside": (
+        "SELECT AVG(s) FROM (SELECT SUM(age) OVER (PARTITION BY patient_id) AS s FROM visits) t", "SUM(age) OVER", "a sub-query",
     ),
     "a named window": ("SELECT COUNT(*) OVER w FROM visits WINDOW w AS (ORDER BY age)", "w", "Group by the unit"),
     # rows, groups, columns
