@@ -519,3 +519,41 @@ def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_the
         others = {table: frame[~(frame["u"] == unit).fillna(False)] for table, frame in frames.items()}
         moved = [abs(one - other) for one, other in zip(everybody, asked(text, others, 4, 2), strict=True)]
         assert all(map(float.__le__, moved, [2.0, 1.0, 2.0, 8.0])), (text, moved)
+
+
+STRUCTURED = [
+    "filters", "per unit", "per unit, computed", "distinct", "union all", "except", "join with more conditions",
+    "left join on the unit", "three tables", "left join with a public table", "exists in exists", "unit in a query",
+]  # fmt: skip
+
+
+def cells(frame: pd.DataFrame) -> list[list[Any]]:
+    return [
+        [None if value is pd.NA or value != value else value for value in row] for row in frame.astype(object).values
+    ]
+
+
+def test_postgresql_joins_and_nests_as_well(postgres_url: str, plain: Any) -> None:
+    from everywhere import in_postgres
+
+    types = dict.fromkeys(("patient_id", "friend_id", "region"), "text") | {"age": "integer", "cost": "number"}
+    types |= {"smoker": "boolean", "day": "DATE", "ward": "integer"}
+    main = lw.open(
+        **in_postgres(cells(visits()), types, postgres_url, "visits"),
+        unit="patient_id",
+        bounds={"age": (0, 100), "cost": (0, 500), "ward": (0, 4)},
+        keys={"region": REGIONS, "ward": range(5)},
+        **LIMITS,
+    )
+    types = {"patient_id": "text", "nights": "integer"}
+    other = lw.open(
+        **in_postgres(cells(stays()), types, postgres_url, "stays"), unit="patient_id", bounds={"nights": (0, 10)}
+    )
+    tables = [other, lw.public(PLACES, name="places")]
+    for name in STRUCTURED:
+        text = TOTALS[name]
+        answer = main.sql(text, epsilon=ENOUGH, tables=tables, bounds=BOUNDS.get(name))
+        theirs = plain.execute(text).fetchall()
+        assert [all(map(same, *pair)) for pair in zip(rows_of(answer), theirs, strict=True)] == [True] * len(theirs), (
+            name
+        )
