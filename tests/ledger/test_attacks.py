@@ -87,6 +87,41 @@ def test_an_allowance_of_nothing_is_nothing_and_the_slack_is_small(place: str) -
         ledger.open("open", ApproxDP(1, 0.6))
 
 
+def test_an_allowance_below_what_can_be_counted_is_not_rounded_up(place: str) -> None:
+    ledger = Ledger(place)
+    ledger.open("epsilon", PureDP(1e-20))
+    ledger.open("delta", ApproxDP(1, 1e-30))
+    for dataset, loss in (("epsilon", PureDP(8e-16)), ("delta", ApproxDP(0.1, 2e-19))):
+        with pytest.raises(BudgetExceeded):
+            ledger.charge(dataset, loss)
+    assert ledger.remaining("delta") <= ApproxDP(1, 1e-30)
+
+
+def test_two_names_for_the_same_ledger_are_equal_and_another_anchor_is_not(
+    ledger: Ledger, tmp_path: Path, place: str
+) -> None:
+    assert Ledger(place) == Ledger(place) != ledger == again(ledger)
+    assert len({Ledger(place), Ledger(place)}) == 1
+    assert Ledger(place) != Ledger(tmp_path / "other.db") != place
+
+
+def test_an_analyst_may_spend_what_both_allowances_cover(ledger: Ledger) -> None:
+    ledger.open("people", PureDP(0.5), analyst="ada")
+    ledger.charge("people", PureDP(0.75))
+    assert ledger.remaining("people", analyst="ada") == PureDP(0.25)
+
+
+def test_names_as_long_as_they_may_be_fit_together(place: str) -> None:
+    ledger = Ledger(place)
+    draw = random.Random(1)
+    names = ["".join(chr(draw.randrange(0x4E00, 0x9FFF)) for _ in range(256)) for _ in range(4)]
+    ledger.open(names[0], PureDP(1, unit=names[1]))
+    ledger.open(names[0], PureDP(1, unit=names[1]), analyst=names[2])
+    ledger.charge(names[0], PureDP(1, unit=names[1]), analyst=names[2], key=names[3])
+    with pytest.raises(InvalidParameter, match="printable"):
+        ledger.open("".join(chr(draw.randrange(0x20000, 0x2A000)) for _ in range(256)), PureDP(1))
+
+
 @pytest.mark.parametrize("name", ["", "a\nb", "\ud800", "\x1b[2J", "a\0b", "x" * 1000, 5, None, b"people"])
 def test_names_that_differ_between_places_are_refused(ledger: Ledger, name: str) -> None:
     attempts: list[Callable[[], object]] = [

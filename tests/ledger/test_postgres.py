@@ -163,12 +163,16 @@ def test_every_write_is_flushed_whatever_the_database_was_told(postgres_url: str
             "default_transaction_isolation = serializable",
             "search_path = nowhere",
             "client_encoding = latin1",
+            "quote_all_identifiers = on",
+            "standard_conforming_strings = off",
+            "bytea_output = escape",
         ):
             owner.execute(f"ALTER DATABASE {name} SET {setting}")
     with ledger._store.transaction() as database:
         assert database.execute("SHOW synchronous_commit").fetchone()["synchronous_commit"] == "on"
     ledger.open("люди", PureDP(1))
-    ledger.charge("люди", TENTH)
+    ledger.record(ledger.charge("люди", TENTH), b"\\\0'")
+    assert Ledger(postgres_url) == ledger
     assert ledger.datasets() == ["people", "люди"]
 
 
@@ -199,6 +203,7 @@ def test_a_lock_that_stays_closed_refuses(ledger: Ledger, place: str, monkeypatc
         "ALTER TABLE budget ALTER size TYPE numeric",
         "ALTER TABLE budget ALTER size SET DEFAULT 5",
         "ALTER TABLE budget ADD more text",
+        'ALTER TABLE budget ALTER dataset TYPE text COLLATE "default"',
         "DROP TABLE release",
     ],
 )
@@ -237,6 +242,9 @@ def test_a_user_who_may_only_read_sees_and_cannot_charge(ledger: Ledger, place: 
         "CREATE ROLE reader LOGIN; GRANT USAGE ON SCHEMA lapwing_ledger TO reader; "
         "GRANT SELECT ON ALL TABLES IN SCHEMA lapwing_ledger TO reader",
     )
+    forge(place, "CREATE ROLE stranger LOGIN")
+    with pytest.raises(LedgerUnavailable, match="USAGE"):  # not damaged: the stranger cannot tell
+        Ledger(place.replace("user=postgres", "user=stranger"))
     reader = Ledger(place.replace("user=postgres", "user=reader"))
     assert reader.remaining("people") == PureDP(1)
     with pytest.raises(LedgerUnavailable, match="permission denied"):
@@ -351,3 +359,37 @@ def test_a_reader_amid_a_crowd_of_writers_is_never_told_of_damage(place: str, tm
         time.sleep(0)
     assert reads
     assert ledger.spent("people") == 25 * PureDP(2**-10)
+
+
+@on_server
+def test_an_anchor_never_goes_back_even_if_the_server_ends_the_connection_before_it_is_written(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(place, anchor=tmp_path / "anchor")
+    ledger.open("people", PureDP(1))
+    sync = os.fsync
+
+    def slow(file: int) -> None:
+        monkeypatch.setattr(os, "fsync", sync)
+        with psycopg.connect(place, autocommit=True) as other:
+            other.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+            )
+        sync(file)
+        child = os.fork()  # somebody else, whose answer is shown
+        if child == 0:
+            signal.alarm(60)
+            with suppress(LapwingError):
+                elsewhere = Ledger(place)
+                elsewhere.charge("people", TENTH)
+                number, last = len(elsewhere.entries()), elsewhere.entries()[-1].hash
+                (tmp_path / "anchor").write_text(f"{number} {last}\n")
+            os._exit(0)
+        os.waitpid(child, 0)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    with pytest.raises(LedgerUnavailable):
+        ledger.charge("people", TENTH)
+    assert (tmp_path / "anchor").read_text().startswith("3 ")
+    assert Ledger(place, anchor=tmp_path / "anchor").spent("people") >= 2 * TENTH

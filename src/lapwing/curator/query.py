@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Engine
     from lapwing.curator.quote import Quote
     from lapwing.curator.table import PrivateTable
-    from lapwing.privacy import Ledger
+    from lapwing.privacy import Ledger, Loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +49,38 @@ class Context:
     analyst: str | None = None
     population: int | None = None
     """How many units there are at least, as far as the public knows."""
+    max_units_per: Mapping[str, int] = field(default_factory=dict)
+    """How many units a household has at most, or whatever else was promised something, as far as the public knows."""
+
+    def remaining(self, analyst: str | None = None) -> Loss | None:
+        """The least that may still be spent on any of the data sets, by this analyst, for one unit."""
+        book, found = self.ledger, []
+        if book is None:
+            return None
+        for dataset in self.datasets:
+            own = analyst is not None and analyst in book.analysts(dataset, self.unit)
+            who = {"analyst": analyst} if own and analyst else {}
+            found.append(book.remaining(dataset, self.unit, **who))
+        least = found[0]
+        for other in found[1:]:
+            if type(other) is type(least) and other <= least:
+                least = other
+        return least
+
+    def losses(self, loss: Loss) -> list[Loss]:
+        """What a release costs everybody who was promised something: a unit, and a group of so many units.
+
+        Privacy: a household of at most k units is k steps from a table to its neighbour, whatever the release is.
+        """
+        assert self.ledger is not None
+        promised = dict.fromkeys(unit for dataset in self.datasets for unit in self.ledger.units(dataset))
+        for unit in promised:
+            if unit != self.unit and unit not in self.max_units_per:
+                why = f"the ledger has an allowance per {unit}, and nobody said how often a {unit} is a {self.unit}"
+                hint = f"Open the table with max_units_per={{{unit!r}: 4}} if 4 is the most by public knowledge."
+                raise InvalidParameter("max_units_per", dict(self.max_units_per), why, hint)
+        groups = {unit: size for unit, size in self.max_units_per.items() if unit in promised}
+        return [loss, *(replace(loss.for_group(size), unit=unit) for unit, size in groups.items())]
 
 
 @dataclass(frozen=True)
@@ -234,6 +266,9 @@ class Query:
         """
         from lapwing.curator.release import release
 
+        if key is not None and self.context.ledger is None:
+            why = "answers are kept in a ledger, and without one every answer has fresh noise"
+            raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
         if within is not None:
             epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
         checks.probability(confidence=confidence)

@@ -77,9 +77,7 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
     sure = float(checks.probability(confidence=confidence))
     items = query.items(spend)
     lines = tuple(Line(item.label, item.outputs, item.privacy_loss()) for item in items)
-    ledger, remaining = query.context.ledger, None
-    if ledger is not None:
-        remaining = ledger.remaining(query.context.datasets[0])
+    remaining = query.context.remaining(query.context.analyst)
     expected = [_expected(query, bound, items, sure, count) for bound in query.bounds]
     for item in items:
         if isinstance(item, Keys):

@@ -42,21 +42,28 @@ def release(
         return _answer(query, spend, items, confidence, None, entropy)
     binding = {"question": query.digest(), "loss": str(spend.stated), "confidence": confidence}
     who = {} if analyst is None else {"analyst": analyst}
-    charge = ledger.charge(query.context.datasets, spend.stated, key=key, binding=binding, **who)
+    losses = query.context.losses(spend.stated)
+    charge = ledger.charge(query.context.datasets, losses, key=key, binding=binding, **who)
     if charge.stored is not None:
         return Answer.from_json(charge.stored.decode())
-    answer = _answer(query, spend, items, confidence, charge.number, entropy)
+    answer = _answer(query, spend, items, confidence, charge.number, entropy, analyst)
     return Answer.from_json(ledger.record(charge, answer.to_json().encode()).decode())
 
 
 def _answer(
-    query: Query, spend: Budget, items: Sequence[Item], confidence: float, charge: int | None, entropy: Entropy
+    query: Query,
+    spend: Budget,
+    items: Sequence[Item],
+    confidence: float,
+    charge: int | None,
+    entropy: Entropy,
+    analyst: str | None = None,
 ) -> Answer:
     context = query.context
     with context.engine.session(context.relations.values()) as session:
         columns = look(query, items, confidence, session, entropy)
     columns = _afterwards(query, columns)
-    remaining = None if context.ledger is None else context.ledger.remaining(context.datasets[0])
+    remaining = context.remaining(analyst)
     return Answer(columns, spend.stated, remaining, confidence, notes(query), _provenance(query, spend, charge))
 
 

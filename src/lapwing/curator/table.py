@@ -149,8 +149,7 @@ class PrivateTable:
 
     def remaining(self) -> Loss | None:
         """What may still be spent."""
-        ledger = self.context.ledger
-        return None if ledger is None else ledger.remaining(self.context.datasets[0])
+        return self.context.remaining(self.context.analyst)
 
     def _with(self, plan: Plan) -> PrivateTable:
         return replace(self, plan=plan)
@@ -229,11 +228,18 @@ def together(one: Context, other: Context) -> Context:
         raise UnsupportedQuery(
             "join", "the two tables keep count in different ledgers", "Open both with the same ledger=."
         )
+    if one.analyst and other.analyst and one.analyst != other.analyst:
+        why = f"one table was opened by {one.analyst}, the other by {other.analyst}"
+        raise UnsupportedQuery("join", why, "Open both with the same analyst=.")
+    sizes = {**one.max_units_per, **other.max_units_per}
     return replace(
         one,
         relations={**one.relations, **other.relations},
         datasets=tuple(dict.fromkeys((*one.datasets, *other.datasets))),
         ledger=one.ledger or other.ledger,
+        analyst=one.analyst or other.analyst,
+        population=max(one.population or 0, other.population or 0) or None,
+        max_units_per={unit: max(size, one.max_units_per.get(unit, 0)) for unit, size in sizes.items()},
     )
 
 
@@ -252,6 +258,7 @@ def open(
     table: str | None = None,
     analyst: str | None = None,
     population: int | None = None,
+    max_units_per: Mapping[str, int] | None = None,
     max_groups_per_unit: int | None = None,
     max_rows_per_group: int | None = None,
     max_rows_per_unit: int | None = None,
@@ -261,30 +268,58 @@ def open(
 
     `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys` and `types` are public knowledge
     about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
-    the same people share a `dataset` name there.
+    the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
+    units one may have by public knowledge: `max_units_per={"household": 4}`.
     """
     found = find_source(source, table=table, types=types, bounds=bounds, **options)
     called = name or found.name
     fields = _fields(found.kinds, unit, bounds or {}, keys or {}, types or {})
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     word = "row" if isinstance(unit, EachRow) else unit
-    if allowance is not None and allowance.unit != "person":
-        word = allowance.unit
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
-    if allowance is not None:
-        if book is None:
-            why = "an allowance is kept in a ledger"
-            raise InvalidParameter("ledger", None, why, "Write ledger='ledger.db'.")
-        book.open(about, replace(allowance, unit=word) if allowance.unit != word else allowance)
-    elif book is not None and about not in book.datasets():
-        why = f"the ledger has no allowance for {about!r} yet"
-        raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")
+    word = _promised(book, about, word, allowance)
+    sizes = {} if max_units_per is None else {name: checks.whole(max_units_per=k) for name, k in max_units_per.items()}
+    for name in sizes:
+        if book is None or name not in book.units(about) or name == word:
+            why, hint = (
+                f"{about!r} has no allowance per {name} besides",
+                "Leave it out, or open it in the ledger first.",
+            )
+            raise InvalidParameter("max_units_per", name, why, hint)
     if population is not None:
         checks.whole(population=population)
-    context = Context(found.engine, {called: found.relation}, word, (about,), book, analyst, population)
+    context = Context(found.engine, {called: found.relation}, word, (about,), book, analyst, population, sizes)
     given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
     return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))
+
+
+def _promised(book: Ledger | None, dataset: str, word: str, allowance: Loss | None) -> str:
+    """Open the allowance; the word for the unit that it protects.
+
+    Privacy: that a column tells patients apart is for its owner to say: a table per visit charged to an allowance per
+    patient would promise what nobody proved. So a word that is not the column's must be written down, each time.
+    """
+    if book is None:
+        if allowance is not None:
+            raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
+        return word
+    known = book.units(dataset) if dataset in book.datasets() else []
+    if allowance is not None and (allowance.unit != "person" or "person" in known):
+        word = allowance.unit
+    if allowance is not None and allowance.relation != "add_remove":
+        why = "what a table tells is counted for a unit that joins or leaves"
+        raise InvalidParameter("allowance", str(allowance), why, "Write lw.PureDP(3), which means add_remove.")
+    if known and word not in known:
+        why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
+        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={known[0]!r}); it is not raised by that."
+        raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
+    if allowance is not None:
+        book.open(dataset, replace(allowance, unit=word) if allowance.unit != word else allowance)
+    elif not known:
+        why = f"the ledger has no allowance for {dataset!r} yet"
+        raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")
+    return word
 
 
 @helpful

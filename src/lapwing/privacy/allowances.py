@@ -1,15 +1,15 @@
 """What the ledger counts: allowances as rows of whole numbers, one for each data set, unit and analyst.
 
-Amounts are whole numbers of 2^-50 (epsilon, rho) and 2^-62 (delta), charges rounded up. An allowance is enforced up to
-a billionth of itself more, plus a thousand such units but never more than a hundredth, so that ten charges of 0.1 fit
-into 1 although the double 0.1 is more than a tenth. An allowance of 0 is 0.
+Amounts are whole numbers of 2^-50 (epsilon, rho) and 2^-62 (delta), charges rounded up and allowances down. An
+allowance is enforced up to a billionth of itself more, plus a thousand such units but never more than a hundredth, so
+that ten charges of 0.1 fit into 1 although the double 0.1 is more than a tenth. An allowance of 0 is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 from typing import Any
 
 from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter
@@ -18,7 +18,8 @@ from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
 
 SIZE_UNIT, DELTA_UNIT = Fraction(1, 1 << 50), Fraction(1, 1 << 62)
 LARGEST_SIZE, LARGEST_DELTA = 1 << 11, Fraction(1, 2)
-LONGEST_NAME = 256
+LONGEST_NAME, MOST_BYTES = 256, 768
+"""Of a name. PostgreSQL finds an allowance by three names, which may have 2704 bytes in all."""
 _SPEND = """
 UPDATE budget SET spent_size = spent_size + :cost, spent_delta = spent_delta + :delta_cost
 WHERE (dataset, unit, analyst) = (:dataset, :unit, :analyst)
@@ -26,6 +27,7 @@ AND spent_size + :cost <= size + size / 100 AND spent_size + :cost <= size + siz
 AND spent_delta + :delta_cost <= delta + delta / 100 AND spent_delta + :delta_cost <= delta + delta / 1000000000 + 1000
 """
 _KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
+_ASK_WITH = {"PureDP": "an epsilon, without a delta", "ApproxDP": "an epsilon and delta, or an epsilon alone"}
 
 Row = Mapping[str, Any]
 Costs = dict[str, dict[str, tuple[int, int]]]
@@ -39,7 +41,7 @@ def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
     if type(allowance).__name__ not in _KINDS:
         hint = "Write PureDP(3), ApproxDP(3, 1e-6) or ZCDP(0.5)."
         raise InvalidParameter("allowance", str(allowance), "only plain sums are valid for adaptive questions", hint)
-    size, delta = _amounts(allowance)
+    size, delta = _amounts(allowance, floor)
     if size > LARGEST_SIZE / SIZE_UNIT or delta > LARGEST_DELTA / DELTA_UNIT:
         why = f"more than {LARGEST_SIZE}, or a delta of more than {LARGEST_DELTA}, protects nobody"
         raise InvalidParameter("allowance", str(allowance), why, "Write PureDP(3) or ApproxDP(3, 1e-6).")
@@ -82,9 +84,10 @@ def the_row(database: Database, dataset: str, unit: str | None, analyst: str) ->
     return rows[unit]
 
 
-def left(row: Row) -> Loss:
-    """What an allowance still covers."""
-    return loss_of(row, *(max(0, row[name] - row[f"spent_{name}"]) for name in ("size", "delta")))
+def left(*rows: Row) -> Loss:
+    """What allowances of one kind still cover, all of them."""
+    amounts = (min(max(0, row[name] - row[f"spent_{name}"]) for row in rows) for name in ("size", "delta"))
+    return loss_of(rows[0], *amounts)
 
 
 def loss_of(row: Row, size: int, delta: int) -> Loss:
@@ -146,15 +149,18 @@ def spend(database: Database, costs: Costs, analyst: str, losses: Mapping[str, L
             cost = {"cost": size, "delta_cost": delta, "dataset": dataset, "unit": unit, "analyst": who}
             covered = size <= LARGEST_SIZE / SIZE_UNIT  # more would not fit the database's integers either
             if not covered or database.execute(_SPEND, cost).rowcount == 0:
-                raise BudgetExceeded(losses[unit], left(row))
+                loss = losses[unit]
+                asked = loss if type(loss).__name__ == row["kind"] else loss_of(row, size, delta)
+                raise BudgetExceeded(asked, left(row))
 
 
 def stable_name(what: str, value: object) -> str:
     """A name that is the same everywhere: in the database, in JSON and on a terminal."""
-    if isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_NAME:
+    fits = isinstance(value, str) and value.isprintable() and 0 < len(value) <= LONGEST_NAME
+    if fits and len(str(value).encode()) <= MOST_BYTES:
         return str(value)
     shown = value[:40] if isinstance(value, str) else type(value)
-    why = f"must be a stable name of 1 to {LONGEST_NAME} printable characters"
+    why = f"must be a stable name of 1 to {LONGEST_NAME} printable characters, in at most {MOST_BYTES} bytes"
     raise InvalidParameter(what, shown, why, "Write 'patients', for example; for something long, its digest.")
 
 
@@ -163,10 +169,10 @@ def somebody(analyst: str) -> str:
     return EVERYBODY if analyst == EVERYBODY else stable_name("analyst", analyst)
 
 
-def _amounts(loss: Loss) -> tuple[int, int]:
-    """Epsilon or rho, and delta, in whole units, rounded up."""
+def _amounts(loss: Loss, whole: Callable[[Fraction], int] = ceil) -> tuple[int, int]:
+    """Epsilon or rho, and delta, in whole units: what is spent rounded up, what is allowed rounded down."""
     size = loss.rho if isinstance(loss, ZCDP) else loss.epsilon  # type: ignore[attr-defined]
-    return ceil(size / SIZE_UNIT), ceil(getattr(loss, "delta", Fraction(0)) / DELTA_UNIT)
+    return whole(size / SIZE_UNIT), whole(getattr(loss, "delta", Fraction(0)) / DELTA_UNIT)
 
 
 def _same_relation(row: Row, loss: Loss) -> None:
@@ -182,7 +188,8 @@ def _cost(row: Row, loss: Loss) -> tuple[int, int]:
         return _amounts(loss.to_zcdp())
     if isinstance(loss, PureDP) or (kind == "ApproxDP" and isinstance(loss, ApproxDP)):
         return _amounts(loss)
-    raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, f"the allowance is counted in {kind}")
+    why = f"the allowance is counted in {kind}. Ask with {_ASK_WITH[kind]}"
+    raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, why)
 
 
 def _missing(dataset: str, unit: str, given: Loss) -> str:

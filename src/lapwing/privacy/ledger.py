@@ -93,6 +93,12 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ledger) and self._store == other._store
+
+    def __hash__(self) -> int:
+        return hash(self._store)
+
     def __copy__(self) -> Ledger:
         return self
 
@@ -202,9 +208,13 @@ class Ledger:
             return loss_of(row, row["spent_size"], row["spent_delta"])
 
     def remaining(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
-        """What may still be spent (without the billionth that absorbs rounding); name the unit if there are several."""
+        """What may still be spent (without the billionth that absorbs rounding); name the unit if there are several.
+
+        An analyst may spend what their own allowance and the common one both cover.
+        """
         with self._store.transaction(write=False) as database:
-            return left(the_row(database, dataset, unit, analyst))
+            row = the_row(database, dataset, unit, analyst)
+            return left(row, the_row(database, dataset, row["unit"], EVERYBODY))
 
     def datasets(self) -> list[str]:
         """The data sets that have an allowance."""

@@ -31,14 +31,16 @@ TURN = int.from_bytes(hashlib.sha256(b"lapwing ledger").digest()[:8], "big", sig
 _TYPES = {"INTEGER": "BIGINT", "BLOB": "BYTEA", "TEXT": 'TEXT COLLATE "C"'}
 _BEGIN = """
 BEGIN ISOLATION LEVEL {level}; SET LOCAL search_path = {home}, pg_temp; SET LOCAL lock_timeout = {patience};
-SET LOCAL synchronous_commit = on; SET LOCAL row_security = off
+SET LOCAL synchronous_commit = on; SET LOCAL row_security = off; SET LOCAL quote_all_identifiers = off
 """
+_CLOSED = "no right to use the schema"
 _LAYOUT = f"""
 WITH home AS (SELECT oid FROM pg_namespace WHERE nspname = '{HOME}'),
 tables AS (SELECT c.* FROM pg_class c JOIN home ON relnamespace = home.oid WHERE relkind NOT IN ('i', 't', 'c'))
-SELECT 'schema' AS line FROM home
+SELECT CASE WHEN has_schema_privilege(oid, 'USAGE') THEN 'schema' ELSE '{_CLOSED}' END AS line FROM home
 UNION ALL SELECT relname || ' (' || (
     SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod)
+        || CASE WHEN attcollation NOT IN (0, 950) THEN ' COLLATE' ELSE '' END
         || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END
         || CASE WHEN atthasdef OR attidentity <> '' THEN ' DEFAULT' ELSE '' END, ', ' ORDER BY attnum)
     FROM pg_attribute WHERE attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
@@ -54,7 +56,10 @@ UNION ALL SELECT 'heir ' || inhrelid FROM pg_inherits JOIN tables ON tables.oid 
 UNION ALL SELECT 'function ' || proname FROM pg_proc JOIN home ON pronamespace = home.oid
 UNION ALL SELECT 'operator ' || oprname FROM pg_operator JOIN home ON oprnamespace = home.oid
 """
-"""Everything that decides what a statement of ours does: tables, columns, constraints and what runs beside them."""
+"""Everything that decides what a statement of ours does: tables, columns, constraints and what runs beside them.
+
+The collation "C", under which only equal names are equal, has the number 950 on every server.
+"""
 
 
 class PostgresStore(store.Store):
@@ -84,6 +89,9 @@ class PostgresStore(store.Store):
     def __init__(self, url: str, anchor: str | os.PathLike[str] | None) -> None:
         self._parameters = _parameters(url)
         super().__init__(_without_secrets(self._parameters), anchor)
+
+    def _place(self) -> object:
+        return self._parameters, self.anchor
 
     @contextmanager
     def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
@@ -133,7 +141,10 @@ class PostgresStore(store.Store):
         return LedgerUnavailable(self.name, why)
 
     def tables(self, database: Database) -> set[str]:
-        return {row["line"] for row in database.execute(_LAYOUT)}
+        found = {row["line"] for row in database.execute(_LAYOUT)}
+        if _CLOSED in found:  # its tables would seem not to be there
+            raise LedgerUnavailable(self.name, f"its owner has to GRANT USAGE ON SCHEMA {HOME} to you")
+        return found
 
 
 _DAMAGE = {"42P01", "42703", "3F000", "XX001", "XX002"}

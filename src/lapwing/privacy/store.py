@@ -22,6 +22,9 @@ IN_USE = threading.RLock()
 amid a transaction would find the file locked for ever by a thread it does not have. To a server, parent and child would
 speak at once through one connection."""
 
+_KNOWN = re.compile(r"(\d{1,18}) ([0-9a-f]{64})\n")
+"""What an anchor says: the number and the hash of an entry."""
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
 
@@ -52,6 +55,16 @@ class Store(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Store) and self._place() == other._place()
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def _place(self) -> object:
+        """What leads to these tables and no others, checked against the same anchor."""
+        return self.name, self.anchor
 
     @abstractmethod
     def transaction(self, *, write: bool = True, fresh: bool = False) -> AbstractContextManager[Database]:
@@ -97,7 +110,7 @@ class Store(ABC):
                 where = f"its anchor {self.anchor}, which is missing (`lapwing ledger anchor` starts another)"
                 raise LedgerDamaged(self.name, where)
             return
-        known = re.fullmatch(r"(\d{1,18}) ([0-9a-f]{64})\n", text)
+        known = _KNOWN.fullmatch(text)
         if not known or not self.tables(database) or hash_of(database, int(known[1])) != known[2]:
             raise LedgerDamaged(self.name, "its end: the anchor knows an entry that is not there")
 
@@ -111,7 +124,7 @@ class Store(ABC):
             raise LedgerUnavailable(str(self.anchor), error.strerror or "cannot be read") from error
 
     def write_anchor(self) -> None:
-        """Replace the anchor by the last entry, atomically and under the ledger's own lock: it never goes back.
+        """Replace the anchor by the last entry, atomically, under the ledger's own lock, and never by an earlier one.
 
         Nothing is shown before. A crash leaves it behind only by entries whose call never returned, and never ahead.
         """
@@ -197,6 +210,9 @@ def _replace(anchor: Path, number: int, digest: str) -> None:
             file.write(f"{number} {digest}\n")
             file.flush()
             os.fsync(file.fileno())
+        known = _KNOWN.fullmatch(anchor.read_text(encoding="ascii", errors="replace")) if anchor.exists() else None
+        if known and int(known[1]) > number:  # the server ended our connection meanwhile, and with it our lock
+            raise LedgerUnavailable(str(anchor), "somebody else wrote it at the same time")
         fresh.replace(anchor)
         _sync_folder(anchor.parent)
     except OSError as error:
