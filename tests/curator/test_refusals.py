@@ -461,7 +461,7 @@ def test_names_that_are_strange_are_only_names() -> None:
               FROM "t""; --" AS "ü.ü" WHERE "select" = 1 AND "ü.ü"."a.b" > 4"""
     answer = table.sql(text, epsilon=10**20, max_rows_per_group=5)
     assert [(column.name, column.values) for column in answer.columns] == [
-        ('x"; --', (5.0,)), ("units", (2,)), ("count", (2,)),
+        ('x"; --', (5.0,)), ("units", (2,)), ("count_a.b", (2,)),
     ]  # fmt: skip
 
 

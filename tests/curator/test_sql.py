@@ -235,7 +235,7 @@ def test_names_of_the_answer_are_aliases_or_those_of_the_aggregates(tables: Any)
     answer = main.sql(text, epsilon=ENOUGH, tables=others)
     assert [column.name for column in answer.columns] == [
         "where", "count", "mean_age", "sum_nights", "units", "median_age", "quantile_age_0.9",
-        "COUNT(*) + 1", "count_2",
+        "COUNT(*) + 1", "count_age",
     ]  # fmt: skip
 
 
@@ -557,3 +557,16 @@ def test_postgresql_joins_and_nests_as_well(postgres_url: str, plain: Any) -> No
         assert [all(map(same, *pair)) for pair in zip(rows_of(answer), theirs, strict=True)] == [True] * len(theirs), (
             name
         )
+
+
+def test_columns_of_a_public_table_bring_their_values_along_as_keys_and_bounds() -> None:
+    frame = pd.DataFrame({"who": [1, 2, 3], "town": ["a", "b", "c"]})
+    towns = lw.public([{"town": "a", "sea": "wet", "km": 1}, {"town": "b", "sea": "dry", "km": 9}], name="towns")
+    visits = lw.open(frame, unit="who", name="visits")
+    inner = visits.join(towns, on="town").group_by("sea").agg(lw.count(), lw.sum("km")).release(epsilon=10**20)
+    assert list(inner.table) == [
+        {"sea": "wet", "count": 1, "sum_km": 1}, {"sea": "dry", "count": 1, "sum_km": 9},
+    ]  # fmt: skip
+    outer = visits.join(towns, on="town", how="left").group_by("sea").agg(lw.count()).release(epsilon=10**20)
+    assert outer.table["sea"] == ("wet", "dry", None)
+    assert outer.table["count"] == (1, 1, 1)

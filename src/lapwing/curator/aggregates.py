@@ -69,6 +69,8 @@ class Aggregate(metaclass=Helpful):
         if self.name is not None:
             return self.name
         shown = _BY_DEFAULT[self.kind].format(*self.of)
+        if self.kind == "count" and self.of:
+            shown = f"count_{self.of[0]}"
         return f"{shown}_{float(self.q):g}" if self.q is not None else shown
 
     def named(self, name: str) -> Aggregate:

@@ -170,8 +170,14 @@ class JoinPublic(Node):
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
-        """Those of both."""
-        return (*self.parent.columns, *self.public.columns)
+        """Those of both; where a row may have no partner, NULL is one of the public values."""
+        public = self.public.columns
+        if self.how == "left":
+            public = tuple(
+                column if column.keys is None else replace(column, keys=tuple(dict.fromkeys((*column.keys, None))))
+                for column in public
+            )
+        return (*self.parent.columns, *public)
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,8 @@ from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
 if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Source
 
+MOST_KEYS = 10_000
+"""Different values of a public column that may be keys: each is a row of an answer grouped by it."""
 _HINT = "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a Spark DataFrame, or a database and table='…'."
 
 
@@ -59,10 +63,10 @@ def _embedded(
             engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)
         )
     if isinstance(source, str | os.PathLike):
-        path = Path(source)
+        path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
         if not path.is_file():
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
-        is_database = path.suffix.lower() in (".duckdb", ".db")
+        is_database = path.suffix.lower() in (".duckdb", ".db") or str(source).startswith("duckdb://")
         called = _needed(table) if is_database else ""
         try:
             if is_database:
@@ -120,7 +124,7 @@ def rows_of(
     with found.engine.session([found.relation]) as session:
         rows = tuple(session.fetch(query))
     _check_length(rows, most)
-    return found.name, fields, rows
+    return found.name, _known(fields, rows), rows
 
 
 def _listed(
@@ -137,7 +141,22 @@ def _listed(
     rows = tuple(tuple(row[name] for name in names) for row in source)
     _check_length(rows, most)
     kinds = [types.get(name) or type_of("key", tuple(row[i] for row in rows)) for i, name in enumerate(names)]
-    return "public", tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True)), rows
+    fields = tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
+    return "public", _known(fields, rows), rows
+
+
+def _known(fields: tuple[Column, ...], rows: tuple[tuple[Any, ...], ...]) -> tuple[Column, ...]:
+    """Columns of a public table with their values as public keys and bounds."""
+    known = []
+    for i, field in enumerate(fields):
+        values = list(dict.fromkeys(row[i] for row in rows))
+        present = [value for value in values if value is not None]
+        if field.kind in ("boolean", "integer", "text", "date") and len(values) <= MOST_KEYS:
+            field = replace(field, keys=tuple(values))
+        if field.kind in ("integer", "number") and present and min(present) < max(present):
+            field = replace(field, bounds=(Fraction(min(present)), Fraction(max(present))))
+        known.append(field)
+    return tuple(known)
 
 
 def _check_length(rows: tuple[Any, ...], most: int) -> None:
