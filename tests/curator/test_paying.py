@@ -124,6 +124,27 @@ def test_a_household_pays_for_as_many_patients_as_it_may_have(folder: Path) -> N
             opened(folder, max_units_per={"household": wrong})
 
 
+def test_a_description_says_how_many_patients_a_household_has(folder: Path) -> None:
+    ledger = lw.Ledger(folder / "ledger.db")
+    for unit in ("patient", "household"):
+        ledger.open("visits", lw.PureDP(3, unit=unit))
+    facts = "source: visits.csv\nunit: who\nallowance: {epsilon: 3, unit: patient}\nledger: ledger.db\nmax_units_per: "
+    (folder / "visits.yaml").write_text(facts + "{household: 4}")
+    count(lw.open_described(folder / "visits.yaml"))
+    assert ledger.spent("visits", "household") == lw.PureDP(2, unit="household")
+    (folder / "wrong.yaml").write_text(facts + "4")
+    with pytest.raises(InvalidParameter, match=r"max_units_per: \{household: 4\}"):
+        lw.open_described(folder / "wrong.yaml")
+
+
+def test_accountants_of_unit_types_may_differ(folder: Path) -> None:
+    ledger = lw.Ledger(folder / "ledger.db")
+    ledger.open("visits", lw.PureDP(3, unit="patient"))
+    ledger.open("visits", lw.ZCDP(9, unit="household"))
+    count(opened(folder, max_units_per={"household": 4}))
+    assert ledger.spent("visits", "household") == lw.ZCDP(2, unit="household")  # (4 · 0.5)² / 2
+
+
 @pytest.mark.parametrize(
     ("allowance", "asked", "hint"),
     [

@@ -164,12 +164,16 @@ def test_every_write_is_flushed_whatever_the_database_was_told(postgres_url: str
             "search_path = nowhere",
             "client_encoding = latin1",
             "quote_all_identifiers = on",
+            "idle_in_transaction_session_timeout = 0",
             "standard_conforming_strings = off",
             "bytea_output = escape",
         ):
             owner.execute(f"ALTER DATABASE {name} SET {setting}")
     with ledger._store.transaction() as database:
         assert database.execute("SHOW synchronous_commit").fetchone()["synchronous_commit"] == "on"
+        # a machine that loses its power amid a transaction does not lock out the others, who wait for a minute
+        waits = database.execute("SELECT current_setting('idle_in_transaction_session_timeout') AS most").fetchone()
+        assert waits["most"] == "30s"
     ledger.open("люди", PureDP(1))
     ledger.record(ledger.charge("люди", TENTH), b"\\\0'")
     assert Ledger(postgres_url) == ledger

@@ -25,7 +25,7 @@ from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP
 VERSION = 1
 SUFFIXES = (".yaml", ".yml")
 _TEXTS = ("source", "table", "name", "unit", "dataset", "ledger", "anchor", "analyst", "delimiter", "memory")
-_MAPPINGS = ("types", "bounds", "keys")
+_MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
 _FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_MAPPINGS, *_COUNTS, "allowance")
 _PLACES = ("source", "ledger", "anchor")
@@ -220,7 +220,7 @@ def _fitting(name: str, value: Any) -> None:
     if name in _TEXTS:
         wanted, fits = "text", isinstance(value, str) and bool(value)
     elif name in _MAPPINGS:
-        wanted, fits = "a mapping from columns", isinstance(value, dict)
+        wanted, fits = "a mapping", isinstance(value, dict)
     elif name in _COUNTS:
         wanted, fits = "a whole number", isinstance(value, int) and not isinstance(value, bool)
     elif name == "each_row":
@@ -245,6 +245,7 @@ _EXAMPLES = {
     "types": "{smoker: boolean}",
     "bounds": "{age: [0, 120]}",
     "keys": "{region: [North, South]}",
+    "max_units_per": "{household: 4}",
     "each_row": "true",
     **dict.fromkeys(_COUNTS, "1"),
 }

@@ -122,6 +122,8 @@ class PostgresStore(store.Store):
             return
         turn = f"SELECT current_setting('fsync') AS fsync, pg_advisory_xact_lock({TURN})"
         [row] = connection.execute(turn).fetchall()
+        # a machine that vanishes would keep its turn for hours, until the server misses it
+        connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = {round(store.PATIENCE * 500)}")
         if row["fsync"] != "on":
             raise LedgerUnavailable(self.name, "the server runs with fsync off, so a charge may vanish")
 
