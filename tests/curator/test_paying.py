@@ -90,6 +90,12 @@ def test_an_allowance_that_no_question_could_be_charged_to_is_refused(folder: Pa
     assert lw.Ledger(folder / "ledger.db").datasets() == []
 
 
+def test_what_is_no_allowance_and_no_mapping_is_told_what_to_write(folder: Path) -> None:
+    for wrong in ({"allowance": 3}, {"max_units_per": [4]}, {"ledger": 5}, {"analyst": 5}, {"dataset": "a\nb"}):
+        with pytest.raises(InvalidParameter):
+            count(opened(folder, **wrong))
+
+
 def test_an_owner_may_promise_something_to_a_person_and_the_table_name_its_column(folder: Path) -> None:
     ledger = lw.Ledger(folder / "ledger.db")
     ledger.open("visits", lw.PureDP(3))

@@ -15,6 +15,7 @@ from lapwing.curator.expressions import KINDS, Column, Kind
 from lapwing.curator.groups import Grouping, Key, binned, key_for
 from lapwing.curator.parse import expression
 from lapwing.curator.plan import Exists, JoinPublic, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
+from lapwing.curator.promises import group_sizes, promised
 from lapwing.curator.query import Context, Query, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
 from lapwing.curator.statistics import Bounding
@@ -278,48 +279,13 @@ def open(
     word = "row" if isinstance(unit, EachRow) else unit
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
-    word = _promised(book, about, word, allowance)
-    sizes = {} if max_units_per is None else {name: checks.whole(max_units_per=k) for name, k in max_units_per.items()}
-    for name in sizes:
-        if book is None or name not in book.units(about) or name == word:
-            why, hint = (
-                f"{about!r} has no allowance per {name} besides",
-                "Leave it out, or open it in the ledger first.",
-            )
-            raise InvalidParameter("max_units_per", name, why, hint)
+    word = promised(book, about, word, allowance)
+    sizes = group_sizes({} if max_units_per is None else max_units_per, book, about, word)
     if population is not None:
         checks.whole(population=population)
     context = Context(found.engine, {called: found.relation}, word, (about,), book, analyst, population, sizes)
     given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
     return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))
-
-
-def _promised(book: Ledger | None, dataset: str, word: str, allowance: Loss | None) -> str:
-    """Open the allowance; the word for the unit that it protects.
-
-    Privacy: that a column tells patients apart is for its owner to say: a table per visit charged to an allowance per
-    patient would promise what nobody proved. So a word that is not the column's must be written down, each time.
-    """
-    if book is None:
-        if allowance is not None:
-            raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
-        return word
-    known = book.units(dataset) if dataset in book.datasets() else []
-    if allowance is not None and (allowance.unit != "person" or "person" in known):
-        word = allowance.unit
-    if allowance is not None and allowance.relation != "add_remove":
-        why = "what a table tells is counted for a unit that joins or leaves"
-        raise InvalidParameter("allowance", str(allowance), why, "Write lw.PureDP(3), which means add_remove.")
-    if known and word not in known:
-        why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
-        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={known[0]!r}); it is not raised by that."
-        raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
-    if allowance is not None:
-        book.open(dataset, replace(allowance, unit=word) if allowance.unit != word else allowance)
-    elif not known:
-        why = f"the ledger has no allowance for {dataset!r} yet"
-        raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")
-    return word
 
 
 @helpful

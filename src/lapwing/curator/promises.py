@@ -1,0 +1,52 @@
+"""What a table promises, and to whom: its allowance in the ledger, and how large other units are that have one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.losses import as_loss
+
+
+def promised(book: Ledger | None, dataset: str, word: str, allowance: Loss | None) -> str:
+    """Open the allowance; the word for the unit that it protects.
+
+    Privacy: that a column tells patients apart is for its owner to say: a table per visit charged to an allowance per
+    patient would promise what nobody proved. So a word that is not the column's must be written down, each time.
+    """
+    if book is None:
+        if allowance is not None:
+            raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
+        return word
+    if allowance is not None:
+        as_loss(allowance)
+    known = book.units(dataset) if dataset in book.datasets() else []
+    if allowance is not None and (allowance.unit != "person" or "person" in known):
+        word = allowance.unit
+    if allowance is not None and allowance.relation != "add_remove":
+        why = "what a table tells is counted for a unit that joins or leaves"
+        raise InvalidParameter("allowance", str(allowance), why, "Write lw.PureDP(3), which means add_remove.")
+    if known and word not in known:
+        why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
+        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={known[0]!r}); it is not raised by that."
+        raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
+    if allowance is not None:
+        book.open(dataset, replace(allowance, unit=word) if allowance.unit != word else allowance)
+    elif not known:
+        why = f"the ledger has no allowance for {dataset!r} yet"
+        raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")
+    return word
+
+
+def group_sizes(given: Mapping[str, int], book: Ledger | None, dataset: str, word: str) -> dict[str, int]:
+    """How many units a household has at most, for each other type of unit that the ledger promises something."""
+    if not isinstance(given, Mapping):
+        raise InvalidParameter("max_units_per", given, "must be a mapping", "Write max_units_per={'household': 4}.")
+    for name in given:
+        if book is None or name not in book.units(dataset) or name == word:
+            why = f"{dataset!r} has no allowance per {name} besides"
+            raise InvalidParameter("max_units_per", name, why, "Leave it out, or open it in the ledger first.")
+    return {name: checks.whole(max_units_per=size) for name, size in given.items()}
