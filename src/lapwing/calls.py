@@ -54,7 +54,10 @@ def helpful(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **named)
         except TypeError as error:
-            misfit = _misfit(function.__name__, signature(function), args, named)
+            wanted, given = signature(function), tuple[Any, ...](args)
+            if next(iter(wanted.parameters), "") == "self":  # who calls a method does not write it
+                wanted, given = wanted.replace(parameters=list(wanted.parameters.values())[1:]), args[1:]
+            misfit = _misfit(function.__name__, wanted, given, named)
             raise error if misfit is None else misfit from None
 
     return called
@@ -102,16 +105,21 @@ def _misfit(
         most = f"at most {len(places)} without a name" if places else "only arguments with names"
         return InvalidCall(name, f"takes {most}", instead.get("", usage))
     taken = {p.name for p in places[: len(args)]}
-    missing = [p for p, kind in parameters.items() if kind.default is Parameter.empty and p not in {*named, *taken}]
-    return InvalidCall(name, f"{' and '.join(missing)} is missing" if missing else "an argument is given twice", usage)
+    missing = [p.name for p in parameters.values() if _is_required(p) and p.name not in {*named, *taken}]
+    lacks = f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+    return InvalidCall(name, lacks if missing else "an argument is given twice", usage)
 
 
 def _usage(name: str, wanted: Signature) -> str:
-    """An example call with everything that is required."""
+    """An example call with everything that is required, and with an epsilon where one can be said."""
     words = []
     for parameter in wanted.parameters.values():
-        collects = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
-        if parameter.default is Parameter.empty and not collects:
+        if _is_required(parameter) or parameter.name == "epsilon":
             example = example_of(parameter.name)
             words.append(f"{parameter.name}={example}" if parameter.kind is Parameter.KEYWORD_ONLY else example)
     return f"Write {name}({', '.join(words)}), for example."
+
+
+def _is_required(parameter: Parameter) -> bool:
+    collects = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    return parameter.default is Parameter.empty and not collects

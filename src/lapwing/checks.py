@@ -146,7 +146,10 @@ _EXAMPLES = {
     "pair": "(10, 11)",
     "prior": "0.5",
     "samples": "20_000",
+    "source": "'visits.csv'",
+    "sql": "'SELECT COUNT(*) FROM visits'",
     "threshold": "100",
+    "unit": "'patient_id'",
     "within": "5",
 }
 

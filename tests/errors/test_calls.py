@@ -13,6 +13,10 @@ from lapwing.calls import Helpful
 from lapwing.errors import InvalidCall, InvalidParameter, LapwingError
 
 
+def _table() -> lw.PrivateTable:
+    return lw.open({"who": np.arange(3)}, unit="who")
+
+
 @pytest.mark.parametrize(
     ("call", "says", "instead"),
     [
@@ -27,6 +31,10 @@ from lapwing.errors import InvalidCall, InvalidParameter, LapwingError
         (lambda: lw.PureDP(1, 1e-6), "at most 1", "ApproxDP(1, 1e-6)"),
         (lambda: lw.ApproxDP(1), "delta is missing", "ApproxDP(1, 1e-6)"),
         (lambda: lw.audit(abs, (0, 1), epsilon=1), "no epsilon", "Did you mean claimed?"),
+        (lambda: lw.open("visits.csv"), "unit is missing", "open('visits.csv', unit='patient_id')"),
+        (lambda: lw.open(), "source and unit are missing", "open('visits.csv', unit='patient_id')"),
+        (lambda: _table().agg(lw.count()).release(1), "only arguments with names", "Write release(epsilon=1)"),
+        (lambda: _table().sql("SELECT 1", 1), "at most 1", "sql('SELECT COUNT(*) FROM visits', epsilon=1)"),
     ],
 )
 def test_a_call_that_does_not_fit_says_what_to_write(call: Callable[[], object], says: str, instead: str) -> None:
@@ -59,7 +67,7 @@ def test_a_hint_names_a_value_that_makes_sense(call: Callable[[], object], hint:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "meant"), [("mean", "Mean"), ("Laplce", "Laplace"), ("histogram", "Histogram")])
+@pytest.mark.parametrize(("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")])
 def test_a_name_that_does_not_exist_suggests_one_that_does(name: str, meant: str) -> None:
     with pytest.raises(AttributeError, match=f"Did you mean lapwing.{meant}"):
         getattr(lw, name)
