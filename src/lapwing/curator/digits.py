@@ -27,6 +27,11 @@ class Shown:
     noise: str = ""
     interval: str = ""
 
+    @property
+    def beside(self) -> str:
+        """The noise as it is written after a value: "± 12", or "in 0 … 16" where it is lopsided."""
+        return f"in {self.noise}" if "…" in self.noise else self.noise
+
 
 def shown(column: Column) -> list[Shown]:
     """Every value of a column, to two digits of its noise; what is shown beside it is rounded outwards.

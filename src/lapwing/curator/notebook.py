@@ -90,7 +90,7 @@ def _column(column: Column) -> Iterator[str]:
     for place, cell in enumerate(shown):
         text = f'<td class="number value">{values[place]}</td>'
         if extra[0]:
-            text += f'<td class="noise">{escape(cell.noise)}</td>'
+            text += f'<td class="noise">{escape(cell.beside)}</td>'
         if extra[1]:
             text += f'<td class="quiet">{escape(f"({cell.interval})" if cell.interval else "")}</td>'
         yield text + (f"<td>{bars[place]}</td>" if bars else "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Sequence
 from itertools import pairwise
@@ -23,6 +24,7 @@ LONGEST = 50
 _LABEL = 32
 _LABELLED = 30
 _ACROSS, _PANEL, _LETTER = 3, 3.2, 0.07  # panels in a row; inches of one, and of a letter in it
+_SMALL = 0.066  # inches of a letter in the caption
 _INK, _QUIET, _LINE = "#22302e", "#66736f", "#d9dfdc"
 _TINT = "#8ac9c2"  # private, half as strong, so that the error bar in it is seen
 _CONTINUOUS = ("integer", "number", "date", "timestamp")
@@ -116,12 +118,12 @@ def _lines(axes: Axes, column: Column, count: int) -> None:
     axes.margins(x=0.04)
     if 0 < count <= _LABELLED:
         low, high = axes.get_xlim()
-        longest = max(len(cell.value) + len(cell.noise) for cell in shown) + 2
+        longest = max(len(cell.value) + len(cell.beside) for cell in shown) + 2
         axes.set_xlim(low, low + (high - low) / (1 - min(0.6, longest * _LETTER / _PANEL)))
 
 
 def _label(axes: Axes, place: int, shown: digits.Shown, right: float) -> None:
-    text = f"{shown.value} {shown.noise}".strip()
+    text = f"{shown.value} {shown.beside}".strip()
     axes.annotate(
         text, (right, place), (6, 0), textcoords="offset points", va="center", fontsize=8.5, color=_QUIET,
         parse_math=False,
@@ -206,4 +208,6 @@ def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int
         parts.append("grey: the population's value")
     if shown is not None and shown < rows:
         parts.append(f"the first {shown} of {rows:,} rows")
-    figure.supxlabel(" · ".join(parts), fontsize=8, color=_QUIET, x=0.01, ha="left", parse_math=False)
+    wide = int(figure.get_size_inches()[0] / _SMALL)
+    lines = textwrap.wrap(" · ".join(parts), wide)  # matplotlib would cut what does not fit
+    figure.supxlabel("\n".join(lines), fontsize=8, color=_QUIET, x=0.01, ha="left", parse_math=False)

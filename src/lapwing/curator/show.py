@@ -129,7 +129,7 @@ def _cells(column: Column) -> tuple[Text, list[Text]]:
 
     shown = digits.shown(column)[:ROWS]
     values = _aligned([cell.value for cell in shown])
-    noises = [cell.noise for cell in shown]
+    noises = [cell.beside for cell in shown]
     intervals = [f"({cell.interval})" if cell.interval else "" for cell in shown]
     wide, wider = (max(map(len, texts), default=0) for texts in (values, noises))
     cells = [
