@@ -16,7 +16,7 @@ help: ## print this list
 
 demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
 	@$(BIN)/lapwing demo
-	@echo "  Now yours: run . $(BIN)/activate and follow \"Your own data\" in README.md."
+	@echo "  Now yours: run . $(BIN)/activate and follow \"Private tables and SQL\" in README.md."
 
 test: $(DEV) ## set up, then every check and every test
 	@tools/system-packages

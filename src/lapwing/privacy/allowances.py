@@ -27,7 +27,10 @@ AND spent_size + :cost <= size + size / 100 AND spent_size + :cost <= size + siz
 AND spent_delta + :delta_cost <= delta + delta / 100 AND spent_delta + :delta_cost <= delta + delta / 1000000000 + 1000
 """
 _KINDS: dict[str, type[Loss]] = {"PureDP": PureDP, "ApproxDP": ApproxDP, "ZCDP": ZCDP}
-_ASK_WITH = {"PureDP": "an epsilon, without a delta", "ApproxDP": "an epsilon and delta, or an epsilon alone"}
+_ASK_WITH = {
+    "PureDP": "an epsilon, without a delta (secret keys need an allowance of ApproxDP)",
+    "ApproxDP": "an epsilon and delta, or an epsilon alone",
+}
 
 Row = Mapping[str, Any]
 Costs = dict[str, dict[str, tuple[int, int]]]
