@@ -204,7 +204,12 @@ def test_what_failed_stays_charged_and_the_key_finds_its_charge(folder: Path, mo
     answer = count(table, key="q")
     assert table.remaining() == answer.remaining == lw.PureDP(2.5, unit="patient")
     monkeypatch.setattr(releasing, "look", None)  # the data is not looked at again
-    assert count(table, key="q").to_json() == answer.to_json()
+    again = count(table, key="q")
+    assert again.to_json() == answer.to_json()
+    assert "costs ε = 0.5 (add_remove, per patient) · ε = 2.5 remains" in str(answer)
+    for shown in (str(again), again._repr_html_()):
+        assert "the first time, nothing now" in shown
+        assert "remains" not in shown
 
 
 ASK = """

@@ -139,6 +139,8 @@ class Answer:
     confidence: float = 0.95
     notes: tuple[str, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    repeated: bool = field(default=False, compare=False)
+    """Whether it was asked again under its key: then it cost nothing this time."""
 
     def __post_init__(self) -> None:
         assign = object.__setattr__

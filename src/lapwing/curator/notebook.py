@@ -45,11 +45,9 @@ _STYLE = f"""
 
 def answer(answer: Answer) -> str:
     """The table, the cost, what remains and the notes."""
-    spent = words.cost(answer.loss)
-    if answer.remaining is not None:
-        spent += f" · {words.remains(answer.remaining)}"
     notes = "".join(f"<li>{escape(mark)} {escape(note)}</li>" for mark, note in words.notes(answer))
-    below = f'<p class="budget">{escape(spent)}</p><p>{escape(words.risk(answer.loss))}</p><ul>{notes}</ul>'
+    spent, risk = escape(words.spent(answer)), escape(words.risk(answer.loss))
+    below = f'<p class="budget">{spent}</p><p>{risk}</p><ul>{notes}</ul>'
     return _page(answer.columns, below)
 
 

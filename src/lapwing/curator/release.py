@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from lapwing._version import __version__
@@ -45,7 +46,7 @@ def release(
     losses = query.context.losses(spend.stated)
     charge = ledger.charge(query.context.datasets, losses, key=key, binding=binding, **who)
     if charge.stored is not None:
-        return Answer.from_json(charge.stored.decode())
+        return replace(Answer.from_json(charge.stored.decode()), repeated=True)
     answer = _answer(query, spend, items, confidence, charge.number, entropy, analyst)
     return Answer.from_json(ledger.record(charge, answer.to_json().encode()).decode())
 
@@ -195,8 +196,6 @@ def _tops(query: Query, item: Tops, groups: Groups, counts: Counts, entropy: Ent
 
 def _afterwards(query: Query, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """HAVING, ORDER BY, LIMIT and the columns asked for: post-processing of what is released already."""
-    from dataclasses import replace
-
     post = query.post
     rows = [
         dict(zip([c.name for c in columns], values, strict=True))

@@ -190,10 +190,7 @@ def _below(answer: Answer) -> Iterator[RenderableType]:
     from rich.table import Table
     from rich.text import Text
 
-    spent = Text(words.cost(answer.loss), style=STYLES["budget"])
-    if answer.remaining is not None:
-        spent.append(f" · {words.remains(answer.remaining)}")
-    yield spent
+    yield Text(words.spent(answer), style=STYLES["budget"])
     yield Text(words.risk(answer.loss))
     notes = Table.grid(padding=(0, 1))
     for mark, note in words.notes(answer):

@@ -39,7 +39,7 @@ def explain(answer: Answer) -> Explanation:
     lines = [guarantee.text, "", *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns), ""]
     lines += [f"{visible(note)}." for note in (*beside(answer), *answer.notes)]
     lines.append(_about_noise(answer))
-    if answer.remaining is not None:
+    if answer.remaining is not None and not answer.repeated:
         lines.append(f"After this answer, {remains(answer.remaining)} for everybody who asks about the same data.")
     columns = [_data(column, answer.loss.unit) for column in answer.columns]
     remaining = None if answer.remaining is None else str(answer.remaining)
@@ -84,6 +84,14 @@ def beside(answer: Answer) -> list[str]:
 def cost(loss: Loss) -> str:
     """What an answer cost."""
     return f"costs {visible(str(loss))}"
+
+
+def spent(answer: Answer) -> str:
+    """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
+    if answer.repeated:
+        return f"cost {visible(str(answer.loss))} the first time, nothing now"
+    left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
+    return cost(answer.loss) + left
 
 
 def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
