@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from lapwing.curator.bounded import constant_of
 from lapwing.curator.dialects import cast, inline, whole
-from lapwing.mechanisms import Quantile
 from lapwing.mechanisms.quantile_draw import QuantileDraw
 from lapwing.noise import Entropy
 
@@ -48,11 +47,7 @@ class Cells(Protocol):
 def draw_all(item: Picks, cells: Cells, groups: Sequence[Group], entropy: Entropy) -> list[int]:
     """One step of the grid for each group."""
     low, high = item.bound.grids[0].steps
-    share = item.bound.aggregate.q
-    assert share is not None
-    mechanism = Quantile(
-        epsilon=item.epsilon, bounds=(low, high), q=share, granularity=1, max_rows_per_unit=item.rows, unit=item.unit
-    )
+    mechanism = item.mechanism
     most = min(MOST_CELLS, max(64, MOST_COUNTS // max(1, len(groups))))
     shift = max(0, (high - low).bit_length() - most.bit_length() + 1)
     coarse: dict[Group, list[tuple[int, int, int]]] = {}

@@ -18,7 +18,7 @@ from lapwing.curator.aggregates import Bound
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import float_up, sqrt_down, sqrt_up
-from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, PermuteAndFlip
+from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, PermuteAndFlip, Quantile
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.noise import Entropy
 from lapwing.privacy import ZCDP, ApproxDP, Loss, PureDP
@@ -132,12 +132,29 @@ class Picks:
         """How many values of one unit a group may have."""
         return self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
 
+    @property
+    def mechanism(self) -> Quantile:
+        """For one group, in steps of the grid."""
+        grid = self.bound.grids[0]
+        low, high = grid.steps
+        if low == high:
+            why = "are too close to each other for numbers of that size"
+            raise InvalidParameter("bounds", (grid.low, grid.high), why, "Write bounds that are farther apart.")
+        share = self.bound.aggregate.q
+        assert share is not None
+        return Quantile(
+            epsilon=self.epsilon,
+            bounds=(low, high),
+            q=share,
+            granularity=1,
+            max_rows_per_unit=self.rows,
+            unit=self.unit,
+        )
+
     def privacy_loss(self) -> Loss:
         """Its part of the loss: the sum over the groups of one unit."""
-        groups = self.bounding.max_groups_per_unit
-        if self.concentrated:
-            return ZCDP(groups * self.epsilon**2 / 8, unit=self.unit)
-        return PureDP(groups * self.epsilon, unit=self.unit)
+        pick = self.mechanism
+        return self.bounding.max_groups_per_unit * (pick.zcdp_loss() if self.concentrated else pick.privacy_loss())
 
 
 @dataclass(frozen=True, slots=True)
