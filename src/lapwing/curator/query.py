@@ -111,6 +111,9 @@ class Query:
     text: str | None = None
     """The SQL it was written in, if it was."""
 
+    def __repr__(self) -> str:
+        return f"<Query {self.explain()}>"
+
     def __post_init__(self) -> None:
         if not self.aggregates:
             raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
@@ -214,8 +217,13 @@ class Query:
 
     def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
         """What was written down, checked."""
-        secret = self.grouping.secret and self.top is None
-        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=secret, unit=self.context.unit)
+        secret = [key.name for key in self.grouping.keys if key.values is None and self.top is None]
+        if secret and delta is None and (epsilon is None) != (rho is None):
+            why = f"which values of {' and '.join(secret)} occur is a secret, and showing some of them needs a delta"
+            declared = ", ".join(f"{name!r}: […]" for name in secret)
+            hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
+            raise InvalidParameter("delta", None, why, hint)
+        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=self.context.unit)
         people = self.context.population
         chance = getattr(spend.stated, "delta", Fraction(0))
         if people is not None and chance * people >= 1:

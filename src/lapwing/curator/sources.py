@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 10_000
 """Different values of a public column that may be keys: each is a row of an answer grouped by it."""
-_HINT = "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a Spark DataFrame, or a database and table='…'."
+_HINT = (
+    "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a dictionary of numpy arrays, a Spark DataFrame, "
+    "or a database and table='…'."
+)
 
 
 def find_source(

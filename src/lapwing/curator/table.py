@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,7 @@ from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import KINDS, Column, Kind
+from lapwing.curator.expressions import KINDS, Column, Expression, Kind
 from lapwing.curator.groups import Grouping, Key, binned, key_for
 from lapwing.curator.parse import expression
 from lapwing.curator.plan import Exists, JoinPublic, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
@@ -19,7 +19,7 @@ from lapwing.curator.promises import group_sizes, promised
 from lapwing.curator.query import Context, Query, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
 from lapwing.curator.statistics import Bounding
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Ledger, Loss
 
 if TYPE_CHECKING:
@@ -62,6 +62,11 @@ class PrivateTable:
     context: Context = field(repr=False, compare=False)
     bounding: Bounding = field(default_factory=Bounding)
 
+    def __repr__(self) -> str:
+        columns = ", ".join(map(_described, self.plan.columns))
+        limits = self.bounding.explain(self.context.unit, grouped=True)
+        return f"<PrivateTable {self.plan.explain()}: {columns}; {limits}>"
+
     @property
     def columns(self) -> dict[str, Kind]:
         """The columns and their kinds."""
@@ -87,7 +92,7 @@ class PrivateTable:
         """Join a public table on columns, or a private one on the unit (then leave out `on`).
 
         `on` names columns of both, or maps columns of this table to those of the other. `how="left"` keeps rows of this
-        table that have no partner.
+        table that have no partner. Of columns that both have, those of the other are called `other.column`.
         """
         checks.one_of(("inner", "left"), how=how)
         if isinstance(other, PrivateTable):
@@ -97,9 +102,8 @@ class PrivateTable:
                     "Leave out on=, and filter afterwards with where().",
                 )
                 raise UnsupportedQuery(f"on={on!r}", why, hint)
-            return replace(
-                self, plan=JoinUnit(self.plan, other.plan, how), context=together(self.context, other.context)
-            )
+            context = together(self.context, other.context)
+            return replace(self, plan=JoinUnit(self.plan, _apart(self.plan, other.plan), how), context=context)
         if not isinstance(other, PublicTable):
             raise InvalidParameter("other", type(other), "is no table", "Open it with lw.open or lw.public.")
         return self._with(_join_public(self.plan, other.plan, on, how))
@@ -113,17 +117,23 @@ class PrivateTable:
         """Say how much of one unit counts: max_groups_per_unit and max_rows_per_group, or max_rows_per_unit."""
         return replace(self, bounding=bounding_of(bounds))
 
-    def group_by(self, *keys: str, everything_else: bool = False, **computed: str) -> Grouped:
+    def group_by(
+        self,
+        *names: str,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        everything_else: bool = False,
+        **computed: str,
+    ) -> Grouped:
         """Group by columns, or by expressions with a name: `group_by("region", adult="age >= 18")`.
 
-        Keys are public where they are known (declared with `keys=`, truth values, constants of a CASE): then every
-        group is in the answer, and others are left out, or counted as `everything_else`. Otherwise they are secret:
-        shown only if enough units have them, which needs a delta.
+        Keys are public where they are known (declared with `keys=`, here or when the table was opened; truth values;
+        constants of a CASE): then every group is in the answer, and others are left out, or counted as
+        `everything_else`. Otherwise they are secret: shown only if enough units have them, which needs a delta.
         """
         checks.true_or_false(everything_else=everything_else)
-        parsed = {name: expression(name, self.plan.by_name, name="key") for name in keys}
+        parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
-        found = [key_for(name, one) for name, one in parsed.items()]
+        found = [key_for(name, one, values=values) for name, one, values in _declared(parsed, keys)]
         if everything_else:
             found = [replace(key, everything_else=key.values is not None) for key in found]
         return Grouped(self, Grouping(tuple(found)))
@@ -137,6 +147,11 @@ class PrivateTable:
         """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit."""
         from lapwing.curator.sql import read
 
+        for word in options:
+            if word not in _READ:
+                meant = closest(word, (*_READ, *_RELEASE))
+                hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
+                raise InvalidCall("sql", f"there is no {word}", hint)
         return read(sql, self, **options)
 
     @helpful
@@ -156,6 +171,9 @@ class PrivateTable:
         return replace(self, plan=plan)
 
 
+_READ = (
+    "tables", "bounds", "keys", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit", "everything_else"
+)  # fmt: skip
 _RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "entropy")
 
 
@@ -214,6 +232,18 @@ def _join_public(plan: Plan, public: Public, on: Any, how: Outer) -> JoinPublic:
     return JoinPublic(plan, replace(public, fields=tuple(fields)), conditions, how)
 
 
+def _apart(plan: Plan, other: Plan) -> Plan:
+    """The other side of a join, with the name of its table before columns that both sides have."""
+    shared = set(plan.by_name) & set(other.by_name)
+    if not shared:
+        return other
+    source = other
+    while not isinstance(source, Scan):
+        source = source.parents()[0]
+    names = [f"{source.table}.{column.name}" if column.name in shared else column.name for column in other.columns]
+    return Select(other, tuple(zip(names, other.columns, strict=True)))
+
+
 def together(one: Context, other: Context) -> Context:
     """Two tables in one question: the same engine, the same unit, and every data set is charged."""
     if one.engine != other.engine:
@@ -263,7 +293,9 @@ def open(
     max_groups_per_unit: int | None = None,
     max_rows_per_group: int | None = None,
     max_rows_per_unit: int | None = None,
-    **options: Any,
+    delimiter: str | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
 ) -> PrivateTable:
     """A private table: a CSV or Parquet file, a frame, or a table of a database.
 
@@ -272,7 +304,7 @@ def open(
     the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
     units one may have by public knowledge: `max_units_per={"household": 4}`.
     """
-    found = find_source(source, table=table, types=types, bounds=bounds, **options)
+    found = find_source(source, table=table, delimiter=delimiter, memory=memory, threads=threads)
     called = name or found.name
     fields = _fields(found.kinds, unit, bounds or {}, keys or {}, types or {})
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
@@ -302,12 +334,15 @@ def public(
 
 def _fields(
     kinds: Mapping[str, Kind | None],
-    unit: str | EachRow,
+    unit: str | EachRow | None,
     bounds: Mapping[str, Any],
     keys: Mapping[str, Iterable[Any]],
     types: Mapping[str, Kind],
 ) -> tuple[Column, ...]:
     """The columns of a table with everything that is publicly known about them."""
+    if unit is None:
+        why, hint = "every row needs exactly one unit of protection", "Write unit='patient_id', or unit=lw.EACH_ROW."
+        raise InvalidParameter("unit", unit, why, hint)
     for given in (bounds, keys, types, *([] if isinstance(unit, EachRow) else [{unit: None}])):
         for column in given:
             if column not in kinds:
@@ -342,12 +377,51 @@ def _field(
     if is_unit and kind not in ("integer", "text"):
         why = f"is of kind {kind}, and a unit needs a whole number or text"
         raise InvalidParameter("unit", column, why, "Declare its type when you write the data, or types={'…': 'text'}.")
-    values = None if keys is None else tuple(dict.fromkeys(keys))
+    values = None if keys is None else _different(column, keys)
     if values is not None:
         if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
             kind = "integer"
         fitting(column, kind, values)
     return Column(column, kind, ends, values, is_unit)
+
+
+def _different(column: str, keys: Iterable[Any]) -> tuple[Any, ...]:
+    """Each key once, as Python's own number or text."""
+    if isinstance(keys, str):  # a text is a list of letters, which nobody means
+        raise InvalidParameter("keys", keys, "is one text, not a list", f"Write keys={{{column!r}: [{keys!r}, …]}}.")
+    try:
+        return tuple(dict.fromkeys(key.item() if type(key).__module__ == "numpy" else key for key in keys))
+    except TypeError:
+        raise InvalidParameter("keys", keys, f"{column} needs a list of values", "Write keys={'…': [1, 2]}.") from None
+
+
+def _declared(
+    parsed: Mapping[str, Expression], keys: Mapping[str, Iterable[Any]] | None
+) -> Iterator[tuple[str, Expression, tuple[Any, ...] | None]]:
+    """What is grouped by, with the keys that were declared beside it."""
+    given = {} if keys is None else keys
+    if not isinstance(given, Mapping):
+        raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
+    for name in given:
+        if name not in parsed:
+            raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
+    for name, one in parsed.items():
+        values = _different(name, given[name]) if name in given else None
+        if values is not None:
+            fitting(name, one.kind or "text", values)
+        yield name, one, values
+
+
+def _described(column: Column) -> str:
+    """A column with what is public about it."""
+    if column.unit:
+        return f"{column.name} (the unit)"
+    if column.keys is not None:
+        return f"{column.name} ({len(column.keys)} keys)"
+    if column.bounds is not None:
+        low, high = map(float, column.bounds)
+        return f"{column.name} ({low:g} … {high:g})"
+    return f"{column.name} ({column.kind})"
 
 
 def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:

@@ -1,0 +1,71 @@
+"""A private table in Python: what it looks like, keys beside a question, joins of tables that name columns alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import LapwingError
+
+SURE = 10**9
+"""An epsilon at which counts are exact."""
+
+
+def opened(name: str, who: list[int], cost: list[float], **more: Any) -> lw.PrivateTable:
+    columns = {"who": np.array(who), "cost": np.array(cost)}
+    return lw.open(columns, unit="who", name=name, bounds={"cost": (0, 10)}, max_rows_per_unit=9, **more)
+
+
+VISITS = opened("visits", [1, 2, 3, 3], [1.0, 2.0, 3.0, 4.0])
+STAYS = opened("stays", [1, 3, 5], [5.0, 6.0, 7.0])
+
+
+def test_a_table_and_a_question_look_like_what_they_are() -> None:
+    text = repr(VISITS)
+    assert text.startswith("<PrivateTable visits: who (the unit), cost (0 … 10); ")
+    assert repr(VISITS.agg(lw.count())) == "<Query visits → count(*) as count>"
+
+
+def test_keys_of_a_computed_column_are_declared_beside_the_question() -> None:
+    query = VISITS.group_by(double="cost * 2", keys={"double": [8, 2, 99]}).agg(lw.count())
+    answer = query.release(epsilon=SURE)
+    assert answer.table["double"] == (8, 2, 99)
+    assert answer.table["count"] == (1, 1, 0)
+
+
+def test_tables_that_name_columns_alike_are_joined_on_the_unit() -> None:
+    both = VISITS.join(STAYS)
+    assert list(both.columns) == ["who", "cost", "stays.who", "stays.cost"]
+    assert both.agg(lw.count()).release(epsilon=SURE).value == 3
+    assert both.where("stays.cost > 5").agg(lw.count()).release(epsilon=SURE).value == 2
+    without = VISITS.join(STAYS, how="left").where("stays.who IS NULL")
+    assert without.agg(lw.count()).release(epsilon=SURE).value == 1
+    query = both.agg(lw.count("stays.cost"))
+    assert lw.Query.from_yaml(query.to_yaml(), VISITS, [STAYS]).digest() == query.digest()
+
+
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    [
+        (lambda: VISITS.group_by("cost", keys={"cost": ["a"]}), "Write keys of that kind"),
+        (lambda: VISITS.group_by("cost", keys={"price": [1]}), "There are: cost"),
+        (lambda: VISITS.group_by("cost", keys=cast(Any, [1, 2])), "Write keys={'year'"),
+        (lambda: opened("x", [1], [1.0], keys={"cost": "North"}), "Write keys={'cost': ['North', …]}"),
+        (lambda: lw.open({"who": np.arange(2)}, unit=cast(Any, None)), "unit='patient_id', or unit=lw.EACH_ROW"),
+        (lambda: opened("x", [1], [1.0], key={}), "Did you mean keys?"),
+        (lambda: VISITS.sql("SELECT COUNT(*) FROM visits", epsilon=1, bound={}), "Did you mean bounds?"),
+        (lambda: VISITS.sql("SELECT COUNT(*) FROM visits", epsilon=1, deltas=1), "Did you mean delta?"),
+        (
+            lambda: VISITS.group_by(odd="CASE WHEN cost > 1 THEN who END").agg(lw.count()).release(epsilon=1),
+            "{'odd': […]}",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_answered_with_what_to_write(call: Callable[[], object], instead: str) -> None:
+    with pytest.raises(LapwingError) as caught:
+        call()
+    assert instead in str(caught.value)
