@@ -133,7 +133,8 @@ class MissingExtra(LapwingError, ImportError):
 
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
-        super().__init__(f"this needs {package}, which is not installed: pip install 'lapwing[{extra}]'")
+        wheel = {"psycopg": "'psycopg[binary]'"}.get(package, package)
+        super().__init__(f"this needs {package}, which is not installed: pip install {wheel} (our extra {extra!r})")
 
 
 class NotPrivateWarning(UserWarning):
