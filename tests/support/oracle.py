@@ -33,7 +33,7 @@ from lapwing.curator.plan import (
 from lapwing.curator.query import Query
 from lapwing.curator.statistics import Statistic
 
-P = 2**31 - 1
+Q = 67_108_859
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
@@ -408,8 +408,8 @@ def group_of(grouping: Grouping, row: Row) -> Any:
     return number
 
 
-def coefficient(seed: bytes, label: str) -> int:
-    return int(hashlib.sha256(seed + label.encode()).hexdigest(), 16) % (P - 1) + 1
+def coefficient(seed: bytes, label: str, bits: int = 26) -> int:
+    return int(hashlib.sha256(seed + label.encode()).hexdigest(), 16) % min(Q - 1, 2**bits - 1) + 1
 
 
 def code(value: Any, kind: Any) -> int | None:
@@ -431,17 +431,26 @@ Wide = (-(2**63), 2**63 - 1)
 
 
 def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
-    """(c + Σ a·limb)⁵ mod p, over words that lie between two numbers each."""
+    """y²·(y² + d) mod q with y = (c + Σ a·word) mod q, over words that lie between two numbers each."""
     line = coefficient(seed, f"{purpose} constant")
+    room = 52 - (len(words) - 1).bit_length()
     for i, (value, low, high) in enumerate(words):
-        narrow = high - low < P
-        for j in range(1 if narrow else 3):
-            if value is None:
-                line += coefficient(seed, f"{purpose} {i} {j} null")
-            else:
-                limb = value - low if narrow else value % 2**64 >> (30 * j) & (2**30 - 1)
-                line += coefficient(seed, f"{purpose} {i} {j}") * limb
-    return pow(line, 5, P)
+        wide = high - low >= 2**31
+        bits = 26 if wide else max(high - low, 1).bit_length()
+        if value is None:
+            line += coefficient(seed, f"{purpose} {i} null")
+        else:
+            number = (abs(value) % Q if value > 0 else -(abs(value) % Q)) if wide else value - low
+            line += coefficient(seed, f"{purpose} {i}", min(26, room - bits)) * number
+    y = rest(line)
+    square = rest(y * y)
+    return rest(square * (square + coefficient(seed, f"{purpose} shift")))
+
+
+def rest(value: int) -> int:
+    """The remainder, by a quotient of doubles, which may be rounded up."""
+    assert abs(value) < 2**53
+    return value - math.floor(value / Q) * Q
 
 
 def order(value: Any) -> tuple[Any, ...]:
@@ -540,7 +549,7 @@ def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[
     first = sorted(groups, key=lambda group: (starts[group], keys(groups[group][0])))[: limits.max_groups_per_unit]
 
     def within(row: Kept) -> Any:
-        return hashed([(starts[row.group], 0, P - 1), *words(row)[2]], seed, "row"), tie(row)
+        return hashed([(starts[row.group], 0, Q + 1), *words(row)[2]], seed, "row"), tie(row)
 
     return [row for group in first for row in sorted(groups[group], key=within)[: limits.max_rows_per_group]]
 

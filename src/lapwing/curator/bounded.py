@@ -21,7 +21,7 @@ from lapwing.curator.expressions import Constant, Expression, Kind
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, is_each_row, unit_kind
-from lapwing.curator.selection import MODULUS, Salt, Word, fifth_power, linear
+from lapwing.curator.selection import HASH_LIMIT, Salt, Word, stages
 from lapwing.curator.statistics import Bounding, Statistic
 
 FEW = 16
@@ -81,16 +81,18 @@ class Bounded:
             if self.grouping.secret:
                 signless = key.expression.kind == "number"  # the sign of a zero is none of the public values
                 places.append(exp.Paren(this=value.copy()) + double(0.0) if signless else value)
-                if key.values is not None:
-                    query = query.where(_listed(value, key))
-                continue
+                if key.values is None:
+                    continue
             place, table = _place(value, key, f"p{i}")
             if table is not None:
                 # Constants have no NULL for a join to find, so a public NULL is told apart by CASE beside it.
                 query = query.join(
                     table, on=exp.EQ(this=value.copy(), expression=exp.column("value", table=f"p{i}")), join_type="left"
                 )
-            places.append(place)
+            if self.grouping.secret:
+                query = query.where(exp.not_(exp.Is(this=exp.Paren(this=place), expression=exp.null())))
+            else:
+                places.append(place)
         if self.grouping.keys and not self.grouping.secret:
             number = _number(places, self.grouping)
             places = [cast(number, "INT")]
@@ -112,7 +114,7 @@ class Bounded:
             hashed = self._hashed(flat, kept, [*unit, *group, *content], "row")
         else:
             grouped = self._hashed(flat, kept, [*unit, *group], "group")
-            begun = Word(exp.column("group_hash"), 0, MODULUS - 1)
+            begun = Word(exp.column("group_hash"), 0, HASH_LIMIT)
             hashed = self._hashed(grouped, [*kept, "group_hash"], [begun, *content], "row")
         everything = ["row_hash", *groups, *contents]
         if by_total:
@@ -140,11 +142,11 @@ class Bounded:
 
     def _hashed(self, rows: exp.Query, kept: list[str], words: list[Word], purpose: str) -> exp.Query:
         """The rows with one hash more."""
-        line = linear(words, self.salt, purpose).as_("line")
-        lined = exp.select(*kept, line).from_(rows.subquery("f", copy=False), copy=False)
-        return exp.select(*kept, fifth_power(exp.column("line")).as_(f"{purpose}_hash")).from_(
-            lined.subquery("f", copy=False), copy=False
-        )
+        *first, last = stages(words, self.salt, purpose)
+        for stage in first:
+            rows = exp.select(*kept, stage.as_("h")).from_(rows.subquery("f", copy=False), copy=False)
+        hashed = last.as_(f"{purpose}_hash")
+        return exp.select(*kept, hashed).from_(rows.subquery("f", copy=False), copy=False)
 
     def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
         """Unit, group and contents as numbers to be hashed."""
@@ -179,9 +181,12 @@ class Bounded:
             return exp.Count(this=exp.Distinct(expressions=[place]))
         columns = [exp.column(f"v{self.values.index(value)}") for value in statistic.arguments]
         if statistic.kind == "sum":
-            return self._sum(cast(columns[0], "BIGINT"))
+            return self._sum(columns[0])
         if not any(statistic.powers) and len(columns) == 1:
             return exp.Count(this=columns[0])
+        if statistic.powers == (1,):  # Σ(v − m) = Σv − m·n, without a subtraction for each row
+            count = exp.Paren(this=exp.Count(this=columns[0].copy()) * whole(statistic.arguments[0].middle))
+            return exp.Paren(this=self._sum(columns[0])) - count
         factors: list[exp.Expr] = []
         for column, value, power in zip(columns, statistic.arguments, statistic.powers, strict=True):
             factors += [exp.Paren(this=cast(column, "BIGINT") - whole(value.middle))] * power
@@ -216,11 +221,6 @@ def _is(sql: exp.Expr, key: Key, value: object) -> exp.Expr:
     if value is None:
         return exp.Is(this=exp.Paren(this=sql.copy()), expression=exp.null())
     return exp.EQ(this=sql.copy(), expression=constant_of(key.expression.kind, value))
-
-
-def _listed(sql: exp.Expr, key: Key) -> exp.Expr:
-    """Whether a value is one of the public ones."""
-    return exp.or_(*(_is(sql, key, value) for value in key.values or ()))
 
 
 def _place(sql: exp.Expr, key: Key, alias: str) -> tuple[exp.Expr, exp.Expr | None]:

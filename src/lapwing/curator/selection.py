@@ -1,12 +1,12 @@
-"""Which rows of a unit survive: a salted hash in plain arithmetic, the same integers on every engine.
+"""Which rows of a unit survive: a salted hash in exact double arithmetic, the same integers on every engine.
 
-    h(x₁, x₂, …) = (a₁x₁ + a₂x₂ + … + c)⁵ mod p,  p = 2³¹ − 1,
+    y = (a₁x₁ + a₂x₂ + … + c) mod q,   h = y²·(y² + d) mod q,   q = 67,108,859, the largest prime below 2²⁶,
 
-over limbs below 2^31 (30 bits each where a number is wider), with coefficients that the salt determines. Sums stay
-below 2^63. The hash of a row starts from that of its unit and group. The power breaks linearity: a linear hash of
-consecutive numbers selects with bias, and so does a cube (z-scores of 13 for two of four consecutive groups, where the
-fifth power has 1); the fifth power is a bijection, because 5 does not divide p − 1. Privacy does not rest on the hash
-(any function of the unit's own rows would do), only fairness does.
+with coefficients that the salt determines; wide numbers enter by their remainder. Every product is a whole number below
+2^53, so doubles hold it exactly, and engines compute doubles much faster than remainders of integers. The hash of a
+row starts from that of its unit and group. The powers break linearity: a linear hash of consecutive numbers selects
+with bias, and so does a cube (z-scores of 13 for two of four consecutive groups, where this has 1). Privacy does not
+rest on the hash (any function of the unit's own rows would do), only fairness does.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import cast, whole
+from lapwing.curator.dialects import cast, double, whole
 
-MODULUS = (1 << 31) - 1
-LIMB_BITS = 30
+MODULUS = 67_108_859
+EXACT_BITS = 53
+HASH_LIMIT = MODULUS + 1
+"""Above every hash; a quotient that is rounded up may leave a remainder of −1 instead of q − 1, on every engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,10 @@ class Salt:
 
     seed: bytes
 
-    def coefficient(self, label: str) -> int:
-        """A number from 1 to p − 1."""
+    def coefficient(self, label: str, bits: int = 26) -> int:
+        """A number from 1 to 2^bits − 1, at most q − 1."""
         digest = hashlib.sha256(self.seed + label.encode()).digest()
-        return int.from_bytes(digest, "big") % (MODULUS - 1) + 1
+        return int.from_bytes(digest, "big") % min(MODULUS - 1, (1 << bits) - 1) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,43 +46,49 @@ class Word:
     high: int
     nullable: bool = False
 
-    def limbs(self) -> list[tuple[exp.Expr, int]]:
-        """Parts from 0 up to a largest value below 2^31."""
-        if self.high - self.low < MODULUS:
-            return [(self.sql.copy() - whole(self.low) if self.low else self.sql.copy(), self.high - self.low)]
-        parts: list[tuple[exp.Expr, int]] = []
-        for shift in range(0, 64, LIMB_BITS):
-            part, most = cast(self.sql.copy(), "BIGINT"), (1 << min(LIMB_BITS, 64 - shift)) - 1
-            shifted: exp.Expr = part
-            if shift:
-                shifted = exp.Paren(this=exp.BitwiseRightShift(this=part, expression=whole(shift)))
-            parts.append((exp.Paren(this=exp.BitwiseAnd(this=shifted, expression=whole(most))), most))
-        return parts
+    @property
+    def is_wide(self) -> bool:
+        """Whether it enters by its remainder."""
+        return self.high - self.low >= 1 << 31
+
+    @property
+    def bits(self) -> int:
+        """How many bits its absolute value may have when it enters."""
+        return 26 if self.is_wide else max(self.high - self.low, 1).bit_length()
+
+    def number(self) -> exp.Expr:
+        """What enters, as a double."""
+        if self.is_wide:
+            return cast(exp.Paren(this=exp.Mod(this=self.sql.copy(), expression=whole(MODULUS))), "DOUBLE")
+        return cast(exp.Paren(this=self.sql.copy() - whole(self.low)) if self.low else self.sql.copy(), "DOUBLE")
 
 
 def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
-    """The linear part of the hash; a word that is NULL counts as a constant of its own."""
-    constant = salt.coefficient(f"{purpose} constant")
-    total, most = whole(constant), constant
+    """The linear part of the hash, below 2^53; a word that is NULL counts as a constant of its own."""
+    total: exp.Expr = double(salt.coefficient(f"{purpose} constant"))
+    room = EXACT_BITS - 1 - (len(words) - 1).bit_length()
     for i, word in enumerate(words):
-        for j, (limb, largest) in enumerate(word.limbs()):
-            factor = salt.coefficient(f"{purpose} {i} {j}")
-            product: exp.Expr = exp.Paren(this=cast(limb, "BIGINT") * whole(factor))
-            reach = largest * factor
-            if word.nullable:
-                absent = salt.coefficient(f"{purpose} {i} {j} null")
-                product, reach = exp.Coalesce(this=product, expressions=[whole(absent)]), max(reach, absent)
-            if most + reach >= 1 << 63:
-                total, most = exp.Paren(this=exp.Mod(this=exp.Paren(this=total), expression=whole(MODULUS))), MODULUS
-            total, most = total + product, most + reach
-    return exp.Mod(this=exp.Paren(this=total), expression=whole(MODULUS))
+        product: exp.Expr = word.number() * double(salt.coefficient(f"{purpose} {i}", min(26, room - word.bits)))
+        if word.nullable:
+            absent = double(salt.coefficient(f"{purpose} {i} null"))
+            product = exp.Coalesce(this=exp.Paren(this=product), expressions=[absent])
+        total = total + product
+    return total
 
 
-def fifth_power(column: exp.Expr) -> exp.Expr:
-    """The fifth power modulo p of a number below p."""
+def remainder(value: exp.Expr) -> exp.Expr:
+    """value − ⌊value/q⌋·q: the remainder, unless the quotient is rounded up to the next whole number."""
+    quotient = cast(exp.func("FLOOR", exp.Paren(this=value.copy()) / double(MODULUS)), "DOUBLE")
+    return exp.Paren(this=value.copy()) - exp.Paren(this=quotient * double(MODULUS))
 
-    def product(left: exp.Expr, right: exp.Expr) -> exp.Expr:
-        return exp.Paren(this=exp.Mod(this=exp.Paren(this=left.copy() * right.copy()), expression=whole(MODULUS)))
 
-    square = product(column, column)
-    return cast(product(product(square, square), column), "INT")  # engines sort narrow numbers faster
+def stages(words: Sequence[Word], salt: Salt, purpose: str) -> list[exp.Expr]:
+    """The steps of the hash; each is a column `h` for the next, so that none is computed twice."""
+    before = exp.column("h")
+    shifted = exp.Paren(this=before.copy() + double(salt.coefficient(f"{purpose} shift")))
+    return [
+        linear(words, salt, purpose),
+        remainder(before),
+        remainder(before * before.copy()),
+        cast(remainder(before.copy() * shifted), "INT"),  # engines sort narrow numbers faster
+    ]
