@@ -13,8 +13,9 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.expressions import KINDS, Column, Expression, Kind
 from lapwing.curator.groups import Grouping, Key, binned, key_for
+from lapwing.curator.joins import apart, join_public
 from lapwing.curator.parse import expression
-from lapwing.curator.plan import Exists, JoinPublic, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
+from lapwing.curator.plan import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
 from lapwing.curator.promises import group_sizes, promised
 from lapwing.curator.query import Context, Query, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
@@ -103,10 +104,10 @@ class PrivateTable:
                 )
                 raise UnsupportedQuery(f"on={on!r}", why, hint)
             context = together(self.context, other.context)
-            return replace(self, plan=JoinUnit(self.plan, _apart(self.plan, other.plan), how), context=context)
+            return replace(self, plan=JoinUnit(self.plan, apart(self.plan, other.plan), how), context=context)
         if not isinstance(other, PublicTable):
             raise InvalidParameter("other", type(other), "is no table", "Open it with lw.open or lw.public.")
-        return self._with(_join_public(self.plan, other.plan, on, how))
+        return self._with(join_public(self.plan, other.plan, on, how))
 
     def having_rows_in(self, other: PrivateTable, *, negated: bool = False) -> PrivateTable:
         """The rows whose unit has (or has not) a row in another private table."""
@@ -149,7 +150,7 @@ class PrivateTable:
 
         for word in options:
             if word not in _READ:
-                meant = closest(word, (*_READ, *_RELEASE))
+                meant = closest(word, _READ) or closest(word, _RELEASE)
                 hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
                 raise InvalidCall("sql", f"there is no {word}", hint)
         return read(sql, self, **options)
@@ -212,36 +213,6 @@ def _candidates(grouping: Grouping, key: Key, asked: Aggregate) -> Grouping:
         instead = "Name them with keys= when you open the table, or group by it and ORDER BY count DESC LIMIT k."
         raise UnsupportedQuery(str(asked), why, instead)
     return Grouping((key,))
-
-
-def _join_public(plan: Plan, public: Public, on: Any, how: Outer) -> JoinPublic:
-    if on is None:
-        raise UnsupportedQuery(f"join {public.table}", "a join needs columns to join on", "Write on='region'.")
-    pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in ([on] if isinstance(on, str) else on)}
-    shared = set(plan.by_name) & {field.name for field in public.fields}
-    fields, names = [], {}
-    for one in public.fields:  # a column that both have would be there twice
-        names[one.name] = f"{public.table}.{one.name}" if one.name in shared else one.name
-        fields.append(replace(one, name=names[one.name]))
-    for name in pairs.values():
-        if name not in names:
-            raise UnsupportedQuery(
-                name, f"there is no such column in {public.table}", f"There are: {', '.join(names)}."
-            )
-    conditions = tuple((expression(mine, plan.by_name, name="on"), names[theirs]) for mine, theirs in pairs.items())
-    return JoinPublic(plan, replace(public, fields=tuple(fields)), conditions, how)
-
-
-def _apart(plan: Plan, other: Plan) -> Plan:
-    """The other side of a join, with the name of its table before columns that both sides have."""
-    shared = set(plan.by_name) & set(other.by_name)
-    if not shared:
-        return other
-    source = other
-    while not isinstance(source, Scan):
-        source = source.parents()[0]
-    names = [f"{source.table}.{column.name}" if column.name in shared else column.name for column in other.columns]
-    return Select(other, tuple(zip(names, other.columns, strict=True)))
 
 
 def together(one: Context, other: Context) -> Context:
