@@ -235,6 +235,15 @@ def test_wrong_words_get_one_message_that_helps_and_nothing_is_spent(words: tupl
     assert hint in refused("query", *words, *epsilon)
 
 
+def test_a_picture_that_cannot_be_written_and_keys_that_cannot_be_read_are_told_before_anything_is_spent() -> None:
+    Path("there.png").mkdir()
+    paid = (*VISITS, "--ledger", "ledger.db", "--allowance", "3", "--epsilon", "1", "SELECT COUNT(*) FROM visits")
+    assert "cannot be written" in refused("query", *paid, "--plot", "there.png")
+    for words in ("region=North\nSouth", 'region="North', 'region="North"x'):
+        assert "between commas" in refused("query", *paid, "--keys", words)
+    assert not Path("ledger.db").exists() or "ε = 3" in run("ledger", "show", "ledger.db")
+
+
 def test_files_that_are_not_what_they_seem_are_refused_without_quoting_them() -> None:
     for name, content in {
         "x.parquet": b"secret",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -81,3 +82,5 @@ def _drawable(path: Path) -> None:
         raise InvalidParameter("plot", path.name, "is of no kind that can be drawn", "Write --plot answer.png.")
     if not path.parent.is_dir():
         raise InvalidParameter("plot", str(path), "there is no such folder", "Name a folder that exists.")
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise InvalidParameter("plot", str(path), "cannot be written", "Name a file that can.")

@@ -227,7 +227,11 @@ def _ends(text: str) -> list[float]:
 
 def _words(text: str) -> list[str]:
     """Words between commas; in quotes where they have commas themselves."""
-    [words] = csv.reader([text])
+    try:
+        [words] = csv.reader([text], strict=True)
+    except csv.Error:
+        hint = "Write --keys region=North,South, or --keys 'region=\"North, upper\",South'."
+        raise InvalidParameter("keys", text, "are words between commas, on one line", hint) from None
     return words
 
 

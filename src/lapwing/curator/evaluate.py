@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,12 +16,18 @@ def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
         return row[expression.name]
     if isinstance(expression, Constant):
         return expression.value
-    values = [evaluate(argument, row) for argument in expression.arguments]
+    values = [_told(argument, row) for argument in expression.arguments]
     if expression.operator in _OF_NULL:
         return _OF_NULL[expression.operator](values)
     if None in values:
         return None
     return _PLAIN[expression.operator](*values)
+
+
+def _told(expression: Expression, row: Mapping[str, Any]) -> Any:
+    """A value of its kind: keys beside "everything else" are of the kind text, whatever they were."""
+    value = evaluate(expression, row)
+    return value if value is None or expression.kind != "text" else str(value)
 
 
 def _and(values: list[Any]) -> bool | None:
@@ -51,9 +56,9 @@ def _finite(function: Callable[..., float]) -> Callable[..., float | None]:
     def total(*values: float) -> float | None:
         try:
             result = function(*values)
+            return result if math.isfinite(result) else None
         except (ZeroDivisionError, OverflowError):
             return None
-        return result if math.isfinite(result) else None
 
     return total
 
@@ -65,8 +70,25 @@ def _bin(value: float, edges: tuple[float, ...]) -> int | None:
 
 
 def _like(text: str, pattern: str) -> bool:
-    parts = [".*" if c == "%" else "." if c == "_" else re.escape(c) for c in pattern]
-    return re.fullmatch("".join(parts), text, flags=re.DOTALL) is not None
+    """Piece by piece between the percent signs, each as early as it can be: no text makes it go back."""
+    first, *others = pattern.split("%")
+    if not others:
+        return _begins(text, first, 0) and len(text) == len(first)
+    *between, last = others
+    place = len(first)
+    if not _begins(text, first, 0):
+        return False
+    for piece in between:
+        found = next((i for i in range(place, len(text) + 1) if _begins(text, piece, i)), None)
+        if found is None:
+            return False
+        place = found + len(piece)
+    return place <= len(text) - len(last) and _begins(text, last, len(text) - len(last))
+
+
+def _begins(text: str, piece: str, place: int) -> bool:
+    there = text[place : place + len(piece)]
+    return len(there) == len(piece) and all(b in (a, "_") for a, b in zip(there, piece, strict=True))
 
 
 _OF_NULL: dict[str, Callable[[list[Any]], Any]] = {
@@ -82,7 +104,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "-": _finite(lambda a, b: a - b),
     "*": _finite(lambda a, b: a * b),
     "/": _finite(lambda a, b: a / b),
-    "%": _finite(math.fmod),
+    "%": lambda a, b: a % b if a >= 0 else -(-a % b),
     "=": lambda a, b: a == b,
     "<>": lambda a, b: a != b,
     "<": lambda a, b: a < b,

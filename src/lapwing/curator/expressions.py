@@ -11,7 +11,7 @@ import datetime as dt
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,6 +24,8 @@ NUMERIC = ("integer", "number")
 LARGEST = Fraction(2) ** 900
 """Numbers of arithmetic stay below it, and above its inverse unless they are 0: no double overflows or underflows."""
 FINEST = 900
+LONGEST = 20_000
+"""Parts of an expression: a short text can stand for an endless one."""
 LARGEST_BOUND = Fraction(2) ** 60
 """Bounds of columns that arithmetic is done with: whole numbers of 64 bits hold them."""
 
@@ -85,6 +87,17 @@ class Call:
     arguments: tuple[Expression, ...]
     kind: Kind
     span: Span | None = None
+    length: int = field(default=1, init=False, compare=False, repr=False)
+    """Parts of it when it is written out, where a part that stands in two places counts twice."""
+
+    def __post_init__(self) -> None:
+        length = 1 + sum(one.length if isinstance(one, Call) else 1 for one in self.arguments)
+        if self.operator == "to number":
+            length *= 2  # of a truth value, both cases are asked for
+        if length > LONGEST:
+            why = f"it has more than {LONGEST} parts when it is written out"
+            raise UnsupportedQuery(self.operator, why, "Nest it less deeply: BETWEEN and CASE x repeat what they test.")
+        object.__setattr__(self, "length", length)
 
     def __str__(self) -> str:
         shown = [str(argument) for argument in self.arguments]

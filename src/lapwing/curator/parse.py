@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
@@ -57,7 +60,8 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
     if not isinstance(text, str) or not text.strip():
         raise InvalidParameter(name, text, "must be a text in SQL", example)
     try:
-        trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
+        with _quiet():
+            trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except SqlglotError as error:
         why = (str(error).splitlines() or ["it is no SQL"])[0]
     except RecursionError:
@@ -69,6 +73,24 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
             return trees[0]
         raise UnsupportedQuery(cut(text), "one expression or statement at a time", example)
     raise UnsupportedQuery(cut(text), f"cannot be read: {why}", example)
+
+
+_reading: ContextVar[bool] = ContextVar("reading", default=False)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What cannot be read is told by our own errors; sqlglot would log the text as well."""
+    logging.getLogger("sqlglot").addFilter(_is_others)  # once: it is the same filter every time
+    before = _reading.set(True)
+    try:
+        yield
+    finally:
+        _reading.reset(before)
+
+
+def _is_others(record: logging.LogRecord) -> bool:
+    return not _reading.get()
 
 
 _STATEMENT = "SELECT region, COUNT(*) FROM visits GROUP BY region"
@@ -249,10 +271,11 @@ def _is(node: Any, inner: Inner) -> Expression:
 
 def _case(node: Any, inner: Inner) -> Expression:
     parts: list[Expression] = []
+    subject = None if node.this is None else inner(node.this)
     for branch in node.args["ifs"]:
         condition = inner(branch.this)
-        if node.this is not None:
-            condition = call("=", inner(node.this), condition)
+        if subject is not None:
+            condition = call("=", subject, condition)
         parts += [condition, inner(branch.args["true"])]
     default = node.args.get("default")
     return call("case", *parts, NULL if default is None else inner(default))

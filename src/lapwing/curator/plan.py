@@ -14,10 +14,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from lapwing.curator.expressions import Column, Expression, Kind, span_of
+from lapwing.curator.expressions import Column, Constant, Expression, Kind, span_of
 from lapwing.curator.gridded import gridded
 from lapwing.errors import MissingBounds, UnsupportedQuery
 
+DEEPEST = 60
+"""Steps one after another: DuckDB nests about 70 statements."""
 Outer = Literal["inner", "left"]
 Setting = Literal["union", "union all", "intersect", "except"]
 Total = Literal["count", "count distinct", "sum", "avg", "min", "max"]
@@ -99,6 +101,8 @@ class Select(Node):
     outputs: tuple[tuple[str, Expression], ...]
 
     def __post_init__(self) -> None:
+        if not self.outputs:
+            raise UnsupportedQuery("select", "no column is left", "Name at least one.")
         _distinct_names([name for name, _ in self.outputs])
 
     @cached_property
@@ -297,6 +301,9 @@ class PerUnit(Node):
 
     def __post_init__(self) -> None:
         must_have_units(self.parent, "a total per unit")
+        for name, key in self.keys:
+            if isinstance(key, Constant):  # after GROUP BY, engines read a number as the place of a column
+                raise UnsupportedQuery(f"group by {key}", f"{name} is the same in every row", "Leave it out.")
         for name, total, argument in self.totals:
             _check_total(name, total, argument)
         _distinct_names([column.name for column in self.columns])
@@ -327,6 +334,16 @@ def scans(plan: Plan) -> Iterator[Scan]:
         yield plan
     for parent in plan.parents():
         yield from scans(parent)
+
+
+def check_depth(plan: Plan) -> None:
+    """Refuse a plan of more steps, one after another, than engines can nest."""
+    steps, layer = 0, [plan]
+    while layer:
+        steps, layer = steps + 1, [parent for one in layer for parent in one.parents()]
+        if steps > DEEPEST:
+            why = f"it takes more than {DEEPEST} steps, one after another"
+            raise UnsupportedQuery("the question", why, "Join conditions with AND, and name fewer sub-queries.")
 
 
 def is_each_row(plan: Plan) -> bool:

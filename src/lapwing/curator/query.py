@@ -20,7 +20,7 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Bound, bind_all
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping
-from lapwing.curator.plan import Plan, is_each_row
+from lapwing.curator.plan import Plan, check_depth, is_each_row
 from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -117,6 +117,7 @@ class Query:
     def __post_init__(self) -> None:
         if not self.aggregates:
             raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
+        check_depth(self.plan)
         names = [key.name for key in self.grouping.keys] + [one.output for one in self.aggregates]
         double = [name for name in names if names.count(name) > 1]
         if double:

@@ -241,7 +241,7 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
     if known == "number" and not (value == 0 or 1e-250 <= abs(value) <= 1e300):
         why = "is too large or too small for the arithmetic of doubles"
         raise InvalidParameter("constant", value, why, "Use another scale.")
-    return Constant(value, known)
+    return Constant(float(value) if known == "number" else value, known)
 
 
 def _named(data: Any, columns: Columns) -> tuple[tuple[str, Expression], ...]:
@@ -251,13 +251,15 @@ def _named(data: Any, columns: Columns) -> tuple[tuple[str, Expression], ...]:
 def _key(data: Any, columns: Columns) -> Key:
     parts = _mapping(data, "group_by", ("name", "by", "everything_else", "values", "labels"))
     name, by = _text(parts.get("name"), "name"), _expression(parts.get("by"), columns)
+    if by.kind is None:
+        raise InvalidParameter("group_by", name, "NULL has no kind", "Group by a column.")
     rest = checks.true_or_false(everything_else=parts.get("everything_else", False))
     if parts.get("values") is None:
         return key_for(name, by, everything_else=rest)
     values = tuple(_value(one, by.kind) for one in _list(parts["values"], "values"))
     if len(set(values)) < len(values):
         raise InvalidParameter("values", name, "one of them is there twice", "Leave one out.")
-    fitting(name, by.kind or "text", values)
+    fitting(name, by.kind, values)
     key = key_for(name, by, everything_else=rest, values=values)
     if parts.get("labels") is None:
         return key
@@ -314,6 +316,8 @@ def _post(data: Mapping[str, Any], columns: Columns) -> Post:
         by, way = _list(pair, "order_by")
         order.append((_expression(by, columns), checks.one_of(("asc", "desc"), order_by=way) == "desc"))
     outputs, having, limit = data.get("outputs"), data.get("having"), data.get("limit")
+    if outputs == {}:
+        raise InvalidParameter("outputs", outputs, "an answer needs columns", "Name one, or leave it out.")
     condition = None if having is None else _expression(having, columns)
     if condition is not None and condition.kind != "boolean":
         raise InvalidParameter("having", condition.kind, "is not a truth value", "Write a comparison.")

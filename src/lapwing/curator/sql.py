@@ -64,15 +64,15 @@ def read(
         "max_rows_per_group": max_rows_per_group,
         "max_rows_per_unit": max_rows_per_unit,
     }
-    bounding = table.bounding if not any(given.values()) else bounding_of(given)
+    bounding = table.bounding if all(bound is None for bound in given.values()) else bounding_of(given)
     try:
         select = _select(parse_one(sql, name="sql"))
         reader = Reader({name: one.plan for name, one in known.items()}, declared).within(select)
         plan, grouping, aggregates, post = _grouped(reader, select, everything_else)
+        declared.check()
+        return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
     except RecursionError:
         raise UnsupportedQuery(cut(sql), "it is nested too deeply", "Write a flatter one.") from None
-    declared.check()
-    return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
 
 
 def known_tables(table: PrivateTable, tables: Iterable[PrivateTable | PublicTable] | Tables) -> dict[str, Any]:
@@ -87,6 +87,8 @@ def known_tables(table: PrivateTable, tables: Iterable[PrivateTable | PublicTabl
         if not isinstance(one, PrivateTable | PublicTable):
             raise InvalidParameter("tables", type(one), "is no table", "Open it with lw.open or lw.public.")
         called = _name(one) if name is None else name
+        if not isinstance(called, str):
+            raise InvalidParameter("tables", called, "is no name", "Write tables={'other_name': table}.")
         if known.get(called, one) is not one:
             why = "two tables have this name"
             raise InvalidParameter("tables", called, why, "Write tables={'other_name': table}.")
@@ -99,14 +101,18 @@ def _name(table: PrivateTable | PublicTable) -> str:
 
 
 def context_of(plan: Plan, table: PrivateTable, known: Tables) -> Context:
-    """Everybody who is asked about is charged: the contexts of all private tables that are read."""
+    """Everybody who is asked about is charged, to whoever opened any of the tables.
+
+    These are the contexts of all private tables that are read; of `table` itself, if it is not, only who opened it.
+    """
     read = {scan.table for scan in scans(plan)}
     contexts = [
         one.context
         for one in known.values()
         if isinstance(one, PrivateTable) and read & {scan.table for scan in scans(one.plan)}
     ]
-    return replace(reduce(together, contexts), analyst=table.context.analyst)
+    found, asking = reduce(together, contexts), table.context.analyst
+    return together(found, replace(found, analyst=asking)) if asking else found
 
 
 def _select(tree: exp.Expr) -> exp.Select:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -114,9 +114,12 @@ class Declared:
     used: set[str] = field(default_factory=set, compare=False)
 
     def __post_init__(self) -> None:
+        """Values are gone through more than once, so they are written down."""
         for given, what, example in ((self.bounds, "bounds", "(0, 1000)"), (self.keys, "keys", "['a', 'b']")):
             if not isinstance(given, Mapping):
                 raise InvalidParameter(what, given, "must say which column", f"Write {what}={{'column': {example}}}.")
+        listed = {name: list(one) if isinstance(one, Iterator) else one for name, one in self.keys.items()}
+        object.__setattr__(self, "keys", listed)
 
     def about(self, column: Column) -> Column:
         """A column with what is declared about it."""
