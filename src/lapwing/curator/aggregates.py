@@ -16,14 +16,14 @@ from lapwing import checks
 from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator import estimates
-from lapwing.curator.estimates import Estimate
-from lapwing.curator.expressions import NUMERIC, Column, Expression, span_of
+from lapwing.curator.estimates import Confidence, Estimate
+from lapwing.curator.expressions import NUMERIC, Column, Constant, Expression, call, never_null, span_of
 from lapwing.curator.gridded import MOMENT_BITS, SUM_BITS, Gridded, gridded
 from lapwing.curator.parse import expression
 from lapwing.curator.statistics import Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
-Finish = Callable[[Sequence[int], Sequence[float], float], Estimate]
+Finish = Callable[[Sequence[int], Sequence[float], Confidence], Estimate]
 """From the noisy statistics, their half-widths and the confidence."""
 
 _BY_DEFAULT = {
@@ -187,11 +187,12 @@ class Bound:
 def bind_all(aggregates: Sequence[Aggregate], columns: Mapping[str, Column]) -> tuple[Bound, ...]:
     """Bind all aggregates of a query; those that can share an integer do.
 
-    A column that is squared anywhere is on the coarser grid everywhere, and a sum beside a mean of the same column is
-    made from the integers of the mean, so that one noisy number serves both.
+    A column that is squared is on the coarser grid for its mean as well, and a sum beside a mean of the same column
+    is made from the integers of the mean, so that one noisy number serves both; but not on the coarser grid, where the
+    error of a sum would grow with the number of rows, which nobody may know.
     """
     squared = {key for one in aggregates if one.kind in _SECOND for key in _columns(one, columns)}
-    averaged = {key for one in aggregates if one.kind in ("mean", "variance", "std") for key in _columns(one, columns)}
+    averaged = {key for one in aggregates if one.kind == "mean" for key in _columns(one, columns)} - squared
     return tuple(_bind(one, columns, squared, averaged) for one in aggregates)
 
 
@@ -201,7 +202,20 @@ Key = tuple[Expression, tuple[Fraction, Fraction] | None]
 
 def _columns(aggregate: Aggregate, columns: Mapping[str, Column]) -> list[Key]:
     bounds = None if aggregate.bounds is None else checks.interval(bounds=aggregate.bounds)
-    return [(argument(text, columns), bounds) for text in aggregate.of]
+    found = [argument(text, columns) for text in aggregate.of]
+    return [(_filled(value) if aggregate.kind in _FILLED else value, bounds) for value in found]
+
+
+_FILLED = ("sum", "mean", "variance", "std")
+
+
+def _filled(value: Expression) -> Expression:
+    """A column in which nothing should be missing; what is counts as the middle of its bounds."""
+    if not isinstance(value, Column) or not value.complete or value.bounds is None:
+        return value
+    middle = (value.bounds[0] + value.bounds[1]) / 2
+    whole = value.kind == "integer"
+    return call("coalesce", value, Constant(int(middle) if whole else float(middle), value.kind))
 
 
 def argument(text: str | Expression, columns: Mapping[str, Column]) -> Expression:
@@ -222,13 +236,16 @@ def _bind(aggregate: Aggregate, columns: Mapping[str, Column], squared: set[Key]
         return _count_of(aggregate, keys[0][0])
     if kind == "count distinct":
         return Bound(aggregate, (Statistic("distinct", of=keys[0][0]),), _count)
-    grids = tuple(_grid(key, MOMENT_BITS if key in squared else SUM_BITS, aggregate) for key in keys)
+    coarse = squared if kind not in ("sum", "quantile") else ()
+    grids = tuple(_grid(key, MOMENT_BITS if key in coarse else SUM_BITS, aggregate) for key in keys)
     if kind == "quantile":
-        return Bound(aggregate, (), None, (_grid(keys[0], SUM_BITS, aggregate),))
+        return Bound(aggregate, (), None, grids)
     if kind in ("covariance", "correlation"):
         return _associated(aggregate, grids)
     [grid] = grids
     present, centred = (Statistic("moment", grids, (power,)) for power in (0, 1))
+    if never_null(keys[0][0]):
+        present = Statistic("rows")  # which a count of the rows may share
     if kind == "sum" and keys[0] not in averaged:
         return Bound(aggregate, (Statistic("sum", grids),), lambda n, w, c: estimates.summed(n[0], w[0], grid), grids)
     if kind == "sum":
@@ -241,14 +258,14 @@ def _bind(aggregate: Aggregate, columns: Mapping[str, Column], squared: set[Key]
     return Bound(aggregate, (present, centred, square), lambda n, w, c: estimates.spread(n, w, grid, root=root), grids)
 
 
-def _count(numbers: Sequence[int], widths: Sequence[float], confidence: float) -> Estimate:
+def _count(numbers: Sequence[int], widths: Sequence[float], confidence: Confidence) -> Estimate:
     return estimates.counted(numbers[0], widths[0])
 
 
 def _count_of(aggregate: Aggregate, value: Expression) -> Bound:
     """COUNT(x): the rows in which x is not NULL, whatever its kind."""
-    from lapwing.curator.expressions import Constant, call
-
+    if never_null(value) or (isinstance(value, Column) and value.complete):
+        return Bound(aggregate, (Statistic("rows"),), _count)
     one = Constant(1, "integer")
     present = call("case", call("is null", value), Constant(None, None), one)
     grid = Gridded(present, 0, 1, 0)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 16
 _NEAR = 2.0**-48
-"""Quotients that come so near to a whole number, for every bin, are compared with the edges themselves: rounding errors
-are far smaller."""
+"""Quotients that come so near to a whole number, for every width of a bin that an edge is from 0, are compared with the
+edges themselves: rounding errors are far smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +81,26 @@ def blocks_of(query: Query, value: Expression) -> Blocks | None:
 
 def _pieces(frame: Any, name: str) -> tuple[Any, ...] | None:
     """A column as arrays that share its memory; None if that takes a copy or a mask."""
-    module = type(frame).__module__.partition(".")[0]
-    column = frame[name] if module != "pyarrow" else frame.column(name)
-    if module == "polars":
-        column = column.to_arrow() if column.null_count() == 0 else None
-        column = None if column is None else _chunked(column)
-    if module in ("pyarrow", "polars"):
-        if column is None or column.null_count:
-            return None
-        return tuple(chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks)
-    if module == "pandas":
-        return (column.to_numpy(),) if hasattr(column.dtype, "itemsize") and column.dtype.kind in "iuf" else None
-    return (column,)
+    made_by = type(frame).__module__.partition(".")[0], type(frame).__name__
+    if made_by == ("pandas", "DataFrame"):
+        columns = [frame[label] for label in frame.columns if label == name]
+        return (columns[0].array.to_numpy(),) if len(columns) == 1 and _is_own(columns[0].dtype) else None
+    if made_by == ("polars", "DataFrame"):
+        column = _chunked(frame[name].to_arrow()) if frame[name].null_count() == 0 else None
+    elif made_by == ("pyarrow", "Table"):
+        column = frame.column(name) if frame.column_names.count(name) == 1 else None
+    else:
+        return (frame[name],) if isinstance(frame, dict) and name in frame else None
+    if column is None or column.null_count:
+        return None
+    return tuple(chunk.to_numpy(zero_copy_only=False) for chunk in column.chunks)
+
+
+def _is_own(kind: Any) -> bool:
+    """Whether it is a type of numpy: those of pandas have masks."""
+    import numpy as np
+
+    return isinstance(kind, np.dtype)
 
 
 def _chunked(column: Any) -> Any:
@@ -130,6 +138,7 @@ def _even_counter(edges: list[float]) -> Callable[[Any], NDArray[np.int64]]:
 
     table, bins, first, last = np.array(edges), len(edges) - 1, edges[0], edges[-1]
     scale = 1 / (edges[1] - edges[0])
+    near = _NEAR * (bins + abs(first) * scale)
     search = _searching_counter(edges)
 
     def count(block: Any) -> NDArray[np.int64]:
@@ -139,7 +148,7 @@ def _even_counter(edges: list[float]) -> Callable[[Any], NDArray[np.int64]]:
         quotients = (values - first) * scale if first else values * scale
         places = quotients.astype(np.int32)
         quotients -= places
-        if quotients.min() < _NEAR * bins or quotients.max() > 1 - _NEAR * bins:
+        if quotients.min() < near or quotients.max() > 1 - near:
             np.minimum(places, bins - 1, out=places)
             places -= values < table[places]
             places += values >= table[places + 1]

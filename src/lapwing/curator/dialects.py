@@ -194,15 +194,17 @@ class DuckDB(Dialect):
     name: str = "duckdb"
 
     def is_text(self, declared: str) -> bool:
-        return declared == "VARCHAR"
+        return declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain = column if declared == "VARCHAR" else cast(column, "TEXT")
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
-        if declared in _NARROW:
+        if declared == "BIGINT":
             return column
+        if declared in _NARROW:  # else 100 - (-100) would be computed in, and leave, the 8 bits of a TINYINT
+            return cast(column, "BIGINT")
         return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -232,7 +234,7 @@ class DuckDB(Dialect):
         return exp.Sum(this=value)  # a HUGEINT
 
 
-_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
+_NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")
 _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 
 

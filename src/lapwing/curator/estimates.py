@@ -1,7 +1,9 @@
 """From noisy integers to what people asked for, with the interval in which the exact answer lies.
 
 All of it is post-processing. An interval holds as soon as every integer below it is within its half-width; the caller
-shares the failure probability between them.
+shares the failure probability between them. It is about the clamped values: where a mean or a product is made of them,
+it is wider by what the grid may have moved, half a step for each value. (A sum of n values is moved by n half steps at
+most, each 2^-30 of the bounds.)
 """
 
 from __future__ import annotations
@@ -14,6 +16,19 @@ from statistics import NormalDist
 from lapwing.curator.gridded import Gridded
 
 Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure an interval shall be, and how many rows of one unit a group may have: they are no sample of people."""
+
+    level: float
+    rows: int
+
+    @property
+    def deviations(self) -> float:
+        """How many standard deviations of a normal distribution."""
+        return -NormalDist().inv_cdf((1 - self.level) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +56,7 @@ def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gr
     return summed(centred + grid.middle * count, widths[1] + abs(grid.middle) * widths[0], grid)
 
 
-def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: float) -> Estimate:
+def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: Confidence) -> Estimate:
     """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
     step = float(grid.granularity)
     low, high = grid.low, grid.high
@@ -51,24 +66,25 @@ def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, c
 
     value = back(centred / count) if count > 0 else back(0)
     noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
-    ends = (back(noise[0]), back(noise[1]))
+    ends = (back(noise[0] - grid.moved), back(noise[1] + grid.moved))
     fewest = count - widths[0]
     if fewest < 1:
         return Estimate(value, ends)
-    # Popoviciu: a value between the bounds has a standard deviation of at most half their distance.
-    sampling = NormalDist().inv_cdf((1 + confidence) / 2) * (high - low) / 2 / math.sqrt(fewest)
+    # Popoviciu: a value between the bounds has a standard deviation of at most half their distance. The rows of one
+    # unit may all be the same: n rows of units with at most r rows each say as much as n/r.
+    sampling = confidence.deviations * (high - low) / 2 / math.sqrt(fewest / confidence.rows)
     return Estimate(value, ends, (max(low, ends[0] - sampling), min(high, ends[1] + sampling)))
 
 
 def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *, root: bool) -> Estimate:
     """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
     count, first, second = statistics
-    most, step = grid.reach**2, float(grid.granularity)
+    most, step = (grid.reach + grid.moved) ** 2, float(grid.granularity)
     point = second / count - (first / count) ** 2 if count > 0 else 0.0
     counts = (count - widths[0], count + widths[0])
     mean = _quotient((first - widths[1], first + widths[1]), counts)
     square = _quotient((second - widths[2], second + widths[2]), counts)
-    low, high = _difference(square, _squared(mean))
+    low, high = _moved(_difference(square, _squared(mean)), grid)
 
     def back(variance: float) -> float:
         inside = min(max(variance, 0.0), float(most))
@@ -86,21 +102,34 @@ def association(
     point = [value / max(statistics[0], 1) for value, _ in pairs]
     x, y, xy, *squares = [_quotient((value - width, value + width), counts) for value, width in pairs]
     value, ends = point[2] - point[0] * point[1], _difference(xy, _product(x, y))
+    # |cov(g + d, h + e) − cov(g, h)| ≤ σ(d)σ(h) + σ(g)σ(e) + σ(d)σ(e), for what the grid moved by d and e
+    (g, d), (h, e) = ((grid.reach, grid.moved) for grid in grids)
+    ends = (ends[0] - (d * h + g * e + d * e), ends[1] + (d * h + g * e + d * e))
     if not correlation:
         step = float(grids[0].granularity * grids[1].granularity)
-        most = grids[0].reach * grids[1].reach
+        most = (g + d) * (h + e)
         cut = [min(max(number, -most), most) * step for number in (value, *ends)]
         return Estimate(cut[0], (cut[1], cut[2]))
     spreads = [max(point[3 + i] - point[i] ** 2, 0.0) for i in (0, 1)]
     scale = math.sqrt(spreads[0] * spreads[1])
     lows, highs = zip(
-        *(_difference(square, _squared(mean)) for square, mean in zip(squares, (x, y), strict=True)), strict=True
+        *(
+            _moved(_difference(square, _squared(mean)), grid)
+            for square, mean, grid in zip(squares, (x, y), grids, strict=True)
+        ),
+        strict=True,
     )
     narrow, wide = math.sqrt(max(lows[0], 0) * max(lows[1], 0)), math.sqrt(max(highs[0], 0) * max(highs[1], 0))
     if narrow <= 0:
         return Estimate(_unit(value / scale) if scale else 0.0, (-1.0, 1.0))
     corners = [end / size for end in ends for size in (narrow, wide)]
     return Estimate(_unit(value / scale) if scale else 0.0, (_unit(min(corners)), _unit(max(corners))))
+
+
+def _moved(variance: Interval, grid: Gridded) -> Interval:
+    """A variance before the grid moved the values: a standard deviation changes by at most that of what was moved."""
+    low, high = (math.sqrt(max(end, 0.0)) for end in variance)
+    return max(low - grid.moved, 0.0) ** 2, (high + grid.moved) ** 2
 
 
 def _unit(value: float) -> float:

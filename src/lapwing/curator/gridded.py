@@ -56,6 +56,11 @@ class Gridded:
         return max(high - self.middle, self.middle - low)
 
     @property
+    def moved(self) -> float:
+        """How far the grid may move a value, in steps."""
+        return 0.0 if self.is_whole else 0.5
+
+    @property
     def granularity(self) -> Fraction:
         """The width of one step."""
         return Fraction(1, 1 << self.exponent) if self.exponent >= 0 else Fraction(1 << -self.exponent)

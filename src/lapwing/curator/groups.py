@@ -35,6 +35,10 @@ class Key:
         """The number of public groups."""
         return len(self.values or ()) + self.everything_else
 
+    def label(self, value: Any) -> Any:
+        """What to show for a value."""
+        return value if self.labels is None or self.values is None else self.labels[self.values.index(value)]
+
     def shown(self) -> list[Any]:
         """What stands in the answer, in order."""
         return [*(self.labels or self.values or ()), *([EVERYTHING_ELSE] if self.everything_else else [])]

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
-from lapwing.curator.expressions import NULL, Column, Constant, Expression, call, time_constant
+from lapwing.curator.expressions import NULL, Column, Constant, Expression, call, storable, time_constant
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -242,11 +242,6 @@ def _literal(node: Any, inner: Inner) -> Expression:
         why = "is too large or too small for the arithmetic of doubles"
         raise UnsupportedQuery(cut(text), why, "Use another scale.")
     return Constant(number, "number")
-
-
-def storable(text: str) -> bool:
-    """Whether every engine can hold a text: no half characters, and no NUL, which PostgreSQL has not."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _between(node: Any, inner: Inner) -> Expression:

@@ -8,15 +8,16 @@ needs a stability of its own. Where every row is a unit of its own, only what ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from lapwing.curator.expressions import Column, Constant, Expression, Kind, span_of
+from lapwing.curator.expressions import Column, Constant, Expression, Kind, span_of, value_of
 from lapwing.curator.gridded import gridded
-from lapwing.errors import MissingBounds, UnsupportedQuery
+from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
 
 DEEPEST = 60
 """Steps one after another: DuckDB nests about 70 statements."""
@@ -126,6 +127,11 @@ class Public(Node):
     table: str
     fields: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
+    """Values of the kinds of their columns, so that no cast of an engine makes two of them one."""
+
+    def __post_init__(self) -> None:
+        rows = tuple(tuple(map(_public_value, row, self.fields)) for row in self.rows)
+        object.__setattr__(self, "rows", rows)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -371,6 +377,18 @@ def same_kind(left: Expression, right: Expression) -> None:
     from lapwing.curator.expressions import call
 
     call("=", left, right)
+
+
+def _public_value(value: Any, field: Column) -> Any:
+    """NaN and infinities are NULL here as everywhere."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    try:
+        return value_of(value, field.kind)
+    except ValueError:
+        why = f"{field.name} is of kind {field.kind}"
+        hint = f"Write values of that kind, or types={{{field.name!r}: '…'}}."
+        raise InvalidParameter("source", value, why, hint) from None
 
 
 def _output(name: str, expression: Expression) -> Column:

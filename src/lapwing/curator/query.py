@@ -280,11 +280,10 @@ class Query:
             raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
         if within is not None:
             epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
-        checks.probability(confidence=confidence)
+        sure = float(checks.probability(confidence=confidence))
+        checks.probability(confidence=sure)  # as a double, too: nothing may be found out after the charge
         spend = self.budget(epsilon, delta, rho)
-        return release(
-            self, spend, float(confidence), analyst=analyst or self.context.analyst, key=key, entropy=entropy
-        )
+        return release(self, spend, sure, analyst=analyst or self.context.analyst, key=key, entropy=entropy)
 
     def _solve(
         self,

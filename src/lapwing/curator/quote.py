@@ -147,7 +147,9 @@ def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int 
         most = grid.high - grid.low
         # |S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)
         return (
-            min(most, (widths[1] + grid.reach * widths[0]) / fewest * float(grid.granularity)) if fewest > 0 else most
+            min(most, ((widths[1] + grid.reach * widths[0]) / fewest + grid.moved) * float(grid.granularity))
+            if fewest > 0
+            else most
         )
     why = "its error depends on the data"
     raise UnsupportedQuery(str(bound.aggregate), why, "Choose an epsilon; the answer says how accurate it turned out.")

@@ -6,6 +6,7 @@ import datetime as dt
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing._version import __version__
@@ -14,6 +15,7 @@ from lapwing.curator.answer import Answer, Column
 from lapwing.curator.arrays import bin_counts, cells_of
 from lapwing.curator.bounded import Bounded
 from lapwing.curator.compile import Compiler
+from lapwing.curator.estimates import Confidence
 from lapwing.curator.evaluate import evaluate
 from lapwing.curator.groups import Key
 from lapwing.curator.picks import SqlCells, draw_all
@@ -145,8 +147,10 @@ def _secret(
     shown = test.release([int(row[place]) for row in ordered], entropy) if ordered else []
     kept = [row for row, is_shown in zip(ordered, shown, strict=True) if is_shown]
     groups = [tuple(row[:width]) for row in kept]
+    labels = [key.label for key in query.grouping.keys]
+    named = [tuple(label(value) for label, value in zip(labels, group, strict=True)) for group in groups]
     counts = {statistic: [int(row[width + i]) for row in kept] for i, statistic in enumerate(query.statistics)}
-    return list(groups), groups, counts
+    return groups, named, counts
 
 
 def _sortable(value: Any) -> tuple[bool, bool, Any]:
@@ -164,10 +168,11 @@ def _column(
 ) -> Column:
     """One output of every group."""
     assert bound.finish is not None
-    each = 1 - (1 - confidence) / len(bound.statistics)
+    each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
     widths = [items[statistic].half_width(each) for statistic in bound.statistics]
+    sure = Confidence(confidence, items[bound.statistics[0]].bounding.rows)
     rows = zip(*(noisy[statistic] for statistic in bound.statistics), strict=True)
-    estimates = [bound.finish(numbers, widths, confidence) for numbers in rows]
+    estimates = [bound.finish(numbers, widths, sure) for numbers in rows]
     populations = tuple(estimate.interval for estimate in estimates)
     return Column(
         bound.aggregate.output,

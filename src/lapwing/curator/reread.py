@@ -17,9 +17,8 @@ from lapwing import checks
 from lapwing.calls import closest
 from lapwing.curator import aggregates
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import KINDS, Column, Constant, Expression, Kind, call, time_constant
+from lapwing.curator.expressions import KINDS, Column, Constant, Expression, Kind, call, storable, time_constant
 from lapwing.curator.groups import Grouping, Key, key_for
-from lapwing.curator.parse import storable
 from lapwing.curator.plan import (
     Combine,
     Exists,

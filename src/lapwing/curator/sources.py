@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.curator.expressions import Column, Kind
+from lapwing.curator.plan import Public
 from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ def find_source(
     source: Any,
     *,
     table: str | None = None,
-    types: Mapping[str, Kind] | None = None,
-    bounds: Mapping[str, Any] | None = None,
     delimiter: str | None = None,
     memory: str | None = None,
     threads: int | None = None,
@@ -80,6 +79,8 @@ def _embedded(
             raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
         raise MissingExtra("pyarrow", "arrow")
+    if module == "pyarrow" and type(source).__name__ in ("RecordBatchReader", "Scanner"):
+        raise InvalidParameter("source", type(source), "can be read only once", "Read it all: source.read_all().")
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
         try:
             return engines.from_frame(source, engine, table or "table")
@@ -145,6 +146,7 @@ def _listed(
     _check_length(rows, most)
     kinds = [types.get(name) or type_of("key", tuple(row[i] for row in rows)) for i, name in enumerate(names)]
     fields = tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
+    rows = Public("public", fields, rows).rows
     return "public", _known(fields, rows), rows
 
 

@@ -38,6 +38,11 @@ class Bounding:
         """How many groups one unit can change."""
         return self.max_groups_per_unit if self.max_rows_per_unit is None else self.max_rows_per_unit
 
+    @property
+    def rows(self) -> int:
+        """How many rows of one unit a group can have."""
+        return self.max_rows_per_unit or self.max_rows_per_group
+
     def without_groups(self) -> Bounding:
         """The same where everything is one group."""
         if self.max_rows_per_unit is not None:

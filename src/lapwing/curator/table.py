@@ -11,7 +11,7 @@ from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import KINDS, Column, Expression, Kind
+from lapwing.curator.expressions import KINDS, Column, Expression, Kind, value_of
 from lapwing.curator.groups import Grouping, Key, binned, key_for
 from lapwing.curator.joins import apart, join_public
 from lapwing.curator.parse import expression
@@ -111,6 +111,8 @@ class PrivateTable:
 
     def having_rows_in(self, other: PrivateTable, *, negated: bool = False) -> PrivateTable:
         """The rows whose unit has (or has not) a row in another private table."""
+        if not isinstance(other, PrivateTable):
+            raise InvalidParameter("other", type(other), "is no private table", "Open it with lw.open.")
         context = together(self.context, other.context)
         return replace(self, plan=Exists(self.plan, other.plan, negated), context=context)
 
@@ -277,6 +279,9 @@ def open(
     """
     found = find_source(source, table=table, delimiter=delimiter, memory=memory, threads=threads)
     called = name or found.name
+    for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
+        if facts is not None and not isinstance(facts, Mapping):
+            raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
     fields = _fields(found.kinds, unit, bounds or {}, keys or {}, types or {})
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     word = "row" if isinstance(unit, EachRow) else unit
@@ -326,15 +331,27 @@ def _fields(
         if kind is None:
             continue  # of a type that cannot be used; whoever names it is told that there is no such column
         checks.one_of(KINDS, types=kind)
-        if native not in (None, kind, "text") and (kind, native) not in _READABLE:
-            why = f"{column} is of kind {native}, and engines would write it differently as {kind}"
+        if native not in (kind, "text") and (kind, native) not in _READABLE:
+            why = f"{column} is of {f'kind {native}' if native else 'another kind'}, and engines would differ about it"
             raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
         fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
     return tuple(fields)
 
 
-_READABLE = (("number", "integer"), ("text", "integer"))
-"""Kinds that a column may be read as, beside its own and those that text can be read as."""
+def _completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Column, ...]:
+    """The columns, some of which are declared to have a value in every row."""
+    if isinstance(complete, str):
+        raise InvalidParameter("complete", complete, "is one text, not a list", f"Write complete=[{complete!r}].")
+    known = {field.name for field in fields if field.bounds is not None}
+    for column in complete:
+        if column not in known:
+            why = "only a column with bounds can have the middle of them in place of what is missing"
+            raise InvalidParameter("complete", column, why, f"Write bounds={{{column!r}: (0, 100)}} as well.")
+    return tuple(replace(field, complete=field.name in complete) for field in fields)
+
+
+_READABLE = (("number", "integer"), ("text", "integer"), ("text", None))
+"""Kinds that a column may be read as, beside its own and those that text can be read as; None is a type without."""
 
 
 def _field(
@@ -397,18 +414,13 @@ def _described(column: Column) -> str:
 
 def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
     """Refuse values that a column of this kind cannot have."""
-    import datetime as dt
-
-    wanted: dict[Kind, tuple[type, ...]] = {
-        "boolean": (bool,), "integer": (int,), "number": (int, float), "text": (str,), "date": (dt.date,),
-        "timestamp": (dt.datetime,),
-    }  # fmt: skip
     for value in values:
-        if value is not None and not (
-            isinstance(value, wanted[kind]) and (kind == "boolean") == isinstance(value, bool)
-        ):
+        try:
+            value_of(value, kind)
+        except ValueError:
             why = f"{column} is of kind {kind}"
-            raise InvalidParameter("keys", value, why, f"Write keys of that kind, or types={{{column!r}: '…'}}.")
+            hint = f"Write keys of that kind, or types={{{column!r}: '…'}}."
+            raise InvalidParameter("keys", value, why, hint) from None
     if not values:
         raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")
 

@@ -160,7 +160,7 @@ def _csv(path: Path, delimiter: str) -> exp.Expr:
             names = next(csv.reader(file, delimiter=delimiter), [])
     except (OSError, EOFError, csv.Error, zlib.error):
         names = []  # what exactly is wrong may be told by a record
-    if not names or len(set(names)) < len(names):
+    if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         why = "needs a first line with one distinct name for each column"
         raise InvalidParameter("source", str(path), why, "Write the names into the first line.")
     columns = exp.Struct(
@@ -177,6 +177,7 @@ def _csv(path: Path, delimiter: str) -> exp.Expr:
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
         "null_padding": exp.true(),
+        "parallel": exp.false(),  # several readers fail, or guess, where a record has a line break in quotes
         "ignore_errors": exp.true(),
         "strict_mode": exp.false(),
     }
