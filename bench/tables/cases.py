@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,39 +32,25 @@ class Case:
     prepare: Callable[[Path], None]
     runs: dict[str, Callable[[Path], Callable[[], Any]]]
     bars: Callable[[dict[str, Ran]], list[Verdict]]
-    judge: Callable[[Path, list[Any]], float] | None = None
+    errors: dict[str, Callable[[Path], dict[str, float]]] = field(default_factory=dict)
+    """How far off they are, measured by itself."""
     repeats: int = 2
     turns: int = 3
 
 
-def _at_most(what: str, measured: float, most: float, unit: str = "") -> Verdict:
+def at_most(what: str, measured: float, most: float, unit: str = "") -> Verdict:
+    """A bar from above, and whether it is met."""
     return Verdict(f"{what} ≤ {most:.4g}{unit}", f"{measured:.3g}{unit}", measured <= most)
 
 
 def _floor(found: dict[str, Ran], rivals: Sequence[str], most: float) -> Verdict:
     measured, name = max((ratio(found["Lapwing"], found[rival]), rival) for rival in rivals)
-    return _at_most(f"time over {name}", measured, most, "×")
+    return at_most(f"time over {name}", measured, most, "×")
 
 
-def _no_worse(found: dict[str, Ran], rivals: Sequence[str]) -> Verdict:
-    best = min(error for rival in rivals if (error := found[rival].error) is not None)
-    ours = found["Lapwing"].error
-    assert ours is not None
-    return _at_most("error", ours, best)
-
-
-def _mean_error(folder: Path, results: list[Any]) -> float:
-    """The median over groups of how far a mean is from that of all rows of the group."""
-    import duckdb
-
-    found = duckdb.sql(
-        f"SELECT grp, AVG(value) FROM '{folder / 'visits.parquet'}' GROUP BY grp ORDER BY grp"
-    ).fetchall()
-    exact = dict(found)
-    errors = [
-        abs(mean - exact[group]) for result in results for group, mean in enumerate(result["mean"]) if group in exact
-    ]
-    return statistics.median(errors)
+def _no_worse(found: dict[str, Ran], rival: str) -> list[Verdict]:
+    ours, theirs = found["Lapwing"].errors, found[rival].errors
+    return [at_most(f"error of {name.split('_')[0]}", ours[name], error) for name, error in theirs.items()]
 
 
 def _visits(rows: int, *, text: bool = False) -> Callable[[Path], None]:
@@ -84,10 +69,8 @@ def _values(folder: Path) -> None:
     np.save(folder / "values.npy", data.values(LARGE))
 
 
-def _median_error(folder: Path, results: list[Any]) -> float:
-    """The median over draws."""
-    exact = float(np.median(np.load(folder / "values.npy")))
-    return statistics.median(abs(result - exact) for result in results)
+def _median_off(make: Callable[[Any], Callable[[], Any]]) -> Callable[[Path], dict[str, float]]:
+    return lambda folder: contenders.median_errors(make, np.load(folder / "values.npy"), DRAWS)
 
 
 FLOORS = {"DuckDB, no noise": _file(contenders.duckdb_groups), "Polars, no noise": _file(contenders.polars_groups)}
@@ -98,10 +81,13 @@ CASES = (
         {"Lapwing": _file(contenders.lapwing_groups), **FLOORS, "PyDP after Polars": _file(contenders.pydp_groups)},
         lambda found: [
             _floor(found, list(FLOORS), 0.65),
-            _at_most("memory", found["Lapwing"].megabytes, 1200, " MB"),
-            _no_worse(found, ["PyDP after Polars"]),
+            at_most("memory", found["Lapwing"].megabytes, 1200, " MB"),
+            *_no_worse(found, "PyDP after Polars"),
         ],
-        judge=_mean_error,
+        errors={
+            "Lapwing": lambda folder: contenders.lapwing_errors(str(folder / "visits.parquet")),
+            "PyDP after Polars": lambda folder: contenders.pydp_errors(str(folder / "visits.parquet")),
+        },
     ),
     Case(
         "the same, units as text",
@@ -130,12 +116,13 @@ CASES = (
             "diffprivlib": _column(contenders.diffprivlib_median),
         },
         lambda found: [
-            _at_most("time", min(found["Lapwing"].seconds), 0.25, " s"),
-            _no_worse(found, ["diffprivlib"]),
+            at_most("time", min(found["Lapwing"].seconds), 0.25, " s"),
+            *_no_worse(found, "diffprivlib"),
         ],
-        judge=_median_error,
-        repeats=DRAWS,
-        turns=1,
+        errors={
+            "Lapwing": _median_off(contenders.lapwing_median),
+            "diffprivlib": _median_off(contenders.diffprivlib_median),
+        },
     ),
     Case(
         "100 M rows, 10 M units",

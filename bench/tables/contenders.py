@@ -1,7 +1,7 @@
 """How everybody answers: count, sum and mean per group after bounding, a histogram, a median.
 
-Floors are the same question without noise, as an engineer would write it for that engine; who is called a peer adds noise
-through its own library, after the bounding of the Polars floor where it has none of its own.
+Floors are the same question without noise, as an engineer would write it for that engine; who is called a peer adds
+noise through its own library, after the bounding of the Polars floor where it has none of its own.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ KEYS = 1000
 EPSILON = 1.0
 EDGES = np.linspace(0, 100, 1001)
 
-Result = dict[str, Any]
+Errors = dict[str, float]
 Run = Callable[[], Any]
 
 
-def lapwing_groups(path: str, memory: str | None = None) -> Run:
-    """Through the front door."""
+def _question(path: str, memory: str | None = None) -> Any:
     import lapwing as lw
 
     table = lw.open(
@@ -29,17 +28,36 @@ def lapwing_groups(path: str, memory: str | None = None) -> Run:
         unit="unit",
         bounds={"value": (LOW, HIGH)},
         keys={"grp": range(KEYS)},
+        complete=["value"],
         max_groups_per_unit=GROUPS,
         max_rows_per_group=ROWS,
         memory=memory,
         name="visits",
     )
-    query = table.group_by("grp").agg(lw.count(), lw.sum("value"), lw.mean("value"))
-    return lambda: {name: list(query.release(epsilon=EPSILON).table["mean_value"]) for name in ("mean",)}
+    return table.group_by("grp").agg(lw.count(), lw.sum("value"), lw.mean("value"))
+
+
+def lapwing_groups(path: str, memory: str | None = None) -> Run:
+    """Through the front door."""
+    query = _question(path, memory)
+    return lambda: query.release(epsilon=EPSILON)
+
+
+def lapwing_errors(path: str) -> Errors:
+    """The same rows selected twice by the same salt, with noise and without."""
+    from lapwing.noise import Reproducible
+
+    query = _question(path)
+    noisy, exact = (query.release(epsilon=epsilon, entropy=Reproducible(2026)).table for epsilon in (EPSILON, 10**15))
+    return {name: _off(noisy[name], exact[name]) for name in ("count", "sum_value", "mean_value")}
+
+
+def _off(noisy: Any, exact: Any) -> float:
+    return float(np.median(np.abs(np.array(noisy, dtype=float) - np.array(exact, dtype=float))))
 
 
 def duckdb_groups(path: str) -> Run:
-    """Two window functions."""
+    """Two window functions, rows at random."""
     import duckdb
 
     connection = duckdb.connect(config={"preserve_insertion_order": False})
@@ -47,8 +65,8 @@ def duckdb_groups(path: str) -> Run:
         SELECT grp, COUNT(*), SUM(v), AVG(v) FROM (
             SELECT grp, LEAST(GREATEST(value, {LOW}), {HIGH}) AS v,
                 DENSE_RANK() OVER (PARTITION BY unit ORDER BY hash(unit, grp)) AS group_rank,
-                ROW_NUMBER() OVER (PARTITION BY unit, grp ORDER BY hash(value)) AS row_rank
-            FROM '{path}')
+                ROW_NUMBER() OVER (PARTITION BY unit, grp ORDER BY draw) AS row_rank
+            FROM (SELECT *, random() AS draw FROM '{path}'))
         WHERE group_rank <= {GROUPS} AND row_rank <= {ROWS} GROUP BY grp"""
     return lambda: connection.execute(statement).fetchall()
 
@@ -59,8 +77,8 @@ def _polars(path: str) -> Any:
     return (
         pl.scan_parquet(path)
         .with_columns(v=pl.col("value").clip(LOW, HIGH), group_hash=pl.struct("unit", "grp").hash())
-        .with_columns(row_hash=pl.col("value").hash())
-        .filter(pl.col("row_hash").rank("ordinal").over("unit", "grp") <= ROWS)
+        .with_columns(draw=pl.int_range(pl.len()).shuffle())
+        .filter(pl.col("draw").rank("ordinal").over("unit", "grp") <= ROWS)
         .filter(pl.col("group_hash").rank("dense").over("unit") <= GROUPS)
     )
 
@@ -73,24 +91,35 @@ def polars_groups(path: str) -> Run:
     return lambda: _polars(path).group_by("grp").agg(*totals).collect()
 
 
-def pydp_groups(path: str) -> Run:
-    """PyDP's count, sum and mean of every group, after bounding in Polars."""
+def _pydp(values: Any) -> tuple[float, float]:
+    """A noisy count and a noisy sum, each for half of the epsilon; the mean is their quotient."""
+    from pydp.algorithms.laplacian import BoundedSum, Count
+
+    bounds = {"l0_sensitivity": GROUPS, "linf_sensitivity": ROWS, "dtype": "float"}
+    count = Count(EPSILON / 2, **bounds).quick_result(values)
+    return count, BoundedSum(EPSILON / 2, lower_bound=LOW, upper_bound=HIGH, **bounds).quick_result(values)
+
+
+def _pydp_lists(path: str) -> list[list[float]]:
     import polars as pl
-    from pydp.algorithms.laplacian import BoundedMean, BoundedSum, Count
 
-    share = EPSILON / 3
+    return _polars(path).group_by("grp").agg(pl.col("v")).collect()["v"].to_list()  # type: ignore[no-any-return]
 
-    def run() -> Result:
-        frame = _polars(path).group_by("grp").agg(pl.col("v")).collect()
-        bounds = {"l0_sensitivity": GROUPS, "linf_sensitivity": ROWS, "dtype": "float"}
-        means: dict[int, float] = {}
-        for group, values in zip(frame["grp"].to_list(), frame["v"].to_list(), strict=True):
-            Count(share, **bounds).quick_result(values)
-            BoundedSum(share, lower_bound=LOW, upper_bound=HIGH, **bounds).quick_result(values)
-            means[group] = BoundedMean(share, lower_bound=LOW, upper_bound=HIGH, **bounds).quick_result(values)
-        return {"mean": [means.get(group, 50.0) for group in range(KEYS)]}
 
-    return run
+def pydp_groups(path: str) -> Run:
+    """PyDP's count and sum of every group, after bounding in Polars."""
+    return lambda: [_pydp(values) for values in _pydp_lists(path)]
+
+
+def pydp_errors(path: str) -> Errors:
+    """How far PyDP is from the very lists it was given."""
+    rows = []
+    for values in _pydp_lists(path):
+        count, total = _pydp(values)
+        exact = sum(values)
+        mean = min(max(total / max(count, 1), LOW), HIGH)
+        rows.append((abs(count - len(values)), abs(total - exact), abs(mean - exact / len(values))))
+    return dict(zip(("count", "sum_value", "mean_value"), np.median(np.array(rows), axis=0).tolist(), strict=True))
 
 
 def lapwing_histogram(values: Any) -> Run:
@@ -128,6 +157,12 @@ def diffprivlib_median(values: Any) -> Run:
     from diffprivlib import tools
 
     return lambda: float(tools.median(values, epsilon=EPSILON, bounds=(LOW, HIGH)))
+
+
+def median_errors(make: Callable[[Any], Run], values: Any, draws: int) -> Errors:
+    """The median over draws of how far it is off."""
+    run, exact = make(values), float(np.median(values))
+    return {"median": float(np.median([abs(run() - exact) for _ in range(draws)]))}
 
 
 def polars_median(values: Any) -> Run:

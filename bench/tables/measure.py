@@ -15,12 +15,12 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one contender needed: seconds turn by turn, the largest memory in megabytes, and how far off it was."""
+    """What one contender needed: seconds turn by turn, the largest memory in megabytes, and how far off it is."""
 
     name: str
     seconds: list[float] = field(default_factory=list)
     megabytes: float = 0.0
-    error: float | None = None
+    errors: dict[str, float] = field(default_factory=dict)
 
     @property
     def typical(self) -> float:
@@ -33,14 +33,21 @@ def peak() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
 
 
-def run_here(make: Callable[[], Callable[[], Any]], runs: int, judge: Callable[[list[Any]], float] | None) -> None:
-    """Build, run several times, print JSON."""
-    job, seconds, results = make(), [], []
+def run_here(make: Callable[[], Callable[[], Any]], runs: int) -> dict[str, float]:
+    """Build, run several times; the quietest counts."""
+    job, seconds = make(), []
     for _ in range(runs):
         start = time.perf_counter()
-        results.append(job())
+        job()
         seconds.append(time.perf_counter() - start)
-    print(json.dumps({"seconds": min(seconds), "megabytes": peak(), "error": judge(results) if judge else None}))
+    return {"seconds": min(seconds), "megabytes": peak()}
+
+
+def apart(task: str, case: str, name: str, folder: Path) -> Any:
+    """Do something in a process of its own."""
+    command = [sys.executable, "-m", "bench.tables", task, case, name, str(folder)]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output.splitlines()[-1])
 
 
 def take_turns(case: str, names: list[str], folder: Path, turns: int) -> list[Ran]:
@@ -48,16 +55,8 @@ def take_turns(case: str, names: list[str], folder: Path, turns: int) -> list[Ra
     found = {name: Ran(name) for name in names}
     for _ in range(turns):
         for name in names:
-            command = [sys.executable, "-m", "bench.tables", "--run", case, name, str(folder)]
-            output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            one, before = json.loads(output.splitlines()[-1]), found[name]
-            errors = [error for error in (before.error, one["error"]) if error is not None]
-            found[name] = Ran(
-                name,
-                [*before.seconds, one["seconds"]],
-                max(before.megabytes, one["megabytes"]),
-                statistics.median(errors) if errors else None,
-            )
+            one, before = apart("--run", case, name, folder), found[name]
+            found[name] = Ran(name, [*before.seconds, one["seconds"]], max(before.megabytes, one["megabytes"]))
     return list(found.values())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,8 +13,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.tables.cases import Case, Verdict, _at_most
-from bench.tables.measure import Ran, take_turns
+from bench.tables.cases import Case, Verdict, at_most
+from bench.tables.measure import Ran, apart, take_turns
 
 RESULTS = Path(__file__).parents[1] / "results"
 COLUMNS = ("job", "who", "seconds", "memory", "error", "bar")
@@ -38,7 +38,7 @@ class Result:
                 one.name,
                 f"{one.typical:.3g}",
                 f"{one.megabytes:,.0f} MB",
-                "" if one.error is None else f"{one.error:.3g}",
+                ", ".join(f"{error:.3g}" for error in one.errors.values()),
                 bars if place == 0 else "",
             )
             for place, one in enumerate(self.ran)
@@ -51,12 +51,15 @@ def measure(cases: list[Case], folder: Path) -> list[Result]:
     for case in cases:
         print(f"{case.title} …", file=sys.stderr)
         case.prepare(folder)
-        ran = take_turns(case.title, list(case.runs), folder, case.turns)
+        ran = [
+            replace(one, errors=apart("--errors", case.title, one.name, folder) if one.name in case.errors else {})
+            for one in take_turns(case.title, list(case.runs), folder, case.turns)
+        ]
         verdicts = case.bars({one.name: one for one in ran})
         if case.title.startswith("100 M") and results:
             before = results[0].ran[0].typical
-            verdicts += [_at_most(f"{one.name} over 10 M rows", one.typical / before, 16, "×") for one in ran]
-            verdicts.append(_at_most("memory", ran[1].megabytes, 2000, " MB"))
+            verdicts += [at_most(f"{one.name} over 10 M rows", one.typical / before, 16, "×") for one in ran]
+            verdicts.append(at_most("memory", ran[1].megabytes, 2000, " MB"))
         results.append(Result(case.title, ran, verdicts))
         for file in folder.iterdir():
             file.unlink()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lapwing as lw
@@ -69,3 +70,23 @@ def test_what_does_not_fit_is_answered_with_what_to_write(call: Callable[[], obj
     with pytest.raises(LapwingError) as caught:
         call()
     assert instead in str(caught.value)
+
+
+def test_a_complete_column_shares_the_count_of_the_rows_and_fills_what_is_missing_with_the_middle() -> None:
+    frame = pd.DataFrame({"who": [1, 2, 3, 4], "x": [10.0, None, 30.0, float("inf")]})
+    asked = [lw.count(), lw.sum("x"), lw.mean("x"), lw.count("x", name="n")]
+    plain, complete = (
+        lw.open(frame, unit="who", bounds={"x": (0, 100)}, complete=names, name="t").agg(*asked)
+        for names in ((), ["x"])
+    )
+    assert [len(query.statistics) for query in (plain, complete)] == [4, 2]
+    exact = complete.release(epsilon=10**20).table[0]
+    assert exact == {"count": 4, "sum_x": 140.0, "mean_x": 35.0, "n": 4}
+    assert plain.release(epsilon=10**20).table[0] == {"count": 4, "sum_x": 40.0, "mean_x": 20.0, "n": 2}
+
+
+@pytest.mark.parametrize("complete", [["y"], ["who"], "x"])
+def test_only_columns_with_bounds_can_be_complete(complete: object) -> None:
+    frame = pd.DataFrame({"who": [1], "x": [1.0], "y": [1.0]})
+    with pytest.raises(lw.errors.InvalidParameter, match="complete"):
+        lw.open(frame, unit="who", bounds={"x": (0, 100)}, complete=complete, name="t")  # type: ignore[arg-type]

@@ -67,7 +67,9 @@ def test_a_hint_names_a_value_that_makes_sense(call: Callable[[], object], hint:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")]
+)
 def test_a_name_that_does_not_exist_suggests_one_that_does(name: str, meant: str) -> None:
     with pytest.raises(AttributeError, match=f"Did you mean lapwing.{meant}"):
         getattr(lw, name)

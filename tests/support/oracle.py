@@ -33,7 +33,7 @@ from lapwing.curator.plan import (
 from lapwing.curator.query import Query
 from lapwing.curator.statistics import Statistic
 
-Q = 67_108_859
+Q = 16_777_213
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
@@ -408,8 +408,8 @@ def group_of(grouping: Grouping, row: Row) -> Any:
     return number
 
 
-def coefficient(seed: bytes, label: str, bits: int = 26) -> int:
-    return int(hashlib.sha256(seed + label.encode()).hexdigest(), 16) % min(Q - 1, 2**bits - 1) + 1
+def coefficient(seed: bytes, label: str, bits: int = 24) -> int:
+    return int(hashlib.sha256(seed + label.encode()).hexdigest(), 16) % max(1, min(Q - 1, 2**bits - 1)) + 1
 
 
 def code(value: Any, kind: Any) -> int | None:
@@ -431,18 +431,18 @@ Wide = (-(2**63), 2**63 - 1)
 
 
 def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
-    """y²·(y² + d) mod q with y = (c + Σ a·word) mod q, over words that lie between two numbers each."""
+    """y²·(y² + d) mod q with y = c + Σ a·word, over words that lie between two numbers each."""
     line = coefficient(seed, f"{purpose} constant")
-    room = 52 - (len(words) - 1).bit_length()
+    room = 24 if len(words) <= 2 else 52 - (len(words) - 1).bit_length()
     for i, (value, low, high) in enumerate(words):
-        wide = high - low >= 2**31
-        bits = 26 if wide else max(high - low, 1).bit_length()
+        wide = high - low >= 2**24
+        bits = 24 if wide else max(high - low, 1).bit_length()
         if value is None:
             line += coefficient(seed, f"{purpose} {i} null")
         else:
             number = (abs(value) % Q if value > 0 else -(abs(value) % Q)) if wide else value - low
-            line += coefficient(seed, f"{purpose} {i}", min(26, room - bits)) * number
-    y = rest(line)
+            line += coefficient(seed, f"{purpose} {i}", min(24, room - bits)) * number
+    y = line if len(words) <= 2 else rest(line)
     square = rest(y * y)
     return rest(square * (square + coefficient(seed, f"{purpose} shift")))
 

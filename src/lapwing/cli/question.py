@@ -56,6 +56,7 @@ class Question:
         list[str] | None,
         _option("boolean, integer, number, text, date or timestamp.", _TABLE, metavar="COLUMN=TYPE"),
     ] = None
+    complete: Annotated[list[str] | None, _option("A column without missing values.", _TABLE, metavar="COLUMN")] = None
     everything_else: Annotated[
         bool, typer.Option("--everything-else", help="Count other keys together.", rich_help_panel=_TABLE)
     ] = False
@@ -171,7 +172,19 @@ class Question:
 
 
 _LIMITS = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_ASIDE = ("unit", "table", "name", "delimiter", "population", "ledger", "anchor", "dataset", "analyst", *_LIMITS)
+_ASIDE = (
+    "unit",
+    "complete",
+    "table",
+    "name",
+    "delimiter",
+    "population",
+    "ledger",
+    "anchor",
+    "dataset",
+    "analyst",
+    *_LIMITS,
+)
 """Options that need no reading."""
 
 

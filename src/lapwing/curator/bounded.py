@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
 from lapwing.curator.dialects import cast, double, inline, when, whole
-from lapwing.curator.expressions import Constant, Expression, Kind
+from lapwing.curator.expressions import Constant, Expression, Kind, never_null
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, is_each_row, unit_kind
@@ -94,10 +94,10 @@ class Bounded:
             else:
                 places.append(place)
         if self.grouping.keys and not self.grouping.secret:
-            number = _number(places, self.grouping)
-            places = [cast(number, "INT")]
+            number = cast(_number(places, self.grouping), "INT")
             if not is_each_row(self.plan):  # there nothing is bounded, and a group NULL is dropped at the end
-                query = query.where(exp.not_(exp.Is(this=exp.Paren(this=number.copy()), expression=exp.null())))
+                query = query.where(*(_is_known(place) for place in places))
+            places = [number]
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
         if not is_each_row(self.plan):
             selected.insert(0, exp.column("u", table="r").as_("u"))
@@ -119,11 +119,11 @@ class Bounded:
         everything = ["row_hash", *groups, *contents]
         if by_total:
             most = self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
-            ranked = exp.select(*kept, _window("ROW_NUMBER", everything).as_("row_number")).from_(
+            ranked = exp.select(*map(exp.column, kept), _window("ROW_NUMBER", everything).as_("row_number")).from_(
                 hashed.subquery("f", copy=False), copy=False
             )
             return (
-                exp.select(*kept)
+                exp.select(*map(exp.column, kept))
                 .from_(ranked.subquery("f", copy=False), copy=False)
                 .where(exp.column("row_number") <= whole(most), copy=False)
             )
@@ -133,9 +133,11 @@ class Bounded:
             _window("RANK", by_group).as_("group_start"),
             _window("ROW_NUMBER", [*by_group, "row_hash", *contents]).as_("row_number"),
         ]
-        ranked = exp.select(*kept, *windows).from_(hashed.subquery("f", copy=False), copy=False)
+        ranked = exp.select(*map(exp.column, kept), *windows).from_(hashed.subquery("f", copy=False), copy=False)
         first = exp.EQ(this=exp.column("row_number"), expression=exp.column("group_start"))
-        survivors = exp.select(*kept, first.as_("first")).from_(ranked.subquery("f", copy=False), copy=False)
+        survivors = exp.select(*map(exp.column, kept), first.as_("first")).from_(
+            ranked.subquery("f", copy=False), copy=False
+        )
         survivors = survivors.where(exp.column("group_number") <= whole(self.bounding.max_groups_per_unit), copy=False)
         most_rows = exp.column("group_start") + whole(self.bounding.max_rows_per_group)
         return survivors.where(exp.column("row_number") < most_rows, copy=False)
@@ -144,9 +146,9 @@ class Bounded:
         """The rows with one hash more."""
         *first, last = stages(words, self.salt, purpose)
         for stage in first:
-            rows = exp.select(*kept, stage.as_("h")).from_(rows.subquery("f", copy=False), copy=False)
+            rows = exp.select(*map(exp.column, kept), stage.as_("h")).from_(rows.subquery("f", copy=False), copy=False)
         hashed = last.as_(f"{purpose}_hash")
-        return exp.select(*kept, hashed).from_(rows.subquery("f", copy=False), copy=False)
+        return exp.select(*map(exp.column, kept), hashed).from_(rows.subquery("f", copy=False), copy=False)
 
     def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
         """Unit, group and contents as numbers to be hashed."""
@@ -159,7 +161,10 @@ class Bounded:
             ]
         else:
             groups = [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
-        contents = [Word(exp.column(f"v{i}"), *value.steps, nullable=True) for i, value in enumerate(self.values)]
+        contents = [
+            Word(exp.column(f"v{i}"), *value.steps, nullable=not never_null(value.expression))
+            for i, value in enumerate(self.values)
+        ]
         contents += [_wide(self._code(other, f"d{i}"), nullable=True) for i, other in enumerate(self.others)]
         return units, groups, contents
 
@@ -185,7 +190,9 @@ class Bounded:
         if not any(statistic.powers) and len(columns) == 1:
             return exp.Count(this=columns[0])
         if statistic.powers == (1,):  # Σ(v − m) = Σv − m·n, without a subtraction for each row
-            count = exp.Paren(this=exp.Count(this=columns[0].copy()) * whole(statistic.arguments[0].middle))
+            value = statistic.arguments[0]
+            counted = exp.Star() if never_null(value.expression) else columns[0].copy()
+            count = exp.Paren(this=exp.Count(this=counted) * whole(value.middle))
             return exp.Paren(this=self._sum(columns[0])) - count
         factors: list[exp.Expr] = []
         for column, value, power in zip(columns, statistic.arguments, statistic.powers, strict=True):
@@ -257,6 +264,13 @@ def _told_apart(values: exp.Expr, key: Key) -> exp.Query:
     return (
         exp.select(value.as_("value"), first.as_("place")).from_(values, copy=False).group_by(value.copy(), copy=False)
     )
+
+
+def _is_known(place: exp.Expr) -> exp.Expr:
+    """Whether a value is one of the public ones: where only one condition tells, by that condition."""
+    if isinstance(place, exp.Case) and len(place.args["ifs"]) == 1 and place.args.get("default") is None:
+        return place.args["ifs"][0].this.copy()  # type: ignore[no-any-return]
+    return exp.not_(exp.Is(this=exp.Paren(this=place.copy()), expression=exp.null()))
 
 
 def _consecutive(values: Sequence[Any]) -> bool:

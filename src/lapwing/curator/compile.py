@@ -78,6 +78,10 @@ class Compiler:
 
     def steps(self, value: Gridded, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""
+        filled = value.filled()
+        if filled is not None:  # one COALESCE of whole numbers is less work than another CASE of doubles
+            column, missing = filled
+            return exp.Coalesce(this=self.steps(column, names), expressions=[whole(missing)])
         raw = self.expression(value.expression, names)
         if value.expression.kind == "integer":
             clamped: exp.Expr = _clamped(raw, whole(int(value.low)), whole(int(value.high)))

@@ -27,7 +27,7 @@ SUFFIXES = (".yaml", ".yml")
 _TEXTS = ("source", "table", "name", "unit", "dataset", "ledger", "anchor", "analyst", "delimiter", "memory")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_MAPPINGS, *_COUNTS, "allowance")
+_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_MAPPINGS, "complete", *_COUNTS, "allowance")
 _PLACES = ("source", "ledger", "anchor")
 """Fields that name a file beside the description, or a URL."""
 
@@ -225,6 +225,8 @@ def _fitting(name: str, value: Any) -> None:
         wanted, fits = "a whole number", isinstance(value, int) and not isinstance(value, bool)
     elif name == "each_row":
         wanted, fits = "true or false", isinstance(value, bool)
+    elif name == "complete":
+        wanted, fits = "a list of columns", isinstance(value, list) and all(isinstance(one, str) for one in value)
     else:
         return
     if not fits:
@@ -247,5 +249,6 @@ _EXAMPLES = {
     "keys": "{region: [North, South]}",
     "max_units_per": "{household: 4}",
     "each_row": "true",
+    "complete": "[age]",
     **dict.fromkeys(_COUNTS, "1"),
 }

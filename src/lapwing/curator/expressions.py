@@ -56,6 +56,8 @@ class Column:
     """Values that may be named in an answer, whether they occur or not."""
     unit: bool = False
     """Whether it says whose row this is."""
+    complete: bool = False
+    """Whether no value is missing: in a sum or mean, one that is counts as the middle of the bounds."""
 
     def __str__(self) -> str:
         return self.name
@@ -113,8 +115,6 @@ Expression = Column | Constant | Call
 NULL = Constant(None, None)
 
 
-def columns_of(expression: Expression) -> set[str]:
-    """The names of the columns that an expression reads."""
 def value_of(value: Any, kind: Kind) -> Any:
     """A value that somebody wrote down, as the one Python value that stands for it; ValueError if a kind has it not."""
     if type(value).__module__ == "numpy":
@@ -143,11 +143,20 @@ def storable(text: str) -> bool:
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
+def columns_of(expression: Expression) -> set[str]:
+    """The names of the columns that an expression reads."""
     if isinstance(expression, Column):
         return {expression.name}
     if isinstance(expression, Call):
         return {name for argument in expression.arguments for name in columns_of(argument)}
     return set()
+
+
+def never_null(expression: Expression) -> bool:
+    """Whether an expression has a value for every row."""
+    if isinstance(expression, Constant):
+        return expression.value is not None
+    return isinstance(expression, Call) and expression.operator == "coalesce" and never_null(expression.arguments[-1])
 
 
 def span_of(expression: Expression) -> Span:

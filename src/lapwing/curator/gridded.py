@@ -7,16 +7,18 @@ between the steps of the two bounds, which are computed here by the very same op
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from lapwing.curator.expressions import Expression
+from lapwing.curator.expressions import Call, Constant, Expression
 from lapwing.errors import InvalidParameter
 
 SUM_BITS = 29
 """Values of sums and means: at most 2^29 steps, so that 2^33 rows fit 64 bits, too small to see beside the noise."""
 MOMENT_BITS = 14
 """Values that are squared or multiplied: at most 2^14 steps, for the same reason."""
+_FLUSHED = 90
+"""Up to this exponent the numbers that arithmetic takes for 0 have the step 0 anyway."""
 LARGEST_BOUND = Fraction(2) ** 500
 LARGEST_WHOLE = Fraction(2) ** 62
 
@@ -54,6 +56,25 @@ class Gridded:
         """How far a value may be from the middle, in steps."""
         low, high = self.steps
         return max(high - self.middle, self.middle - low)
+
+    def filled(self) -> tuple[Gridded, int] | None:
+        """For COALESCE(column, constant) within the bounds of the column: the column alone, and the constant in steps.
+
+        Clamped once instead of twice, to the same bounds, it has the same steps.
+        """
+        match self.expression:
+            case Call(operator="coalesce", arguments=(Call(operator="clamp") as clamped, Constant() as other)):
+                column, low, high = clamped.arguments
+                ends = tuple(end.value for end in (low, high) if isinstance(end, Constant))
+                if ends != (self.low, self.high) or column.kind != self.expression.kind or self.exponent > _FLUSHED:
+                    return None
+                alone = replace(self, expression=column)
+                return alone, alone.step_of(other.value)
+        return None
+
+    def step_of(self, value: float) -> int:
+        """The step of a value within the bounds."""
+        return int(value) if self.is_whole else math.floor(float(value) * math.ldexp(1.0, self.exponent) + 0.5)
 
     @property
     def moved(self) -> float:

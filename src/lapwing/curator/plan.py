@@ -221,7 +221,7 @@ class JoinUnit(Node):
         """Those of both; the unit of an outer side may be NULL and is no unit any more."""
         right = self.right.columns
         if self.how == "left":
-            right = tuple(replace(column, unit=False) for column in right)
+            right = tuple(replace(column, unit=False, complete=False) for column in right)
         return (*self.left.columns, *right)
 
     def parents(self) -> tuple[Plan, ...]:

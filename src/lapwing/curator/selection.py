@@ -1,12 +1,12 @@
 """Which rows of a unit survive: a salted hash in exact double arithmetic, the same integers on every engine.
 
-    y = (a₁x₁ + a₂x₂ + … + c) mod q,   h = y²·(y² + d) mod q,   q = 67,108,859, the largest prime below 2²⁶,
+    y = a₁x₁ + a₂x₂ + … + c,   h = y²·(y² + d) mod q,   q = 16,777,213, the largest prime below 2²⁴,
 
 with coefficients that the salt determines; wide numbers enter by their remainder. Every product is a whole number below
 2^53, so doubles hold it exactly, and engines compute doubles much faster than remainders of integers. The hash of a
 row starts from that of its unit and group. The powers break linearity: a linear hash of consecutive numbers selects
-with bias, and so does a cube (z-scores of 13 for two of four consecutive groups, where this has 1). Privacy does not
-rest on the hash (any function of the unit's own rows would do), only fairness does.
+with bias, and so does a cube (z-scores of 13 for two of four consecutive groups, where this has at most 1). Privacy
+does not rest on the hash (any function of the unit's own rows would do), only fairness does.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from sqlglot import exp
 
 from lapwing.curator.dialects import cast, double, whole
 
-MODULUS = 67_108_859
+MODULUS = 16_777_213
+BITS = 24
+FEW = 2
+"""Up to so many words, of 24 bits each with their coefficients, a line is short enough to be squared as it is."""
 EXACT_BITS = 53
 HASH_LIMIT = MODULUS + 1
 """Above every hash; a quotient that is rounded up may leave a remainder of −1 instead of q − 1, on every engine."""
@@ -31,10 +34,10 @@ class Salt:
 
     seed: bytes
 
-    def coefficient(self, label: str, bits: int = 26) -> int:
-        """A number from 1 to 2^bits − 1, at most q − 1."""
+    def coefficient(self, label: str, bits: int = BITS) -> int:
+        """A number from 1 to 2^bits − 1, at most q − 1; 1 if there are no bits."""
         digest = hashlib.sha256(self.seed + label.encode()).digest()
-        return int.from_bytes(digest, "big") % min(MODULUS - 1, (1 << bits) - 1) + 1
+        return int.from_bytes(digest, "big") % max(1, min(MODULUS - 1, (1 << bits) - 1)) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +52,12 @@ class Word:
     @property
     def is_wide(self) -> bool:
         """Whether it enters by its remainder."""
-        return self.high - self.low >= 1 << 31
+        return self.high - self.low >= 1 << BITS
 
     @property
     def bits(self) -> int:
         """How many bits its absolute value may have when it enters."""
-        return 26 if self.is_wide else max(self.high - self.low, 1).bit_length()
+        return BITS if self.is_wide else max(self.high - self.low, 1).bit_length()
 
     def number(self) -> exp.Expr:
         """What enters, as a double."""
@@ -64,11 +67,11 @@ class Word:
 
 
 def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
-    """The linear part of the hash, below 2^53; a word that is NULL counts as a constant of its own."""
+    """The linear part of the hash, below 2^53 (of few words: 2^26); a word that is NULL counts as a constant."""
     total: exp.Expr = double(salt.coefficient(f"{purpose} constant"))
-    room = EXACT_BITS - 1 - (len(words) - 1).bit_length()
+    room = BITS if len(words) <= FEW else EXACT_BITS - 1 - (len(words) - 1).bit_length()
     for i, word in enumerate(words):
-        product: exp.Expr = word.number() * double(salt.coefficient(f"{purpose} {i}", min(26, room - word.bits)))
+        product: exp.Expr = word.number() * double(salt.coefficient(f"{purpose} {i}", min(BITS, room - word.bits)))
         if word.nullable:
             absent = double(salt.coefficient(f"{purpose} {i} null"))
             product = exp.Coalesce(this=exp.Paren(this=product), expressions=[absent])
@@ -86,9 +89,10 @@ def stages(words: Sequence[Word], salt: Salt, purpose: str) -> list[exp.Expr]:
     """The steps of the hash; each is a column `h` for the next, so that none is computed twice."""
     before = exp.column("h")
     shifted = exp.Paren(this=before.copy() + double(salt.coefficient(f"{purpose} shift")))
+    reduced = [] if len(words) <= FEW else [remainder(before)]
     return [
         linear(words, salt, purpose),
-        remainder(before),
+        *reduced,
         remainder(before * before.copy()),
         cast(remainder(before.copy() * shifted), "INT"),  # engines sort narrow numbers faster
     ]

@@ -255,6 +255,7 @@ def open(
     bounds: Mapping[str, tuple[Number, Number]] | None = None,
     keys: Mapping[str, Iterable[Any]] | None = None,
     types: Mapping[str, Kind] | None = None,
+    complete: Sequence[str] = (),
     allowance: Loss | None = None,
     ledger: str | os.PathLike[str] | Ledger | None = None,
     dataset: str | None = None,
@@ -272,17 +273,18 @@ def open(
 ) -> PrivateTable:
     """A private table: a CSV or Parquet file, a frame, or a table of a database.
 
-    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys` and `types` are public knowledge
+    `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys`, `types` and `complete` (columns with
+    a value in every row; one that is missing counts as the middle of the bounds) are public knowledge
     about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
     the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
     units one may have by public knowledge: `max_units_per={"household": 4}`.
     """
-    found = find_source(source, table=table, delimiter=delimiter, memory=memory, threads=threads)
-    called = name or found.name
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
-    fields = _fields(found.kinds, unit, bounds or {}, keys or {}, types or {})
+    found = find_source(source, table=table, delimiter=delimiter, memory=memory, threads=threads)
+    called = name or found.name
+    fields = _completed(_fields(found.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     word = "row" if isinstance(unit, EachRow) else unit
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
