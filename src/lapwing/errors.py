@@ -72,7 +72,7 @@ class BudgetExceeded(LapwingError):
         self.requested, self.remaining = requested, remaining
         super().__init__(
             f"requested {requested}, but {remaining} remains. "
-            "Ask for less, combine questions into one query, or have the allowance raised by its owner."
+            "Ask for less, or combine questions into one query: an allowance is never raised."
         )
 
 

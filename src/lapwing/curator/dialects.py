@@ -189,7 +189,7 @@ def boolean_from(text: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class DuckDB(Dialect):
-    """DuckDB 1.2 and later."""
+    """DuckDB 1.4 and later."""
 
     name: str = "duckdb"
 

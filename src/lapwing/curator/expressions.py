@@ -168,7 +168,18 @@ def span_of(expression: Expression) -> Span:
         return Span(value, value, max(0, -_exponent(value)))
     if isinstance(expression, Column) and expression.bounds is not None:
         return span_of(clamp(expression))
-    raise MissingBounds(str(expression))
+    raise MissingBounds(_unbounded(expression))
+
+
+def _unbounded(expression: Expression) -> str:
+    """The first column without bounds that an expression reads, or the expression itself."""
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            if argument.kind in NUMERIC and not isinstance(argument, Constant):
+                found = _unbounded(argument)
+                if found != str(argument) or isinstance(argument, Column):
+                    return found
+    return str(expression)
 
 
 def clamp(column: Expression) -> Expression:

@@ -84,7 +84,7 @@ def key_for(
         raise UnsupportedQuery(f"group by {name}", why, "Group by something that several units share.")
     known = tuple(values) if values is not None else _public_values(expression)
     if known is None and expression.kind in ("number", "timestamp"):
-        instead = "Name its values with keys=, round it to whole numbers, or use lw.histogram(…, edges=[…])."
+        instead = "Name its values with keys=, or use lw.histogram(…, edges=[…])."
         raise UnsupportedQuery(f"group by {name}", f"a {expression.kind} makes a group of nearly every row", instead)
     return Key(name, expression, known, everything_else)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -141,10 +141,18 @@ def resolve_column(node: exp.Expr, columns: Mapping[str, Column]) -> Expression 
         alike = [column for key, column in columns.items() if key.lower() == name.lower()]
         found = alike[0] if len(alike) == 1 else None
     if found is None:
-        meant = closest(name, columns)
-        hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(columns)}."
-        raise UnsupportedQuery(name, "there is no such column", hint)
+        raise UnsupportedQuery(name, "there is no such column", column_hint(node, columns))
     return found
+
+
+def column_hint(node: exp.Expr, known: Iterable[str]) -> str:
+    """Which column was probably meant, or that text has other quotes."""
+    names = list(known)
+    meant = closest(node.name, names)
+    if meant is None and node.this.args.get("quoted"):
+        text = node.name.replace("'", "''")
+        return f"Double quotes are for names; text is written '{text}'."
+    return f"Did you mean {meant}?" if meant else f"There are: {', '.join(names)}."
 
 
 def translate(node: exp.Expr, resolve: Resolve, depth: int = 0) -> Expression:

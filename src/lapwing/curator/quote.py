@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
+from lapwing.curator.expressions import Column
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
 from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import Loss
@@ -100,7 +101,7 @@ def notes(query: Query) -> tuple[str, ...]:
     for key in keys:
         if key.values is None:
             found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
-        elif not key.everything_else and not key.labels and key.expression.kind != "boolean":
+        elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             found.append(f"rows with another {key.name} than the public ones are left out")
     if context.ledger is None:
         found.append("no ledger was given: nobody adds up what is spent")

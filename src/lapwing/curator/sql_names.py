@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from lapwing import checks
-from lapwing.calls import closest
 from lapwing.curator.expressions import NUMERIC, Column, Expression, Kind
-from lapwing.curator.parse import only, refused, shown, translate
+from lapwing.curator.parse import column_hint, only, refused, shown, translate
 from lapwing.curator.plan import Plan, Public, Select
 from lapwing.curator.table import fitting
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -69,9 +68,7 @@ class Scope:
             why = "the place of a row depends on everybody's rows"
             raise UnsupportedQuery(shown(node), why, "Name a column of the table.")
         known = [name for one in self.tables for name in one.columns]
-        meant = closest(node.name, known)
-        hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(known)}."
-        raise UnsupportedQuery(shown(node), "there is no such column", hint)
+        raise UnsupportedQuery(shown(node), "there is no such column", column_hint(node, known))
 
     def translate(self, node: exp.Expr) -> Expression:
         """An expression about one row."""

@@ -52,11 +52,16 @@ class Bounding:
     def explain(self, unit: str, *, grouped: bool) -> str:
         """In words."""
         if self.max_rows_per_unit is not None:
-            return f"at most {_several(self.max_rows_per_unit, 'row')} of one {unit} count"
+            return f"at most {_several(self.max_rows_per_unit, 'row')} of one {unit} {_counts(self.max_rows_per_unit)}"
         rows = _several(self.max_rows_per_group, "row")
         if not grouped:
-            return f"at most {rows} of one {unit} count"
-        return f"at most {_several(self.max_groups_per_unit, 'group')} of one {unit} count, and {rows} in each"
+            return f"at most {rows} of one {unit} {_counts(self.max_rows_per_group)}"
+        groups, verb = _several(self.max_groups_per_unit, "group"), _counts(self.max_groups_per_unit)
+        return f"at most {groups} of one {unit} {verb}, and {rows} in each"
+
+
+def _counts(count: int) -> str:
+    return "counts" if count == 1 else "count"
 
 
 def _several(count: int, noun: str) -> str:
