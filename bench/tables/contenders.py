@@ -14,6 +14,8 @@ import numpy as np
 GROUPS, ROWS, LOW, HIGH = 4, 2, 0, 100
 KEYS = 1000
 EPSILON = 1.0
+REPEATS = 5
+"""How often everybody draws noise when errors are compared."""
 EDGES = np.linspace(0, 100, 1001)
 
 Errors = dict[str, float]
@@ -48,12 +50,15 @@ def lapwing_errors(path: str) -> Errors:
     from lapwing.noise import Reproducible
 
     query = _question(path)
-    noisy, exact = (query.release(epsilon=epsilon, entropy=Reproducible(2026)).table for epsilon in (EPSILON, 10**15))
-    return {name: _off(noisy[name], exact[name]) for name in ("count", "sum_value", "mean_value")}
-
-
-def _off(noisy: Any, exact: Any) -> float:
-    return float(np.median(np.abs(np.array(noisy, dtype=float) - np.array(exact, dtype=float))))
+    names = ("count", "sum_value", "mean_value")
+    off: dict[str, list[float]] = {name: [] for name in names}
+    for seed in range(REPEATS):
+        noisy, exact = (
+            query.release(epsilon=epsilon, entropy=Reproducible(seed)).table for epsilon in (EPSILON, 10**15)
+        )
+        for name in names:
+            off[name] += [abs(a - b) for a, b in zip(noisy[name], exact[name], strict=True)]
+    return {name: float(np.median(errors)) for name, errors in off.items()}
 
 
 def duckdb_groups(path: str) -> Run:
@@ -113,8 +118,8 @@ def pydp_groups(path: str) -> Run:
 
 def pydp_errors(path: str) -> Errors:
     """How far PyDP is from the very lists it was given."""
-    rows = []
-    for values in _pydp_lists(path):
+    rows, lists = [], _pydp_lists(path)
+    for values in lists * REPEATS:
         count, total = _pydp(values)
         exact = sum(values)
         mean = min(max(total / max(count, 1), LOW), HIGH)
