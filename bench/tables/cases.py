@@ -37,7 +37,7 @@ class Case:
     errors: dict[str, Callable[[Path], dict[str, float]]] = field(default_factory=dict)
     """How far off they are, measured by itself."""
     repeats: int = 2
-    turns: int = 3
+    turns: int = 5
 
 
 def at_most(what: str, measured: float, most: float, unit: str = "") -> Verdict:
@@ -96,6 +96,7 @@ CASES = (
         _visits(LARGE, text=True),
         {"Lapwing": _file(contenders.lapwing_groups), **FLOORS},
         lambda found: [_floor(found, list(FLOORS), 1.0)],
+        turns=3,
     ),
     Case(
         "histogram of 10 M values, 1000 bins",
@@ -107,7 +108,6 @@ CASES = (
         },
         lambda found: [_floor(found, ["numpy.bincount"], 1.5)],
         repeats=5,
-        turns=5,
     ),
     Case(
         "median of 10 M values",
@@ -125,6 +125,7 @@ CASES = (
             "Lapwing": _median_off(contenders.lapwing_median, DRAWS),
             "diffprivlib": _median_off(contenders.diffprivlib_median, SLOW_DRAWS),
         },
+        turns=1,
     ),
     Case(
         "100 M rows, 10 M units",

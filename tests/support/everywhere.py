@@ -53,7 +53,7 @@ def in_postgres(rows: Rows, types: Mapping[str, str], url: str, name: str = "t")
     return {"source": url, "table": name}
 
 
-def in_spark(rows: Rows, types: Mapping[str, str], spark: SparkSession) -> dict[str, Any]:
-    """A DataFrame in as many parts as there are workers."""
+def in_spark(rows: Rows, types: Mapping[str, str], spark: SparkSession, parts: int = 2) -> dict[str, Any]:
+    """A DataFrame in as many parts as there are workers, or in more."""
     columns = ", ".join(f"`{column}` {SPARK.get(declared, declared)}" for column, declared in types.items())
-    return {"source": spark.createDataFrame([tuple(row) for row in rows], columns).repartition(2)}
+    return {"source": spark.createDataFrame([tuple(row) for row in rows], columns).repartition(parts)}

@@ -448,9 +448,9 @@ def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: s
 
 
 def rest(value: int) -> int:
-    """The remainder, by a quotient of doubles, which may be rounded up."""
+    """The remainder, by a product of doubles, which may be rounded across a whole number."""
     assert abs(value) < 2**53
-    return value - math.floor(value / Q) * Q
+    return value - math.floor(value * (1 / Q)) * Q
 
 
 def order(value: Any) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
-from lapwing.curator.dialects import cast, double, inline, when, whole
+from lapwing.curator.dialects import attempt, cast, double, inline, when, whole
 from lapwing.curator.expressions import Constant, Expression, Kind, never_null
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
@@ -94,9 +94,10 @@ class Bounded:
             else:
                 places.append(place)
         if self.grouping.keys and not self.grouping.secret:
-            number = cast(_number(places, self.grouping), "INT")
+            number: exp.Expr = cast(_number(places, self.grouping), "INT")
             if not is_each_row(self.plan):  # there nothing is bounded, and a group NULL is dropped at the end
                 query = query.where(*(_is_known(place) for place in places))
+                number = _plain_column(places) or number
             places = [number]
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
         if not is_each_row(self.plan):
@@ -271,6 +272,14 @@ def _is_known(place: exp.Expr) -> exp.Expr:
     if isinstance(place, exp.Case) and len(place.args["ifs"]) == 1 and place.args.get("default") is None:
         return place.args["ifs"][0].this.copy()  # type: ignore[no-any-return]
     return exp.not_(exp.Is(this=exp.Paren(this=place.copy()), expression=exp.null()))
+
+
+def _plain_column(places: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The number of a group that is a column as it is, once other rows are gone; the cast fails for no row at all."""
+    if len(places) != 1 or not isinstance(places[0], exp.Case) or len(places[0].args["ifs"]) != 1:
+        return None
+    column = places[0].args["ifs"][0].args["true"]
+    return attempt(column, "INT") if isinstance(column, exp.Column) else None
 
 
 def _consecutive(values: Sequence[Any]) -> bool:

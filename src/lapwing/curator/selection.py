@@ -25,7 +25,7 @@ FEW = 2
 """Up to so many words, of 24 bits each with their coefficients, a line is short enough to be squared as it is."""
 EXACT_BITS = 53
 HASH_LIMIT = MODULUS + 1
-"""Above every hash; a quotient that is rounded up may leave a remainder of −1 instead of q − 1, on every engine."""
+"""About the largest hash (see `remainder`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,11 @@ def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
 
 
 def remainder(value: exp.Expr) -> exp.Expr:
-    """value − ⌊value/q⌋·q: the remainder, unless the quotient is rounded up to the next whole number."""
-    quotient = cast(exp.func("FLOOR", exp.Paren(this=value.copy()) / double(MODULUS)), "DOUBLE")
+    """value − ⌊value·(1/q)⌋·q: the remainder, or one q away from it where the product is rounded across a whole number.
+
+    A product takes less time than a quotient, and every engine rounds it alike.
+    """
+    quotient = cast(exp.func("FLOOR", exp.Paren(this=value.copy()) * double(1 / MODULUS)), "DOUBLE")
     return exp.Paren(this=value.copy()) - exp.Paren(this=quotient * double(MODULUS))
 
 
