@@ -71,7 +71,7 @@ def duckdb_groups(path: str) -> Run:
             SELECT grp, LEAST(GREATEST(value, {LOW}), {HIGH}) AS v,
                 DENSE_RANK() OVER (PARTITION BY unit ORDER BY hash(unit, grp)) AS group_rank,
                 ROW_NUMBER() OVER (PARTITION BY unit, grp ORDER BY draw) AS row_rank
-            FROM (SELECT *, random() AS draw FROM '{path}'))
+            FROM (SELECT *, random() AS draw FROM '{path}' WHERE unit IS NOT NULL AND grp BETWEEN 0 AND {KEYS - 1}))
         WHERE group_rank <= {GROUPS} AND row_rank <= {ROWS} GROUP BY grp"""
     return lambda: connection.execute(statement).fetchall()
 
@@ -81,6 +81,7 @@ def _polars(path: str) -> Any:
 
     return (
         pl.scan_parquet(path)
+        .filter(pl.col("unit").is_not_null() & pl.col("grp").is_between(0, KEYS - 1))
         .with_columns(v=pl.col("value").clip(LOW, HIGH), group_hash=pl.struct("unit", "grp").hash())
         .with_columns(draw=pl.int_range(pl.len()).shuffle())
         .filter(pl.col("draw").rank("ordinal").over("unit", "grp") <= ROWS)

@@ -13,7 +13,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.tables.cases import Case, Verdict, at_most
+from bench.tables.cases import CASES, Case, Verdict, at_most
 from bench.tables.measure import Ran, apart, take_turns
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -76,9 +76,22 @@ def show(results: list[Result]) -> None:
     Console(width=None if os.isatty(1) else 200).print(table)
 
 
+def _last(title: str) -> Result | None:
+    """What was measured last."""
+    file = RESULTS / "tables.json"
+    jobs = json.loads(file.read_text(encoding="utf-8"))["jobs"] if file.exists() else []
+    for job in jobs:
+        if job["title"] == title:
+            return Result(title, [Ran(**one) for one in job["ran"]], [Verdict(**one) for one in job["verdicts"]])
+    return None
+
+
 def save(results: list[Result]) -> None:
-    """Write results/tables.json and results/tables.md."""
+    """Write results/tables.json and results/tables.md; jobs that were not run keep their last result."""
     RESULTS.mkdir(exist_ok=True)
+    fresh = {result.title: result for result in results}
+    known = [fresh.get(case.title) or _last(case.title) for case in CASES]
+    results = [result for result in known if result is not None]
     versions = {package: version(package) for package in PACKAGES}
     text = json.dumps(
         {"versions": versions, "jobs": [asdict(result) for result in results]}, indent=2, ensure_ascii=False
