@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import duckdb
+import pandas as pd
 import pytest
 from questions import PLACES, Row, World, by_group, draw_query, draw_world, fetch, salted
 
@@ -218,3 +219,18 @@ def test_no_row_is_in_two_groups_or_meets_two_places_in_a_database_that_ignores_
     joined = table.join(places, on={"region": "code"}).bounded(max_rows_per_unit=2)
     assert fetch(joined.agg(lw.count()), salted(1)) == {0: (1,)}
     assert fetch(joined.where("name = 'SMALL'").agg(lw.count()), salted(1)) == {0: (0,)}
+
+
+@pytest.mark.parametrize("other", ["1000", "-1000", "100.5"])
+def test_a_value_for_what_is_missing_is_clamped_like_every_other(other: str) -> None:
+    frame = pd.DataFrame({"who": [1, 2], "x": [10.0, None]})
+    table = lw.open(frame, unit="who", bounds={"x": (0, 100)}, name="t")
+    asked = table.agg(lw.sum(f"COALESCE(x, {other})", bounds=(0, 100), name="s"))
+    assert asked.release(epsilon=10**20).value in (10.0, 110.0)
+
+
+def test_nothing_in_the_place_of_what_is_missing_is_still_missing() -> None:
+    frame = pd.DataFrame({"who": [1, 2], "x": [10.0, None]})
+    table = lw.open(frame, unit="who", bounds={"x": (0, 100)}, name="t")
+    asked = table.agg(lw.sum("COALESCE(x, NULL)", bounds=(0, 100), name="s"), lw.mean("COALESCE(x, NULL)", name="m"))
+    assert asked.release(epsilon=10**20).table[0] == {"s": 10.0, "m": 10.0}

@@ -60,13 +60,16 @@ class Gridded:
     def filled(self) -> tuple[Gridded, int] | None:
         """For COALESCE(column, constant) within the bounds of the column: the column alone, and the constant in steps.
 
-        Clamped once instead of twice, to the same bounds, it has the same steps.
+        Clamped once instead of twice, to the same bounds, it has the same steps. A constant beyond the bounds, which
+        has to be clamped as well, is not of that form.
         """
         match self.expression:
             case Call(operator="coalesce", arguments=(Call(operator="clamp") as clamped, Constant() as other)):
                 column, low, high = clamped.arguments
                 ends = tuple(end.value for end in (low, high) if isinstance(end, Constant))
                 if ends != (self.low, self.high) or column.kind != self.expression.kind or self.exponent > _FLUSHED:
+                    return None
+                if other.value is None or not self.low <= other.value <= self.high:
                     return None
                 alone = replace(self, expression=column)
                 return alone, alone.step_of(other.value)
