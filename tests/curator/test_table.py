@@ -80,7 +80,10 @@ def test_a_complete_column_shares_the_count_of_the_rows_and_fills_what_is_missin
         for names in ((), ["x"])
     )
     assert [len(query.statistics) for query in (plain, complete)] == [4, 2]
-    exact = complete.release(epsilon=10**20).table[0]
+    answer = complete.release(epsilon=10**20)
+    assert "a missing value counts as 50.0" in answer.table.column("mean_x").note
+    assert "missing" not in plain.release(epsilon=1).table.column("mean_x").note
+    exact = answer.table[0]
     assert exact == {"count": 4, "sum_x": 140.0, "mean_x": 35.0, "n": 4}
     assert plain.release(epsilon=10**20).table[0] == {"count": 4, "sum_x": 40.0, "mean_x": 20.0, "n": 2}
 

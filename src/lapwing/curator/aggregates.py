@@ -17,7 +17,7 @@ from lapwing.calls import Helpful, helpful
 from lapwing.checks import Number
 from lapwing.curator import estimates
 from lapwing.curator.estimates import Confidence, Estimate
-from lapwing.curator.expressions import NUMERIC, Column, Constant, Expression, call, never_null, span_of
+from lapwing.curator.expressions import NUMERIC, Call, Column, Constant, Expression, call, never_null, span_of
 from lapwing.curator.gridded import MOMENT_BITS, SUM_BITS, Gridded, gridded
 from lapwing.curator.parse import expression
 from lapwing.curator.statistics import Statistic
@@ -181,6 +181,9 @@ class Bound:
             f"values outside {grid.low:g}…{grid.high:g} count as the nearest bound"
             for grid in dict.fromkeys(self.grids)
         ]
+        for grid in dict.fromkeys(self.grids):
+            if grid.filled() is not None and isinstance(grid.expression, Call):
+                notes.append(f"a missing value counts as {grid.expression.arguments[-1]}")
         return "; ".join(notes)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -35,46 +36,46 @@ PLAIN_TIMES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(ABC):
     """The spelling of one engine."""
 
     name: str
 
+    @abstractmethod
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         """Text that is compared byte by byte."""
-        raise NotImplementedError
 
+    @abstractmethod
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
         """A whole number of 64 bits; others are NULL."""
-        raise NotImplementedError
 
+    @abstractmethod
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         """A finite double; others are NULL."""
-        raise NotImplementedError
 
+    @abstractmethod
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         """A date, or a timestamp without a zone, of the years 1 to 9999; others are NULL."""
-        raise NotImplementedError
 
+    @abstractmethod
     def is_text(self, declared: str) -> bool:
         """Whether a type of the engine is text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         """Whether the whole of a text matches a regular expression."""
-        raise NotImplementedError
 
+    @abstractmethod
     def text_code(self, text: exp.Expr) -> exp.Expr:
         """The first 7 bytes of MD5, little-endian, as a whole number."""
-        raise NotImplementedError
 
+    @abstractmethod
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """Days, or microseconds, since 1970."""
-        raise NotImplementedError
 
+    @abstractmethod
     def wide_sum(self, value: exp.Expr) -> exp.Expr:
         """An exact sum of whole numbers of 64 bits."""
-        raise NotImplementedError
 
     def sql(self, query: exp.Expr) -> str:
         """The statement as text."""
