@@ -36,7 +36,7 @@ class Case:
     bars: Callable[[dict[str, Ran]], list[Verdict]]
     errors: dict[str, Callable[[Path], dict[str, float]]] = field(default_factory=dict)
     """How far off they are, measured by itself."""
-    repeats: int = 2
+    repeats: int = 3
     turns: int = 5
 
 

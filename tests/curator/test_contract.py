@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 import psycopg
 import pytest
-from everywhere import in_postgres, in_spark
+from everywhere import everywhere, in_postgres, in_spark
 from oracle import Beyond, Row, integers
 from questions import (
     AMOUNTS,
@@ -310,3 +310,28 @@ def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str) ->
         if query.statistics:
             there = replace(query, context=replace(query.context, **in_the_server(world, postgres_url)))
             assert fetch(there, SALT) == fetch(query, SALT), (seed, query.explain())
+
+
+@pytest.mark.parametrize("size", [1, 64, 65, 1 << 14, (1 << 14) + 1, 1_000_000])
+def test_however_many_public_groups_there_are_every_engine_keeps_the_same(
+    size: int, postgres_url: str, spark: SparkSession
+) -> None:
+    rng = random.Random(size)
+    rows = [(rng.choice([rng.randrange(9), 2**62 + rng.randrange(9)]), rng.randrange(size), i % 7) for i in range(400)]
+    types = {"who": "integer", "g": "integer", "x": "integer"}
+    asked = {}
+    for engine, source in everywhere(rows, types, postgres_url, spark).items():
+        table = lw.open(
+            **source,
+            unit="who",
+            keys={"g": range(size)},
+            bounds={"x": (0, 6)},
+            max_groups_per_unit=3,
+            max_rows_per_group=2,
+        )
+        asked[engine] = table.group_by("g").agg(lw.count(), lw.sum("x"))
+    named = [dict(zip(types, row, strict=True)) for row in rows]
+    for engine, query in asked.items():
+        expected = integers(query, dict.fromkeys(query.context.relations, named), SALT.seed)
+        assert len(expected) > min(size - 1, 20)
+        assert fetch(query, SALT) == expected, engine

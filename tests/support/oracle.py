@@ -13,7 +13,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, reduce
+from operator import xor
 from typing import Any
 
 from lapwing.curator.expressions import Call, Column, Constant, Expression
@@ -421,13 +422,15 @@ def code(value: Any, kind: Any) -> int | None:
     if kind == "number":
         return math.floor(min(max(value, -(2.0**40)), 2.0**40) * 2.0**20)
     if kind == "text":
-        return int.from_bytes(hashlib.md5(value.encode(), usedforsecurity=False).digest()[:7], "little")
+        return int.from_bytes(hashlib.md5(value.encode(), usedforsecurity=False).digest()[:3], "little")
     if kind == "date":
         return value.toordinal() - dt.date(1970, 1, 1).toordinal()
     return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
 
 
-Wide = (-(2**63), 2**63 - 1)
+def coded(value: Any, kind: Any) -> tuple[int | None, int, int]:
+    """A value as a whole number between two others."""
+    return (code(value, kind), 0, 2**24 - 1) if kind == "text" else (code(value, kind), -(2**63), 2**63 - 1)
 
 
 def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
@@ -440,7 +443,8 @@ def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: s
         if value is None:
             line += coefficient(seed, f"{purpose} {i} null")
         else:
-            number = (abs(value) % Q if value > 0 else -(abs(value) % Q)) if wide else value - low
+            folds = range(0, (high - low).bit_length(), 24) if wide else ()
+            number = reduce(xor, (value >> fold for fold in folds)) & 0xFFFFFF if wide else value - low
             line += coefficient(seed, f"{purpose} {i}", min(24, room - bits)) * number
     y = line if len(words) <= 2 else rest(line)
     square = rest(y * y)
@@ -512,11 +516,9 @@ def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[
     limits = query.bounding
 
     def words(row: Kept) -> tuple[list[Any], list[Any], list[Any]]:
-        unit = [(code(row.unit, kind), *Wide)]
+        unit = [coded(row.unit, kind)]
         if query.grouping.secret:
-            group = [
-                (code(v, key.expression.kind), *Wide) for v, key in zip(row.group, query.grouping.keys, strict=True)
-            ]
+            group = [coded(v, key.expression.kind) for v, key in zip(row.group, query.grouping.keys, strict=True)]
         else:
             size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
             group = [(row.group, 0, size)] if query.grouping.keys else []
@@ -525,7 +527,7 @@ def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[
             low, high, exponent = own_grid(value, query)
             ends = (stepped(end, value.expression.kind, low, high, exponent) for end in (low, high))
             content.append((step, *ends))
-        content += [(code(v, e.kind), *Wide) for v, e in zip(row.others, others, strict=True)]
+        content += [coded(v, e.kind) for v, e in zip(row.others, others, strict=True)]
         return unit, group, content
 
     def tie(row: Kept) -> list[Any]:
@@ -546,7 +548,14 @@ def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[
     for row in rows:
         groups.setdefault(row.group, []).append(row)
     starts = {group: hashed([*words(mine[0])[0], *words(mine[0])[1]], seed, "group") for group, mine in groups.items()}
-    first = sorted(groups, key=lambda group: (starts[group], keys(groups[group][0])))[: limits.max_groups_per_unit]
+
+    def by_group(group: Any) -> Any:
+        if query.grouping.secret:
+            return starts[group], keys(groups[group][0])
+        bits = (math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys) - 1).bit_length()
+        return starts[group] >> (max(0, bits - 6) if bits <= 14 else 0), group
+
+    first = sorted(groups, key=by_group)[: limits.max_groups_per_unit]
 
     def within(row: Kept) -> Any:
         return hashed([(starts[row.group], 0, Q + 1), *words(row)[2]], seed, "row"), tie(row)

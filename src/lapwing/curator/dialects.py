@@ -67,7 +67,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        """The first 7 bytes of MD5, little-endian, as a whole number."""
+        """The first 3 bytes of MD5, little-endian, as a whole number."""
 
     @abstractmethod
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
@@ -113,7 +113,7 @@ class Dialect(ABC):
         return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), attempt(text, SQL_TYPES[kind]))
 
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
-        """A value of any kind as a whole number of 64 bits, to be hashed; different values may share one."""
+        """A value as a whole number of 64 bits (text: of 24), to be hashed; different values may share one."""
         if kind == "integer":
             return column
         if kind == "boolean":
@@ -221,7 +221,7 @@ class DuckDB(Dialect):
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
         number = exp.Anonymous(this="md5_number", expressions=[text.copy()])  # four times as fast as any way by text
-        return cast(exp.Paren(this=exp.BitwiseAnd(this=number, expression=whole((1 << 56) - 1))), "BIGINT")
+        return cast(exp.Paren(this=exp.BitwiseAnd(this=number, expression=whole((1 << 24) - 1))), "INT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
@@ -240,9 +240,9 @@ _WIDE = ("UBIGINT", "HUGEINT", "UHUGEINT")
 
 
 def md5_digits(text: exp.Expr) -> exp.Expr:
-    """The hexadecimal digits of the first 7 bytes of MD5, the last byte first."""
+    """The hexadecimal digits of the first 3 bytes of MD5, the last byte first."""
     digits = exp.func("MD5", text.copy())
-    pairs = [exp.func("SUBSTRING", digits.copy(), whole(place), whole(2)) for place in range(13, 0, -2)]
+    pairs = [exp.func("SUBSTRING", digits.copy(), whole(place), whole(2)) for place in range(5, 0, -2)]
     joined: exp.Expr = pairs[0]
     for pair in pairs[1:]:
         joined = exp.DPipe(this=joined, expression=pair)

@@ -88,7 +88,7 @@ def code(value: Any) -> int | None:
     if value is None or isinstance(value, int):
         return None if value is None else int(value)
     if isinstance(value, str):
-        return int.from_bytes(hashlib.md5(value.encode()).digest()[:7], "little")
+        return int.from_bytes(hashlib.md5(value.encode()).digest()[:3], "little")
     if isinstance(value, float):
         return math.floor(max(-(2.0**40), min(2.0**40, value)) * 2.0**20)
     if isinstance(value, dt.datetime):

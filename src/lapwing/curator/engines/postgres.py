@@ -97,8 +97,8 @@ class PostgresDialect(Dialect):
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(f"^({pattern})$"))
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        bits = exp.DataType.build("BIT(56)", dialect=self.name)
-        return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=md5_digits(text)), bits), "BIGINT")
+        bits = exp.DataType.build("BIT(24)", dialect=self.name)
+        return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=md5_digits(text)), bits), "INT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":  # seconds are a NUMERIC, so this is exact

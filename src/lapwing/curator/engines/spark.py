@@ -83,7 +83,7 @@ class SparkDialect(Dialect):
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
-        return exp.cast(exp.Anonymous(this="CONV", expressions=[md5_digits(text), whole(16), whole(10)]), "BIGINT")
+        return exp.cast(exp.Anonymous(this="CONV", expressions=[md5_digits(text), whole(16), whole(10)]), "INT")
 
     def moment_code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         if kind == "timestamp":
