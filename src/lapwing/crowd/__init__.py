@@ -1,0 +1,18 @@
+"""The crowd: nobody has to be trusted, because people randomise their own answers.
+
+>>> from lapwing.crowd import UnaryEncoding
+>>> poll = UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])
+>>> reports = poll.randomize(["bike"] * 500 + ["bus"] * 300 + ["car"] * 200)
+>>> counts = poll.absorb(None, reports)
+>>> 350 < poll.estimate(counts)["bike"] < 650
+True
+"""
+
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.items import Answers
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Reports
+from lapwing.crowd.unary import UnaryEncoding
+
+__all__ = ["Answers", "Counts", "Estimates", "Protocol", "Reports", "UnaryEncoding"]

@@ -1,0 +1,64 @@
+"""What an aggregator keeps: whole numbers that add up, in any order, on any number of machines.
+
+bytes  "LWC1" ‖ fingerprint of the protocol (16 bytes) ‖ number of reports (8 bytes) ‖ the numbers (8 each)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lapwing.crowd.protocol import Protocol
+
+MAGIC = b"LWC1"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """How many reports there were, and what was counted in them."""
+
+    protocol: Protocol
+    n: int
+    table: NDArray[np.integer]
+
+    def __repr__(self) -> str:
+        return f"<counts of {self.n:,} reports of {type(self.protocol).__name__}, {self.table.size:,} numbers>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Counts) or self.protocol != other.protocol or self.n != other.n:
+            return False
+        return bool((self.table == other.table).all())
+
+    def __hash__(self) -> int:
+        return hash((self.protocol, self.n))
+
+    def __add__(self, other: Counts) -> Counts:
+        return self.merge(other)
+
+    def merge(self, other: Counts) -> Counts:
+        """Both together, as if one aggregator had seen all the reports."""
+        self.protocol.check_own(other.protocol)
+        return Counts(self.protocol, self.n + other.n, self.table + other.table)
+
+    def to_bytes(self) -> bytes:
+        """To be stored or sent."""
+        return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + self.table.astype("<i8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, protocol: Protocol, data: bytes) -> Counts:
+        """What was stored."""
+        import numpy as np
+
+        ours = data[:4] == MAGIC and data[4:20] == protocol.fingerprint
+        if not ours or len(data) != 28 + 8 * prod(protocol.shape):
+            why = "are not counts of this protocol"
+            raise InvalidParameter("data", "<bytes>", why, "Use the parameters the counts were made with.")
+        table = np.frombuffer(data, dtype="<i8", offset=28).astype(np.int64).reshape(protocol.shape)
+        return cls(protocol, int.from_bytes(data[20:28], "little"), table)

@@ -1,0 +1,29 @@
+"""Public lists of possible answers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.records import places_of, values_of
+
+Domain = int | Sequence[Hashable]
+"""Labels, or a number k for the answers 0 … k − 1."""
+
+
+def domain_of(domain: object, *, largest: int = 1 << 31) -> tuple[Sequence[Any], Mapping[Any, int] | None]:
+    """The labels and the place of each; the range of a number of answers has no index."""
+    if isinstance(domain, Integral):
+        if checks.whole(minimum=2, domain=domain) > largest:
+            why = f"has more than {largest:,} answers"
+            raise InvalidParameter("domain", domain, why, "Use a sketch: CountMeanSketch takes any number of answers.")
+        return range(int(domain)), None
+    if isinstance(domain, (str, bytes)) or not hasattr(domain, "__iter__"):
+        raise InvalidParameter("domain", domain, "must be a list of answers or a number", "Write domain=['a', 'b'].")
+    labels = tuple(values_of(domain))
+    if len(labels) < 2:
+        raise InvalidParameter("domain", domain, "must be two or more different answers", "Write domain=['a', 'b'].")
+    return labels, places_of(labels, domain=labels)

@@ -1,0 +1,161 @@
+"""What reports say about a population: unbiased counts, two standard errors, and how much a liar can move them.
+
+There are two questions, and each has its error. About *the people who answered* only the coins are random
+(`population_…`). About *those they were drawn from at random* the drawing adds to it (`sample_…`).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal
+
+from lapwing import checks
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Question = Literal["population", "sample"]
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """How many of n people gave each answer. Estimates may be negative: cutting them off would bias them.
+
+    Privacy: computed from reports that are private already, so it costs nothing more.
+    """
+
+    labels: Sequence[Any]
+    n: int
+    counts: NDArray[np.float64]
+    population_standard_error: NDArray[np.float64]
+    sample_standard_error: NDArray[np.float64]
+    gain_per_fake: float
+    """How many people one report that does not follow the protocol can add to one count, at worst."""
+    confidence: float = 0.95
+    remark: str = "unbiased"
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """The counts as shares of the people."""
+        return self.counts / max(self.n, 1)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def __getitem__(self, label: Any) -> float:
+        """The estimated count of one answer."""
+        return float(self.counts[list(self.labels).index(label)])
+
+    def interval(
+        self, about: Question = "sample", *, simultaneous: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Ends of normal intervals for the counts; simultaneous ones hold for all answers at once (Bonferroni)."""
+        checks.one_of(("population", "sample"), about=about)
+        failure = 1 - float(checks.probability(confidence=self.confidence))
+        z = -NormalDist().inv_cdf(failure / 2 / (max(len(self), 1) if simultaneous else 1))
+        error = self.sample_standard_error if about == "sample" else self.population_standard_error
+        return self.counts - z * error, self.counts + z * error
+
+    def moved_by(self, fakes: int) -> float:
+        """How far so many dishonest reports together can move one share, at worst."""
+        return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
+
+    def onto_simplex(self) -> Estimates:
+        """The nearest counts that are not negative and add up to n: more plausible, no longer unbiased.
+
+        Accuracy: the Euclidean projection never increases the distance from the truth as a whole, but small counts are
+        cut to zero and large ones reduced; errors and intervals no longer apply to single counts.
+        """
+        import numpy as np
+
+        falling = -np.sort(-self.counts)
+        excess = (np.cumsum(falling) - self.n) / np.arange(1, len(falling) + 1)
+        cut = excess[np.flatnonzero(falling > excess)[-1]] if len(falling) else 0.0
+        return replace(self, counts=np.maximum(self.counts - cut, 0.0), remark="projected onto the simplex: biased")
+
+    def top(self, count: int) -> Estimates:
+        """The largest counts, largest first."""
+        import numpy as np
+
+        order = np.argsort(-self.counts, kind="stable")[: checks.whole(count=count)]
+        return replace(
+            self,
+            labels=[self.labels[place] for place in order.tolist()],
+            counts=self.counts[order],
+            population_standard_error=self.population_standard_error[order],
+            sample_standard_error=self.sample_standard_error[order],
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per answer."""
+        low, high = self.interval()
+        columns = zip(
+            self.labels,
+            self.counts,
+            self.shares,
+            self.population_standard_error,
+            self.sample_standard_error,
+            low,
+            high,
+            strict=True,
+        )
+        names = ("answer", "count", "share", "population_standard_error", "sample_standard_error", "low", "high")
+        return [dict(zip(names, (row[0], *map(float, row[1:])), strict=True)) for row in columns]
+
+    def to_csv(self) -> str:
+        """The table as text."""
+        out = io.StringIO()
+        writer = csv.DictWriter(
+            out, ["answer", "count", "share", "population_standard_error", "sample_standard_error", "low", "high"]
+        )
+        writer.writeheader()
+        writer.writerows(self.rows())
+        return out.getvalue()
+
+    def __str__(self) -> str:
+        shown = self.top(SHOWN) if len(self) > SHOWN else self
+        width = max([6, *(len(str(label)) for label in shown.labels)])
+        lines = [f"{'answer':<{width}} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval"]
+        for row in shown.rows():
+            ends = f"{row['low']:,.0f} … {row['high']:,.0f}"
+            lines.append(f"{row['answer']!s:<{width}} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
+        if len(self) > SHOWN:
+            lines.append(f"… and {len(self) - SHOWN:,} more")
+        lines.append(
+            f"{self.n:,} reports, {self.remark}; one fake report can add {self.gain_per_fake:,.1f} people to a count"
+        )
+        return "\n".join(lines)
+
+
+def from_support(
+    labels: Sequence[Any],
+    support: NDArray[np.integer],
+    n: int,
+    *,
+    if_true: Fraction,
+    if_other: Fraction,
+    confidence: float = 0.95,
+) -> Estimates:
+    """Estimates of a *pure* protocol: a report supports the true answer with one probability, others with another.
+
+    Accuracy: (support − n·q)/(p − q) is unbiased. With c people behind an answer its variance is
+    (c·p(1−p) + (n−c)·q(1−q))/(p−q)² over the coins; drawing the people adds n·f(1−f), f = c/n (Wang, Blocki, Li and Jha
+    2017). The errors put the estimate, cut to 0 … n, in place of c. A fake report that supports an answer adds
+    (1 − q)/(p − q) to it.
+    """
+    import numpy as np
+
+    p, q = float(if_true), float(if_other)
+    spread = float(if_true - if_other)
+    counts = (np.asarray(support, dtype=np.float64) - n * q) / spread
+    inside = np.clip(counts, 0, n)
+    coins = (inside * p * (1 - p) + (n - inside) * q * (1 - q)) / spread**2
+    drawing = inside * (1 - inside / max(n, 1))
+    return Estimates(labels, n, counts, np.sqrt(coins), np.sqrt(coins + drawing), (1 - q) / spread, confidence)

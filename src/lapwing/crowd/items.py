@@ -1,0 +1,111 @@
+"""What many people answered: each different answer once, and whose is which.
+
+Populations repeat themselves, so an answer is hashed or looked up once, however many give it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.records import as_records, column_values, place_of, ratio_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """One answer per person: `labels[places[i]]`.
+
+    >>> Answers.of(["cat", "dog", "cat"]).places.tolist()
+    [0, 1, 0]
+    """
+
+    labels: Sequence[Any]
+    places: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, values: Any) -> Answers:
+        """From a list, an array, a column of a data frame, or `Answers`. A missing value is an answer, too."""
+        import numpy as np
+
+        if isinstance(values, Answers):
+            return values
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+            raise InvalidParameter("values", "<one answer>", "must be the answers of many people", "Write [answer].")
+        records = as_records(values)
+        if not isinstance(records, list) and records.dtype.kind in "iu":
+            return cls._of_whole_numbers(records.ravel())
+        listed = records if isinstance(records, list) else column_values(records.ravel())
+        known: dict[Any, int] = {}
+        places = np.fromiter((_place(value, known) for value in listed), dtype=np.intp, count=len(listed))
+        return cls([value for _, value in known], places)
+
+    @classmethod
+    def _of_whole_numbers(cls, array: NDArray[Any]) -> Answers:
+        import numpy as np
+
+        if len(array) and int(array.min()) >= 0 and int(array.max()) < 4 * len(array) + 1024:
+            return cls(range(int(array.max()) + 1), array.astype(np.intp, copy=False))
+        labels, places = np.unique(array, return_inverse=True)
+        return cls(labels.tolist(), places.ravel())
+
+    @classmethod
+    def counted(cls, counts: Mapping[Any, int]) -> Answers:
+        """A population from how many people give each answer, in that order."""
+        import numpy as np
+
+        numbers = [checks.whole(minimum=0, count=count) for count in counts.values()]
+        return cls(list(counts), np.repeat(np.arange(len(numbers)), numbers))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, part: slice) -> Answers:
+        return Answers(self.labels, self.places[part])
+
+    def counts(self) -> dict[Any, int]:
+        """How many people gave each answer: the truth that an estimate is compared with."""
+        import numpy as np
+
+        totals = np.bincount(self.places, minlength=len(self.labels))
+        return dict(zip(self.labels, totals.tolist(), strict=True))
+
+    def within(self, domain: Sequence[Any], index: Mapping[Any, int] | None) -> NDArray[np.int64]:
+        """The place of everybody's answer in a public domain, −1 for any other. No index: the domain is a range."""
+        import numpy as np
+
+        if index is None and isinstance(self.labels, range):
+            known = np.arange(len(self.labels), dtype=np.int64)
+            known[len(domain) :] = -1
+        else:
+            looked_up = (
+                _number(label, len(domain)) if index is None else place_of(label, index) for label in self.labels
+            )
+            known = np.array([-1 if place is None else place for place in looked_up], dtype=np.int64)
+        return known[self.places] if len(known) else np.empty(0, dtype=np.int64)
+
+
+def parts(count: int, size: int) -> Iterator[slice]:
+    """0 … count − 1 in parts of `size`."""
+    return (slice(start, min(start + size, count)) for start in range(0, count, size))
+
+
+def _place(value: Any, known: dict[Any, int]) -> int:
+    """The number of a value among those seen so far; what cannot be hashed, or differs from itself, is no answer."""
+    try:
+        if value == value:
+            return known.setdefault((type(value), value), len(known))
+    except Exception:  # an error would tell about the value
+        pass
+    return known.setdefault((type(None), None), len(known))
+
+
+def _number(label: object, size: int) -> int | None:
+    value, bottom = ratio_of(label) or (-1, 1)
+    return value if bottom == 1 and 0 <= value < size else None

@@ -1,0 +1,55 @@
+"""Probabilities with few binary digits: what a bit is flipped with, and what that costs exactly.
+
+A coin of b binary digits takes b random words for 64 flips. So a probability that comes from an epsilon is rounded to
+as few digits as keep a thousandth of the epsilon, always towards more privacy; the loss is stated from the result.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import exp_down, exp_up, ln_up
+
+FEWEST_DIGITS, MOST_DIGITS = 2, 64
+KEPT = Fraction(999, 1000)
+"""The part of an epsilon that rounding must leave."""
+LARGEST_EPSILON = 40
+
+
+def flip_probability(epsilon: Number, *, others: int = 1, name: str = "epsilon") -> Fraction:
+    """About 1/(e^ε + 1) of each of `others` wrong answers: the least that keeps the odds of the truth below e^ε.
+
+    Privacy: with q the result and p = 1 − others·q, ln(p/q) ≤ ε, both exact.
+
+    >>> flip_probability(2)
+    Fraction(489, 4096)
+    """
+    exact = _moderate(epsilon, name)
+    return _fewest_digits(exact, 1 / (exp_down(exact) + others), lambda q: (1 - others * q) / q, name, epsilon)
+
+
+def _moderate(epsilon: Number, name: str) -> Fraction:
+    exact = checks.positive(**{name: epsilon})
+    if exact > LARGEST_EPSILON:
+        why = "is no protection: the truth would be told practically always"
+        raise InvalidParameter(name, epsilon, why, f"Write {name}=4, for example.")
+    return exact
+
+
+def _fewest_digits(
+    epsilon: Fraction, least: Fraction, odds: Callable[[Fraction], Fraction], name: str, asked: Number
+) -> Fraction:
+    """The smallest multiple of 2^-b, at least `least`, with the smallest b that keeps most of the epsilon."""
+    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
+        units = math.ceil(least * (1 << digits))
+        q = Fraction(units, 1 << digits)
+        while odds(q) > 1 and ln_up(odds(q)) > epsilon:
+            q += Fraction(1, 1 << digits)
+        if odds(q) > exp_up(KEPT * epsilon):
+            return q
+    raise InvalidParameter(name, asked, "is so small that reports would say nothing", f"Write {name}=1.")

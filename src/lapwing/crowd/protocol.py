@@ -1,0 +1,147 @@
+"""What every local protocol is: one frozen object of public parameters, and three roles.
+
+    client       randomize(answers) → Reports         everybody for themselves; nobody else sees an answer
+    aggregator   absorb(state, reports) → Counts      whole numbers; a.merge(b) equals absorbing both
+    analyst      estimate(counts) → Estimates         unbiased, with errors
+
+Privacy: the relation is replace and the guarantee is local: what is sent when an answer is a, and when it is b, are
+alike within e^ε, whoever looks. That somebody takes part is not hidden. One report per person; who sends several adds
+their losses (see `lifetime`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lapwing.calls import Helpful
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.reports import Column, Reports
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
+from lapwing.privacy.neighbours import as_unit
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lapwing.crowd.estimates import Estimates
+
+THREADS = 2
+BLOCK_BITS = 1 << 25
+"""About so many bits of reports are drawn at a time by one thread: 4 MB."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Protocol(metaclass=Helpful):
+    """The contract of a local protocol."""
+
+    version: ClassVar[int] = 1
+    """Changes whenever the same parameters would mean other reports."""
+    unit: str = "person"
+
+    def __post_init__(self) -> None:
+        as_unit(self.unit)
+
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[Column, ...]:
+        """The columns of a report."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Of the whole numbers an aggregator keeps."""
+
+    @abstractmethod
+    def privacy_loss(self) -> PureDP:
+        """What one report costs, computed from the probabilities that are used."""
+
+    @abstractmethod
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """What the counts say about the answers."""
+
+    @abstractmethod
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        """The columns of the reports of a few people."""
+
+    @abstractmethod
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        """What is counted in n reports."""
+
+    def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> Reports:
+        """One report for each answer: a list, an array, a column, or `Answers`."""
+        answers = Answers.of(values)
+        blocks = list(parts(len(answers), self.block)) or [slice(0, 0)]
+        made = side_by_side(lambda part: self._randomized(answers[part], entropy), blocks, entropy)
+        sizes = [part.stop - part.start for part in blocks]
+        return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, made, strict=True)])
+
+    def empty(self) -> Counts:
+        """The counts of no reports."""
+        import numpy as np
+
+        return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
+
+    def absorb(self, state: Counts | None, reports: Reports) -> Counts:
+        """The counts with these reports added; None is a start."""
+        self.check_own(reports.protocol)
+        counted = Counts(self, reports.n, self._tally(reports.columns, reports.n))
+        return counted if state is None else state.merge(counted)
+
+    @property
+    def block(self) -> int:
+        """How many reports are drawn at a time: a multiple of 64."""
+        return max(1, BLOCK_BITS // sum(column.bits for column in self.layout) // 64) * 64
+
+    @property
+    def fingerprint(self) -> bytes:
+        """16 bytes that differ wherever any parameter does."""
+        stated = {"protocol": type(self).__name__, "version": self.version, **self.parameters()}
+        return hashlib.sha256(json.dumps(stated, sort_keys=True, ensure_ascii=True).encode()).digest()[:16]
+
+    def parameters(self) -> dict[str, Any]:
+        """The public parameters, as plain values for a file, a form or a fingerprint."""
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.init}
+
+    def check_own(self, other: Protocol) -> None:
+        """Refuse what belongs to other parameters."""
+        if other is not self and other.fingerprint != self.fingerprint:
+            why = "belongs to a protocol with other parameters"
+            raise InvalidParameter("reports", f"<{type(other).__name__}>", why, "Keep each collection by itself.")
+
+    def _set(self, **derived: object) -> None:
+        """Store what is derived from the public fields (only while the value is being made)."""
+        for name, value in derived.items():
+            object.__setattr__(self, name, value)
+
+    def _loss(self, epsilon: Fraction) -> PureDP:
+        return PureDP(epsilon, relation="replace", unit=self.unit)
+
+
+def side_by_side(work: Callable[[slice], Any], blocks: Sequence[slice], entropy: Entropy = SYSTEM) -> list[Any]:
+    """Do the same to several parts, on several threads if the source of entropy has a stream for each."""
+    if len(blocks) < 2 or not entropy.private:
+        return [work(part) for part in blocks]
+    with ThreadPoolExecutor(THREADS) as threads:
+        return list(threads.map(work, blocks))
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return (
+        value
+        if value is None or isinstance(value, (bool, int, str))
+        else str(Fraction(value) if isinstance(value, float) else value)
+    )

@@ -1,0 +1,190 @@
+"""What people send: one report each, bit-packed, and its bytes.
+
+    bytes  "LWR1" ‖ fingerprint of the protocol (16 bytes) ‖ number of reports (8 bytes, little-endian) ‖ columns
+
+A column of b bits per report is one string of bits, the reports one after another, each number or row with its lowest
+bit first, filled up to whole bytes with zeros. One person's report is the same with the number 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lapwing.crowd.protocol import Protocol
+    from lapwing.noise import Entropy
+
+MAGIC = b"LWR1"
+_NUMBERS = (8, 16, 32, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One part of every report: a single bit, a number of up to 63 bits, or a row of bits."""
+
+    name: str
+    bits: int
+    kind: Literal["bit", "number", "row"]
+    below: int | None = None
+    """Numbers are less than this."""
+
+    @classmethod
+    def bit(cls, name: str) -> Column:
+        """64 to a word in memory."""
+        return cls(name, 1, "bit")
+
+    @classmethod
+    def number(cls, name: str, below: int) -> Column:
+        """0 … below − 1, in the narrowest unsigned type in memory."""
+        return cls(name, max(1, (below - 1).bit_length()), "number", below)
+
+    @classmethod
+    def row(cls, name: str, bits: int) -> Column:
+        """Whole words in memory."""
+        return cls(name, bits, "row")
+
+    @property
+    def dtype(self) -> str:
+        """How it is held in memory."""
+        return f"u{next(n for n in _NUMBERS if self.bits <= n) // 8}" if self.kind == "number" else "u8"
+
+    def shape(self, n: int) -> tuple[int, ...]:
+        """Of the array for n reports."""
+        words = -(-self.bits // 64)
+        return {"bit": (-(-n // 64),), "number": (n,), "row": (n, words)}[self.kind]
+
+    def to_bits(self, column: NDArray[Any], n: int) -> NDArray[np.uint8]:
+        """One byte per bit, n rows."""
+        import numpy as np
+
+        little = np.ascontiguousarray(column).astype(column.dtype.newbyteorder("<"), copy=False).view(np.uint8)
+        if self.kind == "bit":
+            return np.unpackbits(little, count=n, bitorder="little").reshape(n, 1)
+        return np.unpackbits(little.reshape(n, little.size // max(n, 1)), axis=1, count=self.bits, bitorder="little")
+
+    def from_bits(self, bits: NDArray[np.uint8]) -> NDArray[Any]:
+        """The array, from one byte per bit, n rows."""
+        import numpy as np
+
+        n = len(bits)
+        flat = bits.reshape(1, -1) if self.kind == "bit" else bits
+        packed = np.packbits(flat, axis=1, bitorder="little")
+        size = np.dtype(self.dtype).itemsize
+        padded = np.zeros((len(packed), -(-packed.shape[1] // size) * size), dtype=np.uint8)
+        padded[:, : packed.shape[1]] = packed
+        little = padded.view(np.dtype(self.dtype).newbyteorder("<"))
+        return little.astype(self.dtype).reshape(self.shape(n))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reports:
+    """The reports of n people, column by column."""
+
+    protocol: Protocol
+    n: int
+    columns: tuple[NDArray[Any], ...]
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __repr__(self) -> str:
+        return f"<{self.n:,} reports of {type(self.protocol).__name__}, {self.bits_each} bits each>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reports) and self.to_bytes() == other.to_bytes()
+
+    def __hash__(self) -> int:
+        return hash(self.to_bytes())
+
+    def __getitem__(self, which: Any) -> Reports:
+        """Some of the reports: a slice, or an array of places."""
+        parts = [column.to_bits(held, self.n)[which] for column, held in self._pairs()]
+        return Reports(
+            self.protocol, len(parts[0]), tuple(c.from_bits(b) for c, b in zip(self._layout, parts, strict=True))
+        )
+
+    def __add__(self, other: Reports) -> Reports:
+        return Reports.together([self, other])
+
+    @staticmethod
+    def together(parts: Sequence[Reports]) -> Reports:
+        """Reports to the same protocol, one part after another."""
+        import numpy as np
+
+        first = parts[0]
+        for part in parts[1:]:
+            first.protocol.check_own(part.protocol)
+        columns = []
+        for i, column in enumerate(first._layout):
+            if column.kind == "bit" and any(part.n % 64 for part in parts[:-1]):
+                columns.append(column.from_bits(np.concatenate([column.to_bits(p.columns[i], p.n) for p in parts])))
+            else:
+                columns.append(np.concatenate([part.columns[i] for part in parts]))
+        return Reports(first.protocol, sum(part.n for part in parts), tuple(columns))
+
+    @property
+    def bits_each(self) -> int:
+        """How long one report is."""
+        return sum(column.bits for column in self._layout)
+
+    def shuffled(self, entropy: Entropy | None = None) -> Reports:
+        """The same reports in a random order: what a shuffler passes on."""
+        from lapwing.noise import SYSTEM, permutation
+
+        return self[permutation(self.n, SYSTEM if entropy is None else entropy)]
+
+    def column(self, name: str) -> NDArray[Any]:
+        """One part of every report."""
+        return next(held for column, held in self._pairs() if column.name == name)
+
+    def to_bytes(self) -> bytes:
+        """What is sent."""
+        import numpy as np
+
+        body = b"".join(
+            np.packbits(column.to_bits(held, self.n).ravel(), bitorder="little").tobytes()
+            for column, held in self._pairs()
+        )
+        return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + body
+
+    @classmethod
+    def from_bytes(cls, protocol: Protocol, data: bytes) -> Reports:
+        """What was sent; anything that no report of this protocol can be is refused."""
+        import numpy as np
+
+        view = memoryview(data)
+        if bytes(view[:4]) != MAGIC or bytes(view[4:20]) != protocol.fingerprint:
+            raise _refused("are not reports of this protocol", "Use the parameters the reports were made with.")
+        n, layout = int.from_bytes(view[20:28], "little"), protocol.layout
+        sizes = [-(-column.bits * n // 8) for column in layout]
+        if len(view) != 28 + sum(sizes):
+            raise _refused("have the wrong length", "Pass the bytes as they were sent.")
+        columns, start = [], 28
+        for column, size in zip(layout, sizes, strict=True):
+            bits = np.unpackbits(np.frombuffer(view[start : start + size], dtype=np.uint8), bitorder="little")
+            if bits[column.bits * n :].any():
+                raise _refused("have bits where none belong", "Pass the bytes as they were sent.")
+            held = column.from_bits(bits[: column.bits * n].reshape(n, column.bits))
+            if column.below is not None and n and int(held.max()) >= column.below:
+                raise _refused("hold a number that none of this protocol does", "Drop reports from elsewhere.")
+            columns.append(held)
+            start += size
+        return cls(protocol, n, tuple(columns))
+
+    @property
+    def _layout(self) -> tuple[Column, ...]:
+        return self.protocol.layout
+
+    def _pairs(self) -> list[tuple[Column, NDArray[Any]]]:
+        return list(zip(self._layout, self.columns, strict=True))
+
+
+def _refused(why: str, hint: str) -> InvalidParameter:
+    return InvalidParameter("data", "<bytes>", why, hint)

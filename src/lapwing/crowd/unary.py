@@ -1,0 +1,112 @@
+"""Unary encoding: one bit for every possible answer, each randomised by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.domains import Domain, domain_of
+from lapwing.crowd.estimates import Estimates, from_support
+from lapwing.crowd.items import Answers
+from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column
+from lapwing.errors import InvalidParameter
+from lapwing.exact import ln_up
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnaryEncoding(Protocol):
+    """A bit per answer: the true one is 1 with probability `one_if_true`, every other with `one_if_other`.
+
+    `symmetric(epsilon)` treats ones and zeros alike (basic one-time RAPPOR); `optimized(epsilon)` reports the truth by
+    a fair coin and lets few others be one, which has the least error for many answers. Somebody whose answer is not in
+    the domain sends zeros, randomised.
+
+    Privacy: two answers differ in two bits, so a report costs ln(p(1−q)/((1−p)q)).
+    Accuracy: see `estimates.from_support`.
+    Proof: unary.md
+
+    >>> print(UnaryEncoding.optimized(epsilon=1, domain=100).privacy_loss())
+    ε = 0.999484 (replace, per person)
+    """
+
+    domain: Domain
+    one_if_true: Number
+    one_if_other: Number
+    _true: Fraction = field(init=False, repr=False, compare=False)
+    _other: Fraction = field(init=False, repr=False, compare=False)
+    _labels: Sequence[Any] = field(init=False, repr=False, compare=False)
+    _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        true, other = (
+            checks.probability(one_if_true=self.one_if_true),
+            checks.probability(one_if_other=self.one_if_other),
+        )
+        if not other < true:
+            why = "must be less than one_if_true, or reports say nothing"
+            raise InvalidParameter("one_if_other", self.one_if_other, why, "Write one_if_other=0.25, one_if_true=0.75.")
+        labels, index = domain_of(self.domain)
+        self._set(domain=len(labels) if index is None else labels)
+        self._set(_true=true, _other=other, _labels=labels, _index=index)
+
+    @classmethod
+    def symmetric(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
+        """Flip every bit with the same probability, about 1/(1 + e^(ε/2))."""
+        flip = flip_probability(checks.positive(epsilon=epsilon) / 2)
+        return cls(domain=domain, one_if_true=1 - flip, one_if_other=flip, unit=unit)
+
+    @classmethod
+    def optimized(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
+        """The true bit is one half of the time, others with about 1/(1 + e^ε) (Wang, Blocki, Li and Jha 2017)."""
+        return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.row("bits", len(self._labels)),)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (len(self._labels),)
+
+    def privacy_loss(self) -> PureDP:
+        """ln(p(1−q)/((1−p)q)), upwards."""
+        ratio = self._true * (1 - self._other) / ((1 - self._true) * self._other)
+        return self._loss(ln_up(ratio))
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """The count of every answer of the domain."""
+        self.check_own(state.protocol)
+        return from_support(
+            self._labels, state.table, state.n, if_true=self._true, if_other=self._other, confidence=confidence
+        )
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        from lapwing.crowd.bits import noise_rows, put
+        from lapwing.noise import bernoulli
+
+        rows = noise_rows(len(answers), len(self._labels), self._other, entropy)
+        places = answers.within(self._labels, self._index)
+        known = np.flatnonzero(places >= 0)
+        put(rows, known, places[known], bernoulli(self._true, len(known), entropy))
+        return (rows,)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        from lapwing.crowd.bits import column_counts
+
+        return column_counts(columns[0], len(self._labels))
