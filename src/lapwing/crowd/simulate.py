@@ -1,0 +1,253 @@
+"""A whole collection on one machine: everybody randomises, everything is counted, and the truth is known to compare."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.protocol import THREADS, Protocol
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_PIECE = 1 << 32
+"""Bits of reports held at a time, at most: half a gigabyte."""
+
+Heard = Callable[[int, int], None]
+"""Is told how many people have answered, and how many there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulation:
+    """What was counted, what is true, and what it took."""
+
+    protocol: Protocol
+    counts: Counts
+    population: People
+    seconds: float
+    held_bytes: int
+    """Of reports and counts in memory at the same time, at most; what a protocol needs while it works comes on top."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<{self.reports:,} reports of {type(self.protocol).__name__}, {self.bits_per_report} bits each, "
+            f"{self.seconds:.3g} s, {self.nanoseconds_per_report:.3g} ns each, {self.held_bytes / 1e6:.3g} MB held>"
+        )
+
+    @property
+    def reports(self) -> int:
+        """How many there were."""
+        return self.counts.n
+
+    @property
+    def bits_per_report(self) -> int:
+        """What each person sends."""
+        return sum(column.bits for column in self.protocol.layout)
+
+    @property
+    def bytes_per_report(self) -> float:
+        """The same in bytes."""
+        return self.bits_per_report / 8
+
+    @property
+    def nanoseconds_per_report(self) -> float:
+        """Of one client and of counting its report, together."""
+        return 1e9 * self.seconds / max(self.reports, 1)
+
+    @cached_property
+    def truth(self) -> dict[Any, int]:
+        """How many people really gave each answer."""
+        return self.population.counts()
+
+    def estimate(self, *candidates: Any, **options: Any) -> Any:
+        """What the protocol makes of the counts; open domains need candidates."""
+        return self.protocol.estimate(self.counts, *candidates, **options)
+
+    def errors(self, *candidates: Any, **options: Any) -> Errors:
+        """The estimates beside the truth."""
+        import numpy as np
+
+        estimates = self.estimate(*candidates, **options)
+        if not isinstance(estimates, Estimates):
+            why = "estimates no counts of answers"
+            raise InvalidParameter("protocol", type(self.protocol).__name__, why, "Compare with estimate() yourself.")
+        truth = np.array([self.truth.get(label, 0) for label in estimates.labels], dtype=np.float64)
+        return Errors(estimates, truth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Errors:
+    """Estimated counts beside true ones."""
+
+    estimates: Estimates
+    truth: NDArray[np.float64]
+
+    @property
+    def off_by(self) -> NDArray[np.float64]:
+        """Estimate minus truth, in people."""
+        return self.estimates.counts - self.truth
+
+    @property
+    def root_mean_square(self) -> float:
+        """Of all answers, in people."""
+        return float((self.off_by**2).mean() ** 0.5)
+
+    @property
+    def largest(self) -> float:
+        """The worst of all answers, in people."""
+        return float(abs(self.off_by).max())
+
+    @property
+    def standardized(self) -> NDArray[np.float64]:
+        """In standard errors of the coins: about normal, with variance 1, if these are what they are said to be."""
+        return self.off_by / self.estimates.population_standard_error
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One dictionary per answer."""
+        columns = zip(self.estimates.labels, self.truth, self.estimates.counts, self.standardized, strict=True)
+        names = ("truth", "estimate", "standard_errors_off")
+        return [{"answer": label, **dict(zip(names, map(float, numbers), strict=True))} for label, *numbers in columns]
+
+
+def simulate(
+    protocol: Protocol,
+    population: Any,
+    *,
+    progress: bool | Heard = False,
+    entropy: Entropy = SYSTEM,
+) -> Simulation:
+    """Let everybody of a population send a report, and count them, piece by piece.
+
+    A population is how many people give each answer (`{"bus": 300, "bike": 500}`, which takes no memory for each of
+    them), or everybody's answer: a list, an array, a column, or `Answers`. `progress=True` shows a bar on a terminal;
+    a function is told (people done, people in all) after every piece. It is a simulation: whoever runs it knows every
+    answer, so what it protects is nobody.
+
+    Accuracy: the counts are those of `absorb(None, randomize(everybody))`; with a reproducible source, to the bit.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> run = simulate(UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike"]), {"bus": 30_000, "bike": 70_000})
+    >>> run.reports, run.errors().largest < 10_000
+    (100000, True)
+    """
+    people, size = People.of(population), _piece_size(protocol)
+    threads = THREADS if size == protocol.block and entropy.private else 1
+
+    def count(part: slice) -> Counts:
+        return protocol.absorb(None, protocol.randomize(people[part], entropy))
+
+    started = time.perf_counter()
+    total = protocol.empty()
+    with _heard(progress, len(people)) as heard:
+        for counted in _some_at_once(count, parts(len(people), size), threads):
+            table = total.table  # ours alone: added to in place, because it may be half a gigabyte
+            table += counted.table
+            total = Counts(protocol, total.n + counted.n, table)
+            heard(total.n, len(people))
+    seconds = time.perf_counter() - started
+    reports = min(size * threads, len(people)) * sum(column.bits for column in protocol.layout) // 8
+    return Simulation(protocol, total, people, seconds, reports + (1 + threads) * total.table.nbytes)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """Everybody's answer, made a piece at a time: from how many give each, or as they come."""
+
+    labels: Sequence[Any]
+    numbers: NDArray[np.int64]
+    """How many give each answer."""
+    places: NDArray[np.intp] | None = None
+    """Whose answer is which; without, all who give the same answer stand together."""
+
+    @classmethod
+    def of(cls, population: Any) -> People:
+        """From counts by answer, or from answers."""
+        import numpy as np
+
+        if isinstance(population, Mapping):
+            numbers = [checks.whole(minimum=0, people=count) for count in population.values()]
+            return cls(list(population), np.array(numbers, dtype=np.int64))
+        answers = Answers.of(population)
+        return cls(answers.labels, np.bincount(answers.places, minlength=len(answers.labels)), answers.places)
+
+    def __len__(self) -> int:
+        return int(self.numbers.sum())
+
+    def __getitem__(self, part: slice) -> Answers:
+        """The answers of a piece, with the labels that may occur in it."""
+        import numpy as np
+
+        if self.places is not None:
+            return _trimmed(Answers(self.labels, self.places[part]))
+        ends = np.cumsum(self.numbers)
+        first, last = np.searchsorted(ends, (part.start, part.stop - 1), side="right").tolist()
+        here = np.diff(np.minimum(ends[first : last + 1], part.stop), prepend=part.start)
+        return Answers(self.labels[first : last + 1], np.repeat(np.arange(len(here)), here))
+
+    def counts(self) -> dict[Any, int]:
+        """How many people give each answer; labels that are equal (1 and True) are one."""
+        truth: dict[Any, int] = {}
+        for label, number in zip(self.labels, self.numbers.tolist(), strict=True):
+            truth[label] = truth.get(label, 0) + number
+        return truth
+
+
+def _trimmed(answers: Answers) -> Answers:
+    """Without labels that nobody here gives, if there are many: a protocol may hash every label."""
+    import numpy as np
+
+    if len(answers.labels) <= len(answers):
+        return answers
+    used, places = np.unique(answers.places, return_inverse=True)
+    return Answers([answers.labels[place] for place in used.tolist()], places.ravel())
+
+
+def _piece_size(protocol: Protocol) -> int:
+    """People at a time: one block, or so many that their reports weigh as much as the counts that are added up."""
+    bits = sum(column.bits for column in protocol.layout)
+    wanted = min(64 * prod(protocol.shape), LARGEST_PIECE)
+    return protocol.block * max(1, wanted // (bits * protocol.block))
+
+
+def _some_at_once(work: Callable[[slice], Counts], pieces: Iterator[slice], threads: int) -> Iterator[Counts]:
+    """The results in order, never more of them waiting than there are threads."""
+    if threads == 1:
+        yield from map(work, pieces)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        waiting = [pool.submit(work, part) for part in islice(pieces, threads)]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [pool.submit(work, part) for part in islice(pieces, 1)]
+
+
+@contextmanager
+def _heard(progress: bool | Heard, people: int) -> Iterator[Heard]:
+    """Who is told about the progress: a function, a bar on a terminal, or nobody."""
+    if not progress:
+        yield lambda done, total: None
+    elif callable(progress):
+        yield progress
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        screen = Console(stderr=True)
+        columns = (TextColumn("people"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+            task = bar.add_task("people", total=people)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
