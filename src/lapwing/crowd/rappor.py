@@ -1,0 +1,350 @@
+"""RAPPOR in its four forms: noise that stays for ever, then noise that is fresh in every report.
+
+    answer → bits it sets (a Bloom filter, or one bit of a public list) → permanent response → report
+
+                      Bloom filter and cohorts      a bit for each answer of a public list
+    many reports      Rappor                        BasicRappor
+    one report        OneTimeRappor                 BasicOneTimeRappor
+
+Erlingsson, Pihur and Korolova 2014. A device that reports again and again keeps its permanent responses: `memo.Memo`.
+`randomize` is for people who report once each; it takes both steps in one, with exactly their distribution.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd import hashing
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.domains import Domain
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.items import Answers
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column
+from lapwing.crowd.unary import UnaryEncoding
+from lapwing.errors import InvalidParameter
+from lapwing.exact import ln_up
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_BITS, MOST_COHORTS = 1 << 16, 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermanentResponse(Protocol):
+    """What the four forms share: each bit is replaced by a fair coin with probability `permanent_noise`, for ever."""
+
+    permanent_noise: Number
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        # 1/2, 0.5 and Decimal("0.5") must be one parameter: a memo would keep a response for each (rappor.md).
+        self._set(permanent_noise=checks.probability(permanent_noise=self.permanent_noise))
+
+    @property
+    @abstractmethod
+    def width(self) -> int:
+        """How many bits a report has."""
+
+    @property
+    @abstractmethod
+    def most_set(self) -> int:
+        """How many bits one answer sets, at most."""
+
+    def permanent_probability(self, set: bool) -> Fraction:
+        """That a bit is one in the permanent response: f/2, or 1 − f/2 if the answer sets it."""
+        half = Fraction(self.permanent_noise) / 2
+        return 1 - half if set else half
+
+    def instantaneous_probability(self, set: bool) -> Fraction:
+        """That a bit is one in a report, if it is so in the permanent response: here they are the same."""
+        return Fraction(int(set))
+
+    def one_probability(self, set: bool) -> Fraction:
+        """That a bit is one in a report: q* if the answer sets it, p* if not."""
+        one = self.permanent_probability(set)
+        return one * self.instantaneous_probability(True) + (1 - one) * self.instantaneous_probability(False)
+
+    def privacy_loss(self) -> PureDP:
+        """What one report costs by itself: ε₁ = h·ln(q*(1−p*)/(p*(1−q*))), upwards. It is part of `lifetime_loss`."""
+        return self._loss(self.most_set * ln_up(_odds_ratio(self.one_probability)))
+
+    def lifetime_loss(self) -> PureDP:
+        """What any number of reports about one memoised answer cost together: ε∞ = 2h·ln((1−f/2)/(f/2)), upwards."""
+        return self._loss(self.most_set * ln_up(_odds_ratio(self.permanent_probability)))
+
+    def true_row(self, cohort: int, value: Any) -> NDArray[np.uint64]:
+        """The bits that an answer sets, packed."""
+        import numpy as np
+
+        from lapwing.crowd.bits import pack
+
+        bits = np.zeros(self.width, dtype=np.bool_)
+        bits[self.set_places(cohort, value)] = True
+        return pack(bits)
+
+    @abstractmethod
+    def set_places(self, cohort: int, value: Any) -> list[int]:
+        """Which bits an answer sets."""
+
+    def instantaneous(self, rows: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.uint64]:
+        """Reports from permanent responses: fresh noise on every bit; the same bits in the one-time forms."""
+        from lapwing.crowd.bits import noise_rows
+
+        if_set, if_unset = self.instantaneous_probability(True), self.instantaneous_probability(False)
+        ones, others = (noise_rows(len(rows), self.width, one, entropy) for one in (if_set, if_unset))
+        return rows & ones | ~rows & others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneTimeRappor(PermanentResponse):
+    """A Bloom filter of the answer with permanent noise: any text may be an answer, and each person reports once.
+
+    Everybody belongs to one of `cohorts`, drawn at random; each has its own `hashes` functions into `bits`, so that
+    answers which collide in one do not in another. The salt is public; answers are decoded with a list of candidates.
+
+    Privacy: two answers differ in 2·hashes bits at most, fewer if functions collide; the loss stated is the greatest.
+    Proof: rappor.md
+    """
+
+    bits: int = 128
+    hashes: int = 2
+    cohorts: int = 8
+    salt: str | bytes = ""
+
+    def __post_init__(self) -> None:
+        PermanentResponse.__post_init__(self)
+        for name, most in (("bits", MOST_BITS), ("cohorts", MOST_COHORTS), ("hashes", self.bits)):
+            if checks.whole(**{name: getattr(self, name)}) > most:
+                hint = "Write bits=128, hashes=2, cohorts=8."
+                raise InvalidParameter(name, getattr(self, name), f"must be at most {most}", hint)
+        self._set(salt=hashing.check_salt(self.salt))
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.number("cohort", self.cohorts), Column.row("bits", self.bits))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """A row for each cohort: the ones of each bit, then the number of reports."""
+        return (self.cohorts, self.bits + 1)
+
+    @property
+    def width(self) -> int:
+        return self.bits
+
+    @property
+    def most_set(self) -> int:
+        return self.hashes
+
+    def places(self, labels: Sequence[Any]) -> NDArray[np.intp]:
+        """The bits that answers set: for each cohort, label and function. Some may be the same bit."""
+        import numpy as np
+
+        return np.stack([self._places(cohort, labels) for cohort in range(self.cohorts)])
+
+    def set_places(self, cohort: int, value: Any) -> list[int]:
+        places: list[int] = self._places(cohort, [value])[0].tolist()
+        return places
+
+    def estimate(
+        self, state: Counts, candidates: Sequence[Any] = (), *, confidence: float = 0.95, **options: Any
+    ) -> Estimates:
+        """The counts of candidates, decoded: see `decoding.decode` for the options."""
+        from lapwing.crowd.decoding import decode
+
+        self.check_own(state.protocol)
+        return decode(self, state, candidates, confidence=confidence, **options)
+
+    def _places(self, cohort: int, labels: Sequence[Any]) -> NDArray[np.intp]:
+        import numpy as np
+
+        items = hashing.hashed_items(labels, self._salt_bytes)
+        functions = self._functions()
+        first = cohort * self.hashes
+        columns = [hashing.cells(items, functions[:, first + i], self.bits) for i in range(self.hashes)]
+        return np.stack(columns, axis=1).astype(np.intp)
+
+    def _functions(self) -> NDArray[np.uint64]:
+        """Function i of a cohort has the number cohort·hashes + i."""
+        return hashing.rows(self.cohorts * self.hashes, self._salt_bytes)
+
+    @property
+    def _salt_bytes(self) -> bytes:
+        return hashing.check_salt(self.salt)
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        from lapwing.crowd.bits import noise_rows, put
+        from lapwing.noise import bernoulli, uniform_below
+
+        used = _used(answers)
+        items = hashing.hashed_items(used.labels, self._salt_bytes).take(used.places)
+        cohort = uniform_below(self.cohorts, len(answers), entropy)
+        rows = noise_rows(len(answers), self.bits, self.one_probability(False), entropy)
+        everybody, functions = np.arange(len(answers)), self._functions()
+        for i in range(self.hashes):  # a bit that two functions share is drawn twice, and the second draw counts
+            places = hashing.cells(items, functions[:, cohort * self.hashes + i], self.bits).astype(np.intp)
+            put(rows, everybody, places, bernoulli(self.one_probability(True), len(answers), entropy))
+        return cohort.astype(self.layout[0].dtype), rows
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        from lapwing.crowd.bits import LANES, grouped_column_counts, words_for
+
+        cohort, rows = columns
+        lanes = max(1, LANES // words_for(self.bits) // self.cohorts)  # of each cohort, to be counted side by side
+        groups = cohort.astype(np.int64) * lanes + np.arange(n) % lanes
+        found = np.zeros((self.cohorts * lanes, self.bits), dtype=np.int64)
+        for part, counts in grouped_column_counts(rows, groups, len(found), self.bits):
+            found[part] = counts
+        table = np.empty(self.shape, dtype=np.int64)
+        table[:, :-1] = found.reshape(self.cohorts, lanes, self.bits).sum(axis=1)
+        table[:, -1] = np.bincount(cohort, minlength=self.cohorts)
+        return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rappor(OneTimeRappor):
+    """A Bloom filter of the answer with permanent noise, and fresh noise in every report.
+
+    A bit of a report is one with probability `one_if_set` if it is set in the permanent response, else `one_if_unset`.
+
+    Privacy: `privacy_loss()` is what one report costs by itself, `lifetime_loss()` what all reports about the same
+    memoised answer cost together. The fresh noise only post-processes: the two are never added.
+    Proof: rappor.md
+
+    >>> survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
+    >>> print(survey.privacy_loss(), "|", survey.lifetime_loss())
+    ε = 1.07429 (replace, per person) | ε = 4.39445 (replace, per person)
+    """
+
+    one_if_unset: Number
+    one_if_set: Number
+
+    def __post_init__(self) -> None:
+        OneTimeRappor.__post_init__(self)
+        self._set(**_fresh_noise(self.one_if_unset, self.one_if_set))
+
+    @classmethod
+    def from_symbols(
+        cls, *, k: int = 128, h: int = 2, m: int = 8, f: Number, p: Number, q: Number, salt: str | bytes = ""
+    ) -> Self:
+        """With the letters of the paper: k bits, h hashes, m cohorts, f, p and q the noise."""
+        return cls(bits=k, hashes=h, cohorts=m, permanent_noise=f, one_if_unset=p, one_if_set=q, salt=salt)
+
+    def instantaneous_probability(self, set: bool) -> Fraction:
+        """That a bit is one in a report: q if it is set in the permanent response, p if not."""
+        return Fraction(self.one_if_set if set else self.one_if_unset)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasicOneTimeRappor(PermanentResponse):
+    """A bit for each answer of a public list, with permanent noise: no Bloom filter, no cohorts, no decoding.
+
+    It is the symmetric unary encoding, with the noise as RAPPOR writes it.
+
+    Privacy: two answers differ in two bits; see `PermanentResponse`.
+    Accuracy: see `estimates.from_support`.
+    Proof: rappor.md
+    """
+
+    domain: Domain
+    _unary: UnaryEncoding = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        PermanentResponse.__post_init__(self)
+        true, other = self.one_probability(True), self.one_probability(False)
+        unary = UnaryEncoding(domain=self.domain, one_if_true=true, one_if_other=other, unit=self.unit)
+        self._set(_unary=unary, domain=unary.domain)
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return self._unary.layout
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._unary.shape
+
+    @property
+    def width(self) -> int:
+        return self._unary.shape[0]
+
+    @property
+    def most_set(self) -> int:
+        return 1
+
+    def set_places(self, cohort: int, value: Any) -> list[int]:
+        place = int(Answers.of([value]).within(self._unary._labels, self._unary._index)[0])
+        return [place] if place >= 0 else []
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """The count of every answer of the domain."""
+        self.check_own(state.protocol)
+        return self._unary.estimate(Counts(self._unary, state.n, state.table), confidence=confidence)
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        return self._unary._randomized(answers, entropy)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        return self._unary._tally(columns, n)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BasicRappor(BasicOneTimeRappor):
+    """A bit for each answer of a public list, with permanent noise, and fresh noise in every report.
+
+    Privacy: as `Rappor`, with one bit for each answer.
+    Proof: rappor.md
+
+    >>> poll = BasicRappor(domain=["yes", "no"], permanent_noise=0.5, one_if_unset=0.25, one_if_set=0.75)
+    >>> print(poll.privacy_loss(), "|", poll.lifetime_loss())
+    ε = 1.02166 (replace, per person) | ε = 2.19723 (replace, per person)
+    """
+
+    one_if_unset: Number
+    one_if_set: Number
+
+    def __post_init__(self) -> None:
+        self._set(**_fresh_noise(self.one_if_unset, self.one_if_set))
+        BasicOneTimeRappor.__post_init__(self)
+
+    def instantaneous_probability(self, set: bool) -> Fraction:
+        """That a bit is one in a report: q if it is set in the permanent response, p if not."""
+        return Fraction(self.one_if_set if set else self.one_if_unset)
+
+
+def _odds_ratio(probability: Any) -> Fraction:
+    """By how much a bit that differs and one that differs the other way are more likely together, at most."""
+    one, other = probability(True), probability(False)
+    return Fraction(one * (1 - other) / (other * (1 - one)))
+
+
+def _fresh_noise(one_if_unset: Number, one_if_set: Number) -> dict[str, Fraction]:
+    p, q = checks.share(one_if_unset=one_if_unset), checks.share(one_if_set=one_if_set)
+    if not p < q:
+        why = "must be less than one_if_set, or reports say nothing"
+        raise InvalidParameter("one_if_unset", one_if_unset, why, "Write one_if_unset=0.5, one_if_set=0.75.")
+    return {"one_if_unset": p, "one_if_set": q}
+
+
+def _used(answers: Answers) -> Answers:
+    """The same answers, without labels that nobody among these few people gives."""
+    import numpy as np
+
+    if len(answers.labels) <= len(answers):
+        return answers
+    places, inverse = np.unique(answers.places, return_inverse=True)
+    return Answers([answers.labels[place] for place in places.tolist()], inverse.ravel())
