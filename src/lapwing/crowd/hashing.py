@@ -1,17 +1,19 @@
 """Hash functions of a collection: three-wise independent, keyed by its public salt, fast, specified byte for byte.
 
     words   w₀, w₁, … = the bytes of SHA-256 as little-endian words of 32 bits
-    item    u = w₀ mod P, v = w₁ mod P   of SHA-256("lapwing item 1\\0" ‖ salt ‖ "\\0" ‖ text of the item)
-    row j   a, b, c, d, e = wᵢ mod P     of SHA-256("lapwing row 1\\0" ‖ salt ‖ "\\0" ‖ j as 8 bytes, little-endian)
-    hash    h_j(item) = ⌊width · ((a·u² + b·u + c·v² + d·v + e) mod P) / P′⌋,   P = 2³¹ − 1,  P′ = 2³¹
+    item    u = w₀ mod P, v = w₁ mod P     of SHA-256("lapwing item 1\\0" ‖ salt ‖ "\\0" ‖ text of the item)
+    row j   a, b, c, d = wᵢ mod P          of SHA-256("lapwing row 1\\0" ‖ salt ‖ "\\0" ‖ j as 8 bytes, little-endian)
+    hash    h_j(item) = ⌊width · ((a·(u² mod P) + b·u + c·v + d) mod P) / P⌋,   P = 2²⁵ − 39, a prime
 
 The text of an item is its UTF-8; whole numbers are written in decimal digits, bytes are themselves. Lengths need no
-mark: a salt is 16 bytes or fewer and holds no zero byte.
+mark: a salt is 16 bytes or fewer and holds no zero byte. Every number on the way is a whole number below 2⁵², so doubles
+hold it exactly, which vector units multiply faster than integers; and so does JavaScript.
 
-Accuracy: a·u² + b·u + e and c·v² + d·v are polynomials of degree two with uniform coefficients, so three-wise
-independent in u and in v (Wegman and Carter 1981), and sums of such functions of two characters are three-wise
-independent on pairs (simple tabulation; Pătraşcu and Thorup 2012). Of D items two share both characters with
-probability below D²·2^-62. A cell has probability within width·2^-31 of 1/width. Privacy does not rest on the hash.
+Accuracy: a·u² + b·u + d is a polynomial of degree two with uniform coefficients, so three-wise independent (Wegman and
+Carter 1981); c·v is independent of it and tells items apart that share u. Three items are hashed independently unless
+all share u, two unless they share u and v: for D items these have probability below D³·2^-50/6 and D²·2^-50/2. (If two
+share u, their difference is c·(v − v′), uniform and independent of the rest.) A cell has probability within 1/P of
+1/width, and words modulo P are uniform but for 4992 of 2³² values. Privacy does not rest on the hash.
 """
 
 from __future__ import annotations
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-PRIME = (1 << 31) - 1
+PRIME = (1 << 25) - 39
+LARGEST_WIDTH = 1 << 20
 LONGEST_SALT = 16
 MISSING = b"\xff"
 """The text of no answer: no item in UTF-8 has it."""
@@ -55,73 +58,79 @@ def text_of(item: object) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Hashed:
-    """Items by their two characters and the squares of these, as the hash functions need them."""
+    """Items as the hash functions need them: whole numbers below P, in doubles."""
 
-    u: NDArray[np.uint64]
-    v: NDArray[np.uint64]
-    u2: NDArray[np.uint64]
-    v2: NDArray[np.uint64]
+    u: NDArray[np.float64]
+    u_squared: NDArray[np.float64]
+    v: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.u)
 
     def take(self, places: Any) -> Hashed:
         """The items at these places."""
-        return Hashed(self.u[places], self.v[places], self.u2[places], self.v2[places])
+        return Hashed(self.u[places], self.u_squared[places], self.v[places])
 
 
 def hashed_items(items: Sequence[Any], salt: bytes) -> Hashed:
-    """The characters of items: one SHA-256 each."""
-    import numpy as np
-
-    start = hashlib.sha256(b"lapwing item 1\0" + salt + b"\0")
-    digests = bytearray()
-    for item in items:
-        one = start.copy()
-        one.update(text_of(item))
-        digests += one.digest()[:8]
-    words = np.frombuffer(bytes(digests), dtype="<u4").reshape(-1, 2).astype(np.uint64) % PRIME
-    u, v = np.ascontiguousarray(words[:, 0]), np.ascontiguousarray(words[:, 1])
-    return Hashed(u, v, u * u % PRIME, v * v % PRIME)
+    """One SHA-256 for each item."""
+    u, v = _words((text_of(item) for item in items), b"lapwing item 1\0" + salt + b"\0", 2)
+    return Hashed(u, reduced(u * u), v)
 
 
 @lru_cache(maxsize=16)
-def rows(count: int, salt: bytes) -> NDArray[np.uint64]:
-    """The coefficients of the first `count` functions: five rows of `count` numbers below P."""
-    import numpy as np
-
-    start = hashlib.sha256(b"lapwing row 1\0" + salt + b"\0")
-    digests = bytearray()
-    for j in range(count):
-        one = start.copy()
-        one.update(j.to_bytes(8, "little"))
-        digests += one.digest()[:20]
-    words = np.frombuffer(bytes(digests), dtype="<u4").reshape(-1, 5).astype(np.uint64) % PRIME
-    coefficients = np.ascontiguousarray(words.T)
+def rows(count: int, salt: bytes) -> NDArray[np.float64]:
+    """The coefficients of the first `count` functions: four rows of `count` numbers."""
+    numbers = (j.to_bytes(8, "little") for j in range(count))
+    coefficients = _words(numbers, b"lapwing row 1\0" + salt + b"\0", 4)
     coefficients.flags.writeable = False
     return coefficients
 
 
-def cells(items: Hashed, coefficients: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
-    """h(item) below `width`: one function for all items (five numbers), or one for each (five rows of numbers).
+def cells(items: Hashed, coefficients: NDArray[np.float64], width: int) -> NDArray[np.intp]:
+    """h(item) below `width`: one function for all items (four numbers), or one for each (four rows of numbers).
 
-    Four products below (P − 1)² and a number below P add up to less than 2^64.
+    The sum is at most 3(P − 1)² + P < 2^52. width·r/P is at least 1/P from the whole number above it, much more than
+    what rounding adds.
     """
     import numpy as np
 
-    a, b, c, d, e = coefficients
-    total: NDArray[np.uint64] = items.u2 * a
-    total += items.u * b
-    total += items.v2 * c
-    total += items.v * d
-    total += e
-    low = total & np.uint64(PRIME)
-    total >>= np.uint64(31)
-    total += low  # below 2^34
-    low = total & np.uint64(PRIME)
-    total >>= np.uint64(31)
-    total += low  # at most P + 7
-    total -= (total >= PRIME) * np.uint64(PRIME)
-    total *= np.uint64(width)
-    total >>= np.uint64(31)
-    return total
+    a, b, c, d = coefficients
+    total = items.u_squared * a
+    product = items.u * b
+    total += product
+    np.multiply(items.v, c, out=product)
+    total += product
+    total += d
+    total = reduced(total, product)
+    total *= width / PRIME
+    return total.astype(np.intp)
+
+
+def reduced(numbers: NDArray[np.float64], scratch: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """Whole numbers from 0 to 2^52, modulo P, in place: x − ⌊x·(1/P)⌋·P.
+
+    The double 1/P is off by 0.015·2^-53 relatively. So for a multiple of P the product rounds to its quotient, and
+    otherwise it moves by less than 1.02·2^-26, too little to reach the next whole number, 1/P away.
+    """
+    import numpy as np
+
+    quotient = np.multiply(numbers, 1 / PRIME, out=scratch)
+    np.floor(quotient, out=quotient)
+    quotient *= PRIME
+    numbers -= quotient
+    return numbers
+
+
+def _words(texts: Any, start: bytes, count: int) -> NDArray[np.float64]:
+    """The first words of SHA-256 of many texts, modulo P: `count` rows."""
+    import numpy as np
+
+    begun = hashlib.sha256(start)
+    digests = bytearray()
+    for text in texts:
+        one = begun.copy()
+        one.update(text)
+        digests += one.digest()[: 4 * count]
+    words = np.frombuffer(bytes(digests), dtype="<u4").reshape(-1, count) % PRIME
+    return np.ascontiguousarray(words.T.astype(np.float64))
