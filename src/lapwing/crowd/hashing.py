@@ -2,18 +2,19 @@
 
     words   w₀, w₁, … = the bytes of SHA-256 as little-endian words of 32 bits
     item    u = w₀ mod P, v = w₁ mod P     of SHA-256("lapwing item 1\\0" ‖ salt ‖ "\\0" ‖ text of the item)
-    row j   a, b, c, d = wᵢ mod P          of SHA-256("lapwing row 1\\0" ‖ salt ‖ "\\0" ‖ j as 8 bytes, little-endian)
-    hash    h_j(item) = ⌊width · ((a·(u² mod P) + b·u + c·v + d) mod P) / P⌋,   P = 2²⁵ − 39, a prime
+    row j   a, b, c, d, e = wᵢ mod P       of SHA-256("lapwing row 1\\0" ‖ salt ‖ "\\0" ‖ j as 8 bytes, little-endian)
+    hash    h_j(item) = ⌊width · ((a·u₂ + b·u + c·v₂ + d·v + e) mod P) / P⌋,   P = 2²⁵ − 39, a prime;
+            u₂ = u² mod P, v₂ = v² mod P
 
 The text of an item is its UTF-8; whole numbers are written in decimal digits, bytes are themselves. Lengths need no
-mark: a salt is 16 bytes or fewer and holds no zero byte. Every number on the way is a whole number below 2⁵², so doubles
-hold it exactly, which vector units multiply faster than integers; and so does JavaScript.
+mark: a salt is 16 bytes or fewer and holds no zero byte. Every number on the way is a whole number below 2⁵², so
+doubles hold it exactly, which vector units multiply faster than integers; and so does JavaScript.
 
-Accuracy: a·u² + b·u + d is a polynomial of degree two with uniform coefficients, so three-wise independent (Wegman and
-Carter 1981); c·v is independent of it and tells items apart that share u. Three items are hashed independently unless
-all share u, two unless they share u and v: for D items these have probability below D³·2^-50/6 and D²·2^-50/2. (If two
-share u, their difference is c·(v − v′), uniform and independent of the rest.) A cell has probability within 1/P of
-1/width, and words modulo P are uniform but for 4992 of 2³² values. Privacy does not rest on the hash.
+Accuracy: a·u² + b·u + e and c·v² + d·v are polynomials of degree two with uniform coefficients, so three-wise
+independent in u and in v (Wegman and Carter 1981), and sums of such functions of two characters are three-wise
+independent on pairs (simple tabulation; Pătraşcu and Thorup 2012). Of D items two share both characters with
+probability below D²·2^-51. A cell has probability within 1/P of 1/width, and words modulo P are uniform but for 4992 of
+2³² values. Privacy does not rest on the hash.
 """
 
 from __future__ import annotations
@@ -63,45 +64,48 @@ class Hashed:
     u: NDArray[np.float64]
     u_squared: NDArray[np.float64]
     v: NDArray[np.float64]
+    v_squared: NDArray[np.float64]
 
     def __len__(self) -> int:
         return len(self.u)
 
     def take(self, places: Any) -> Hashed:
         """The items at these places."""
-        return Hashed(self.u[places], self.u_squared[places], self.v[places])
+        return Hashed(self.u[places], self.u_squared[places], self.v[places], self.v_squared[places])
 
 
 def hashed_items(items: Sequence[Any], salt: bytes) -> Hashed:
     """One SHA-256 for each item."""
     u, v = _words((text_of(item) for item in items), b"lapwing item 1\0" + salt + b"\0", 2)
-    return Hashed(u, reduced(u * u), v)
+    return Hashed(u, reduced(u * u), v, reduced(v * v))
 
 
 @lru_cache(maxsize=16)
 def rows(count: int, salt: bytes) -> NDArray[np.float64]:
-    """The coefficients of the first `count` functions: four rows of `count` numbers."""
+    """The coefficients of the first `count` functions: five rows of `count` numbers."""
     numbers = (j.to_bytes(8, "little") for j in range(count))
-    coefficients = _words(numbers, b"lapwing row 1\0" + salt + b"\0", 4)
+    coefficients = _words(numbers, b"lapwing row 1\0" + salt + b"\0", 5)
     coefficients.flags.writeable = False
     return coefficients
 
 
 def cells(items: Hashed, coefficients: NDArray[np.float64], width: int) -> NDArray[np.intp]:
-    """h(item) below `width`: one function for all items (four numbers), or one for each (four rows of numbers).
+    """h(item) below `width`: one function for all items (five numbers), or one for each (five rows of numbers).
 
-    The sum is at most 3(P − 1)² + P < 2^52. width·r/P is at least 1/P from the whole number above it, much more than
+    The sum is at most 4(P − 1)² + P < 2^52. width·r/P is at least 1/P from the whole number above it, much more than
     what rounding adds.
     """
     import numpy as np
 
-    a, b, c, d = coefficients
+    a, b, c, d, e = coefficients
     total = items.u_squared * a
     product = items.u * b
     total += product
-    np.multiply(items.v, c, out=product)
+    np.multiply(items.v_squared, c, out=product)
     total += product
-    total += d
+    np.multiply(items.v, d, out=product)
+    total += product
+    total += e
     total = reduced(total, product)
     total *= width / PRIME
     return total.astype(np.intp)
