@@ -1,0 +1,287 @@
+"""What one person gives away in a lifetime: a ledger on their own device, which never betrays anything by silence.
+
+    charge the period (durable) → look at the answer → randomise → keep the report (durable) → send it
+
+A group of questions costs a fixed charge in every period in which one of them is asked, whatever is answered and
+whether there is an answer. What is not used is not saved up. Within a period a question has one report: asking again
+sends it again. When the allowance is used up, reports go on, of the same protocol and the same length: they are drawn
+for no answer (None), so they say nothing. Nobody can tell by silence, for there is none.
+
+Privacy: two whole histories of one person's answers, different wherever one likes, are alike within e^allowance for
+whoever sees every report and chooses the questions after seeing them. See lifetime.md for what an observer does see.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from fractions import Fraction
+from typing import Any
+
+from lapwing import checks
+from lapwing.calls import Helpful
+from lapwing.checks import Number
+from lapwing.crowd.protocol import Protocol
+from lapwing.errors import InvalidParameter, LedgerDamaged
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
+from lapwing.privacy.allowances import stable_name
+from lapwing.privacy.journal import Database
+from lapwing.privacy.store import FileStore
+
+TOTAL = ""
+"""The name of the promise about everything together."""
+
+NO_ANSWER = None
+"""What every device says that has nothing left to say: fixed, public, an answer that every protocol takes."""
+
+_LATEST = (1 << 63) - 1
+"""The last period that SQLite can count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionGroup(metaclass=Helpful):
+    """Questions whose answers tell about each other: they share one charge per period, because their losses add up.
+
+    `allowance` bounds what may be lost on this group in a lifetime; the total is bounded by the policy in any case.
+    """
+
+    name: str
+    questions: Iterable[str]
+    charge: Number
+    allowance: Number | None = None
+    _charge: Fraction = field(init=False, repr=False, compare=False)
+    _allowance: Fraction | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        listed = [self.questions] if isinstance(self.questions, str) else list(self.questions)
+        names = tuple(stable_name("questions", question) for question in listed)
+        allowance = None if self.allowance is None else checks.positive(allowance=self.allowance)
+        for name, value in (("questions", names), ("_charge", checks.positive(charge=self.charge))):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_allowance", allowance)
+        stable_name("name", self.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LifetimePolicy(metaclass=Helpful):
+    """What a collector promises to every device: public, the same for everybody, fixed before the first answer.
+
+    >>> policy = LifetimePolicy(
+    ...     allowance=PureDP(8, relation="replace"),
+    ...     period=timedelta(days=1),
+    ...     groups=[QuestionGroup(name="banners", questions=["shown", "dismissed"], charge=2)],
+    ... )
+    >>> policy.periods()
+    4
+    """
+
+    allowance: PureDP
+    period: timedelta
+    groups: Iterable[QuestionGroup]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.allowance, PureDP) or self.allowance.relation != "replace":
+            why = "must be a PureDP of the relation replace: that somebody takes part is not hidden"
+            hint = "Write PureDP(8, relation='replace')."
+            raise InvalidParameter("allowance", self.allowance, why, hint)
+        if not isinstance(self.period, timedelta) or self.period < timedelta(seconds=1):
+            why = "must be a timedelta of a second or more"
+            raise InvalidParameter("period", self.period, why, "Write timedelta(days=1).")
+        groups = tuple(self.groups)
+        asked = [question for group in groups for question in group.questions]
+        if not asked or len(set(asked)) < len(asked) or len({group.name for group in groups}) < len(groups):
+            why = "must name at least one question, each question once and each group once"
+            hint = "Put questions that tell about each other into one group."
+            raise InvalidParameter("groups", [group.name for group in groups], why, hint)
+        object.__setattr__(self, "groups", groups)
+
+    def group_of(self, question: str) -> QuestionGroup:
+        """The group that a question belongs to."""
+        for group in self.groups:
+            if question in group.questions:
+                return group
+        why = "is in no group of the policy, so nobody could say what it adds to"
+        raise InvalidParameter("question", question, why, "Name it in one of the groups.")
+
+    def period_at(self, seconds: float) -> int:
+        """The number of the period at a time since 1970: the same on all devices."""
+        return timedelta(seconds=seconds) // self.period
+
+    def periods(self) -> int:
+        """How many periods the allowance lasts if every group is asked in each."""
+        return int(self.allowance.epsilon // sum(group._charge for group in self.groups))
+
+
+class DeviceFile(FileStore):
+    """The SQLite file on the device. It holds what was sent and what it cost: nothing that the collector lacks."""
+
+    __slots__ = ()
+
+    statements = (  # type: ignore[assignment]  # as many as the ledger has, thinks mypy
+        "CREATE TABLE promise (name TEXT PRIMARY KEY, allowance TEXT NOT NULL, spent TEXT NOT NULL)",
+        "CREATE TABLE member (question TEXT PRIMARY KEY, grouped TEXT NOT NULL)",
+        "CREATE TABLE charge (grouped TEXT, period INTEGER, epsilon TEXT NOT NULL, used TEXT NOT NULL,"
+        " PRIMARY KEY (grouped, period))",
+        "CREATE TABLE answer (question TEXT, protocol TEXT, period INTEGER, truthful INTEGER NOT NULL, report BLOB,"
+        " PRIMARY KEY (question, protocol, period))",
+    )
+    layout = frozenset(statements)
+
+
+class Lifetime:
+    """The device of one person, for all questions of one collector.
+
+    Call `report` on a schedule that does not depend on answers: in every period for every question, with None when
+    there is nothing to say. Any number of threads and processes may use one file.
+
+    Privacy: Σ losses ≤ the policy's allowance, for ever; per group ≤ the group's.
+    Proof: lifetime.md
+
+    >>> import tempfile
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> from lapwing.crowd.lifetime import LifetimePolicy, QuestionGroup
+    >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
+    >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
+    >>> device = Lifetime(policy, tempfile.mkdtemp() + "/lifetime.db")
+    >>> poll = UnaryEncoding.optimized(epsilon=1, domain=["bus", "bike", "car"])
+    >>> sent = [device.report("to work", "bike", poll, period=week) for week in (1, 1, 2, 3, 4)]
+    >>> len(set(map(len, sent))), sent[0] == sent[1]
+    (1, True)
+    >>> print(device.remaining())
+    ε = 0 (replace, per person)
+    """
+
+    __slots__ = ("_file", "policy")
+
+    def __init__(self, policy: LifetimePolicy, path: str | os.PathLike[str]) -> None:
+        self.policy = policy
+        self._file = DeviceFile(path, None)
+        self._file.create(allowed=True)
+        with self._file.transaction() as database:
+            self._file.check(database)
+            self._promise(database)
+
+    def __repr__(self) -> str:
+        return f"Lifetime({self._file.name!r})"
+
+    def report(
+        self, question: str, value: Any, protocol: Protocol, *, period: int | None = None, entropy: Entropy = SYSTEM
+    ) -> bytes:
+        """The bytes to send for a question in a period (by default in the present one).
+
+        Errors are about the question and the protocol, which are public; no answer raises one.
+        """
+        group = self.policy.group_of(question)
+        now = self.policy.period_at(time.time()) if period is None else checks.whole(minimum=0, period=period)
+        place = {"question": question, "protocol": protocol.fingerprint.hex(), "period": min(now, _LATEST)}
+        cost = self._cost(group, protocol)
+        with self._file.transaction() as database:
+            truthful, kept = _found(database, place) or self._charged(database, place, group, cost)
+        if kept is not None:
+            return kept
+        fresh = protocol.randomize([value if truthful else NO_ANSWER], entropy).to_bytes()
+        with self._file.transaction() as database:  # another process may have been faster: the first report counts
+            update = "UPDATE answer SET report = :report WHERE report IS NULL AND " + _HERE
+            database.execute(update, {**place, "report": fresh})
+            found = _found(database, place)
+        if found is None or found[1] is None:
+            raise LedgerDamaged(self._file.name, "a report that was paid for a moment ago")
+        return found[1]
+
+    def spent(self, group: str | None = None) -> PureDP:
+        """What was charged so far, for everything or for one group."""
+        return self._loss(self._row(group)[1])
+
+    def remaining(self, group: str | None = None) -> PureDP:
+        """What may still be charged: for a group, what its own allowance and the total both leave."""
+        left = [allowance - spent for allowance, spent in (self._row(None), self._row(group))]
+        return self._loss(max(min(left), Fraction(0)))
+
+    def _promise(self, database: Database) -> None:
+        """Write down what is promised; a policy that comes later may promise more protection, never less."""
+        for group in self.policy.groups:
+            for question in group.questions:
+                member = {"question": question, "grouped": group.name}
+                database.execute("INSERT OR IGNORE INTO member VALUES (:question, :grouped)", member)
+        for question, grouped in database.execute("SELECT * FROM member"):
+            if any(question in group.questions and group.name != grouped for group in self.policy.groups):
+                why = f"puts {question!r} into another group, where its past would not count"
+                raise InvalidParameter("policy", f"<{grouped}>", why, "Leave a question in its group.")
+        promised = {group.name: self._ceiling(group) for group in self.policy.groups}
+        for name, allowance in {TOTAL: self.policy.allowance.epsilon, **promised}.items():
+            row = database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone()
+            if row is not None and Fraction(row["allowance"]) < allowance:
+                why = f"allows more than the {row['allowance']} that this device was promised before"
+                raise InvalidParameter("policy", str(allowance), why, "An allowance may fall, it never rises.")
+            change = (
+                "INSERT INTO promise VALUES (:name, :allowance, '0')"
+                if row is None
+                else "UPDATE promise SET allowance = :allowance WHERE name = :name"
+            )
+            database.execute(change, {"name": name, "allowance": str(allowance)})
+
+    def _ceiling(self, group: QuestionGroup) -> Fraction:
+        total = self.policy.allowance.epsilon
+        return total if group._allowance is None else min(group._allowance, total)
+
+    def _cost(self, group: QuestionGroup, protocol: Protocol) -> Fraction:
+        loss = protocol.privacy_loss()
+        if loss.unit != self.policy.allowance.unit or loss.relation != "replace":
+            raise InvalidParameter("protocol", str(loss), "protects another unit than the policy", "Use the same unit.")
+        if loss.epsilon > group._charge:
+            why = f"costs more than the charge {group._charge} of a period, so no answer could ever be sent"
+            raise InvalidParameter("protocol", str(loss), why, "Raise the charge of the group, or lower epsilon.")
+        return loss.epsilon
+
+    def _charged(
+        self, database: Database, place: dict[str, Any], group: QuestionGroup, cost: Fraction
+    ) -> tuple[bool, bytes | None]:
+        """Pay for a new report, or find that it must say nothing. No answer is known here."""
+        here = {"grouped": group.name, "period": place["period"]}
+        row = database.execute("SELECT * FROM charge WHERE grouped = :grouped AND period = :period", here).fetchone()
+        if row is None and _spend(database, (TOTAL, group.name), group._charge):
+            row = {"epsilon": str(group._charge), "used": "0"}
+            database.execute("INSERT INTO charge VALUES (:grouped, :period, :epsilon, :used)", {**here, **row})
+        truthful = row is not None and Fraction(row["used"]) + cost <= Fraction(row["epsilon"])
+        if row is not None and truthful:
+            used = {**here, "used": str(Fraction(row["used"]) + cost)}
+            database.execute("UPDATE charge SET used = :used WHERE grouped = :grouped AND period = :period", used)
+        entry = {**place, "truthful": int(truthful)}
+        database.execute("INSERT INTO answer VALUES (:question, :protocol, :period, :truthful, NULL)", entry)
+        return truthful, None
+
+    def _row(self, group: str | None) -> tuple[Fraction, Fraction]:
+        name = TOTAL if group is None else group
+        with self._file.transaction(write=False) as database:
+            row = database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone()
+        if row is None:
+            known = ", ".join(one.name for one in self.policy.groups)
+            raise InvalidParameter("group", group, "is no group of the policy", f"Write one of: {known}.")
+        return Fraction(row["allowance"]), Fraction(row["spent"])
+
+    def _loss(self, epsilon: Fraction) -> PureDP:
+        return PureDP(epsilon, relation="replace", unit=self.policy.allowance.unit)
+
+
+_HERE = "question = :question AND protocol = :protocol AND period = :period"
+
+
+def _found(database: Database, place: dict[str, Any]) -> tuple[bool, bytes | None] | None:
+    """Whether a report was paid for, and the report if there is one; None where nothing was asked yet."""
+    row = database.execute(f"SELECT truthful, report FROM answer WHERE {_HERE}", place).fetchone()
+    return None if row is None else (bool(row["truthful"]), row["report"])
+
+
+def _spend(database: Database, names: tuple[str, ...], charge: Fraction) -> bool:
+    """Charge every promise named, or none of them."""
+    rows = [database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone() for name in names]
+    totals = [Fraction(row["spent"]) + charge for row in rows]
+    if any(total > Fraction(row["allowance"]) for total, row in zip(totals, rows, strict=True)):
+        return False
+    for name, total in zip(names, totals, strict=True):
+        database.execute("UPDATE promise SET spent = :spent WHERE name = :name", {"name": name, "spent": str(total)})
+    return True
