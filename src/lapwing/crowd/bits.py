@@ -103,11 +103,11 @@ def grouped_column_counts(
         counter = Upright((len(counts), width))
         for slot in range(most):
             if slot < int(counts.min()):
-                counter.add(rows[order[begin + slot]])
+                counter.add(rows.take(order[begin + slot], axis=0))
             else:
                 active = np.flatnonzero(counts > slot)
                 layer = np.zeros((len(counts), width), dtype=np.uint64)
-                layer[active] = rows[order[begin[active] + slot]]
+                layer[active] = rows.take(order[begin[active] + slot], axis=0)
                 counter.add(layer)
         yield here, counter.totals(bits)
 

@@ -12,8 +12,9 @@ Erlingsson, Pihur and Korolova 2014. A device that reports again and again keeps
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self
@@ -24,7 +25,7 @@ from lapwing.crowd import hashing
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain
 from lapwing.crowd.estimates import Estimates
-from lapwing.crowd.items import Answers
+from lapwing.crowd.items import Answers, parts
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.unary import UnaryEncoding
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_BITS, MOST_COHORTS = 1 << 16, 1 << 16
+FEW = 1 << 15
+"""People whose reports stay in the cache while they are made."""
+READ_OUT = 16
+"""How much more work it is to read a counter out than to add to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,10 +156,17 @@ class OneTimeRappor(PermanentResponse):
         """The bits that answers set: for each cohort, label and function. Some may be the same bit."""
         import numpy as np
 
-        return np.stack([self._places(cohort, labels) for cohort in range(self.cohorts)])
+        items, places = (
+            hashing.hashed_items(labels, self._salt),
+            np.empty((self.cohorts, len(labels), self.hashes), np.intp),
+        )
+        for cohort in range(self.cohorts):
+            for i in range(self.hashes):
+                places[cohort, :, i] = hashing.cells(items, self._functions[:, cohort * self.hashes + i], self.bits)
+        return places
 
     def set_places(self, cohort: int, value: Any) -> list[int]:
-        places: list[int] = self._places(cohort, [value])[0].tolist()
+        places: list[int] = self.places([value])[cohort, 0].tolist()
         return places
 
     def estimate(
@@ -166,47 +178,57 @@ class OneTimeRappor(PermanentResponse):
         self.check_own(state.protocol)
         return decode(self, state, candidates, confidence=confidence, **options)
 
-    def _places(self, cohort: int, labels: Sequence[Any]) -> NDArray[np.intp]:
-        import numpy as np
-
-        items = hashing.hashed_items(labels, self._salt_bytes)
-        functions = self._functions()
-        first = cohort * self.hashes
-        columns = [hashing.cells(items, functions[:, first + i], self.bits) for i in range(self.hashes)]
-        return np.stack(columns, axis=1).astype(np.intp)
-
-    def _functions(self) -> NDArray[np.uint64]:
-        """Function i of a cohort has the number cohort·hashes + i."""
-        return hashing.rows(self.cohorts * self.hashes, self._salt_bytes)
+    @property
+    def _salt(self) -> bytes:
+        return hashing.check_salt(self.salt)
 
     @property
-    def _salt_bytes(self) -> bytes:
-        return hashing.check_salt(self.salt)
+    def _functions(self) -> NDArray[np.float64]:
+        """Function i of a cohort has the number cohort·hashes + i."""
+        return hashing.rows(self.cohorts * self.hashes, self._salt)
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np
 
-        from lapwing.crowd.bits import noise_rows, put
+        from lapwing.crowd.bits import noise_rows, put, words_for
         from lapwing.noise import bernoulli, uniform_below
 
-        used = _used(answers)
-        items = hashing.hashed_items(used.labels, self._salt_bytes).take(used.places)
-        cohort = uniform_below(self.cohorts, len(answers), entropy)
-        rows = noise_rows(len(answers), self.bits, self.one_probability(False), entropy)
-        everybody, functions = np.arange(len(answers)), self._functions()
-        for i in range(self.hashes):  # a bit that two functions share is drawn twice, and the second draw counts
-            places = hashing.cells(items, functions[:, cohort * self.hashes + i], self.bits).astype(np.intp)
-            put(rows, everybody, places, bernoulli(self.one_probability(True), len(answers), entropy))
-        return cohort.astype(self.layout[0].dtype), rows
+        n, places_of = len(answers), self._places_of(_used(answers))
+        cohorts = np.empty(n, dtype=self.layout[0].dtype)
+        rows = np.empty((n, words_for(self.bits)), dtype=np.uint64)
+        for part in parts(n, FEW):
+            cohort = uniform_below(self.cohorts, part.stop - part.start, entropy)
+            noise = noise_rows(len(cohort), self.bits, self.one_probability(False), entropy)
+            for i in range(self.hashes):  # a bit that two functions share is drawn twice, and the second draw counts
+                truth = bernoulli(self.one_probability(True), len(cohort), entropy)
+                put(noise, np.arange(len(cohort)), places_of(part, cohort, i), truth)
+            cohorts[part], rows[part] = cohort, noise
+        return cohorts, rows
+
+    def _places_of(self, answers: Answers) -> Callable[[slice, NDArray[Any], int], NDArray[np.intp]]:
+        """Which bit function i sets for some people, given their cohorts: looked up if there are few answers."""
+        import numpy as np
+
+        if len(answers.labels) * self.cohorts <= len(answers):
+            table = np.ascontiguousarray(self.places(answers.labels).transpose(2, 0, 1))
+            return lambda part, cohort, i: table[i].ravel().take(cohort * len(answers.labels) + answers.places[part])
+        items = hashing.hashed_items(answers.labels, self._salt)
+
+        def computed(part: slice, cohort: NDArray[Any], i: int) -> NDArray[np.intp]:
+            functions = self._functions[:, cohort * self.hashes + i]
+            return hashing.cells(items.take(answers.places[part]), functions, self.bits)
+
+        return computed
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
         import numpy as np
 
-        from lapwing.crowd.bits import LANES, grouped_column_counts, words_for
+        from lapwing.crowd.bits import grouped_column_counts
 
         cohort, rows = columns
-        lanes = max(1, LANES // words_for(self.bits) // self.cohorts)  # of each cohort, to be counted side by side
-        groups = cohort.astype(np.int64) * lanes + np.arange(n) % lanes
+        lanes = self._lanes(n)
+        groups = np.arange(n) % lanes + cohort.astype(np.int64) * lanes
+        groups = groups.astype(np.min_scalar_type(self.cohorts * lanes))  # short numbers are sorted fast
         found = np.zeros((self.cohorts * lanes, self.bits), dtype=np.int64)
         for part, counts in grouped_column_counts(rows, groups, len(found), self.bits):
             found[part] = counts
@@ -214,6 +236,13 @@ class OneTimeRappor(PermanentResponse):
         table[:, :-1] = found.reshape(self.cohorts, lanes, self.bits).sum(axis=1)
         table[:, -1] = np.bincount(cohort, minlength=self.cohorts)
         return table
+
+    def _lanes(self, n: int) -> int:
+        """How many counters a cohort has side by side: long operations are worth it, counters have to be read out."""
+        from lapwing.crowd.bits import LANES, words_for
+
+        words = words_for(self.bits)
+        return max(1, min(LANES, math.isqrt(READ_OUT * n * words)) // words // self.cohorts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
