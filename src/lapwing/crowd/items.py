@@ -41,6 +41,8 @@ class Answers:
         records = as_records(values)
         if not isinstance(records, list) and records.dtype.kind in "iu":
             return cls._of_whole_numbers(records.ravel())
+        if not isinstance(records, list) and records.dtype.kind == "b":
+            return cls((False, True), records.ravel().astype(np.intp))
         listed = records if isinstance(records, list) else column_values(records.ravel())
         known: dict[Any, int] = {}
         places = np.fromiter((_place(value, known) for value in listed), dtype=np.intp, count=len(listed))

@@ -21,7 +21,7 @@ KEPT = Fraction(999, 1000)
 LARGEST_EPSILON = 40
 
 
-def flip_probability(epsilon: Number, *, others: int = 1, name: str = "epsilon") -> Fraction:
+def flip_probability(epsilon: Number, *, others: int | Fraction = 1, name: str = "epsilon") -> Fraction:
     """About 1/(e^ε + 1) of each of `others` wrong answers: the least that keeps the odds of the truth below e^ε.
 
     Privacy: with q the result and p = 1 − others·q, ln(p/q) ≤ ε, both exact.

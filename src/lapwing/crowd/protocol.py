@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lapwing.calls import Helpful
@@ -25,6 +26,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.items import Answers, parts
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.records import ratio_of
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
 from lapwing.privacy.neighbours import as_unit
@@ -105,12 +107,15 @@ class Protocol(metaclass=Helpful):
     @property
     def fingerprint(self) -> bytes:
         """16 bytes that differ wherever any parameter does."""
-        stated = {"protocol": type(self).__name__, "version": self.version, **self.parameters()}
+        stated = {"protocol": type(self).__name__, "version": self.version, **self._stated(_marked)}
         return hashlib.sha256(json.dumps(stated, sort_keys=True, ensure_ascii=True).encode()).digest()[:16]
 
     def parameters(self) -> dict[str, Any]:
         """The public parameters, as plain values for a file, a form or a fingerprint."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.init}
+        return self._stated(_plain)
+
+    def _stated(self, written: Callable[[object], Any]) -> dict[str, Any]:
+        return {field.name: written(getattr(self, field.name)) for field in fields(self) if field.init}
 
     def check_own(self, other: Protocol) -> None:
         """Refuse what belongs to other parameters."""
@@ -136,12 +141,24 @@ def side_by_side(work: Callable[[slice], Any], blocks: Sequence[slice], entropy:
 
 
 def _plain(value: object) -> Any:
-    if isinstance(value, bytes):
-        return value.hex()
+    """A value as JSON has it; text for what JSON does not have."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, Integral):
+        return int(value)
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
-    return (
-        value
-        if value is None or isinstance(value, (bool, int, str))
-        else str(Fraction(value) if isinstance(value, float) else value)
-    )
+    if isinstance(value, bytes):
+        return value.hex()
+    ratio = ratio_of(value)
+    return str(value) if ratio is None else str(Fraction(*ratio))
+
+
+def _marked(value: object) -> Any:
+    """The same, with its kind wherever it is text for something else: 1/2 is not "1/2", and b"a" is not "61"."""
+    if isinstance(value, (list, tuple)):
+        return [_marked(one) for one in value]
+    plain = _plain(value)
+    if not isinstance(plain, str) or isinstance(value, str):
+        return plain
+    return {"number" if ratio_of(value) is not None else type(value).__name__: plain}

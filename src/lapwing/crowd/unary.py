@@ -60,7 +60,7 @@ class UnaryEncoding(Protocol):
             why = "must be less than one_if_true, or reports say nothing"
             raise InvalidParameter("one_if_other", self.one_if_other, why, "Write one_if_other=0.25, one_if_true=0.75.")
         labels, index = domain_of(self.domain)
-        self._set(domain=len(labels) if index is None else labels)
+        self._set(domain=len(labels) if index is None else labels, one_if_true=true, one_if_other=other)
         self._set(_true=true, _other=other, _labels=labels, _index=index)
 
     @classmethod

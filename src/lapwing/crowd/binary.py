@@ -1,0 +1,133 @@
+"""Yes or no, one randomised bit per person."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates, from_support
+from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column
+from lapwing.mechanisms import RandomizedResponse
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+_YES = {True: 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryResponse(Protocol):
+    """Say yes with one probability if the truth is yes, and with a smaller one if it is no.
+
+    The coins are those of `lapwing.mechanisms.RandomizedResponse`, in the same three forms:
+    `from_coins(alpha, beta)`: with probability α tell the truth, otherwise say yes with probability β.
+    `from_gamma(gamma)`: tell the truth with probability γ, otherwise lie.
+    `from_epsilon(epsilon)`: the same, with the largest γ that ε allows.
+
+    An answer counts as yes if it equals 1 (or True); everything else, missing answers included, is no.
+
+    Privacy: one report costs ln max(u/v, (1−v)/(1−u)), u and v being the two probabilities of yes.
+    Accuracy: see `estimates.from_support`; with α = β = ½ the coins have the variance 0.75·n, whatever the truth.
+    Proof: binary.md
+
+    >>> print(BinaryResponse.from_coins(0.5, 0.5).privacy_loss())
+    ε = 1.09862 (replace, per person)
+    """
+
+    _instead: ClassVar[dict[str, str]] = {
+        "epsilon": "Write BinaryResponse.from_epsilon(1).",
+        "gamma": "Write BinaryResponse.from_gamma(0.75).",
+        "alpha": "Write BinaryResponse.from_coins(0.5, 0.5).",
+    }
+
+    yes_if_yes: Number
+    yes_if_no: Number
+    _coins: RandomizedResponse = field(init=False, repr=False, compare=False)
+    _if_yes: Fraction = field(init=False, repr=False, compare=False)
+    _if_no: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        coins = RandomizedResponse(yes_if_yes=self.yes_if_yes, yes_if_no=self.yes_if_no, unit=self.unit)
+        if_yes, if_no = checks.exact(yes_if_yes=self.yes_if_yes), checks.exact(yes_if_no=self.yes_if_no)
+        self._set(yes_if_yes=if_yes, yes_if_no=if_no, _coins=coins, _if_yes=if_yes, _if_no=if_no)
+
+    @classmethod
+    def from_coins(cls, alpha: Number, beta: Number = Fraction(1, 2), *, unit: str = "person") -> Self:
+        """Tell the truth with probability α, otherwise say yes with probability β (Warner's coins: ½, ½)."""
+        return cls._of(RandomizedResponse.from_coins(alpha, beta, unit=unit))
+
+    @classmethod
+    def from_gamma(cls, gamma: Number, *, unit: str = "person") -> Self:
+        """Tell the truth with probability γ > ½, otherwise lie."""
+        return cls._of(RandomizedResponse.from_gamma(gamma, unit=unit))
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, *, unit: str = "person") -> Self:
+        """Tell the truth with probability e^ε/(1 + e^ε), rounded down to 64 binary digits; otherwise lie."""
+        return cls._of(RandomizedResponse.from_epsilon(epsilon, unit=unit))
+
+    @classmethod
+    def _of(cls, coins: RandomizedResponse) -> Self:
+        return cls(yes_if_yes=coins.yes_if_yes, yes_if_no=coins.yes_if_no, unit=coins.unit)
+
+    @property
+    def coins(self) -> RandomizedResponse:
+        """The mechanism for one answer; its `alpha`, `beta` and `gamma` are the forms above."""
+        return self._coins
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.bit("yes"),)
+
+    @property
+    def block(self) -> int:
+        return 1 << 18
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (1,)
+
+    def privacy_loss(self) -> PureDP:
+        """ln of the larger of the two ratios of probabilities, upwards."""
+        return self._coins.privacy_loss()
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """How many people's truth is yes, and how many no: the two add up to n and have the same errors."""
+        import numpy as np
+
+        self.check_own(state.protocol)
+        u, v = self._if_yes, self._if_no
+        yes = from_support((True,), state.table, state.n, if_true=u, if_other=v, confidence=confidence)
+        return replace(
+            yes,
+            labels=(True, False),
+            counts=np.concatenate([yes.counts, state.n - yes.counts]),
+            population_standard_error=np.repeat(yes.population_standard_error, 2),
+            sample_standard_error=np.repeat(yes.sample_standard_error, 2),
+            gain_per_fake=float(max(1 - v, u) / (u - v)),
+        )
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        from lapwing.crowd.bits import pack
+
+        truths = pack(answers.within((True,), _YES) == 0)
+        return (self._coins.release_bits(truths, len(answers), entropy),)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        from lapwing.crowd.bits import LANES, ones
+
+        words = columns[0]
+        return np.array([sum(ones(words[part]) for part in parts(len(words), LANES))], dtype=np.int64)

@@ -1,0 +1,326 @@
+"""The mean of numbers between public bounds, from one bit or one small number per person.
+
+A number first becomes one of 2^30 + 1 even levels between the bounds: clamped, and rounded by at most 2^-31 of their
+distance. All that follows are whole numbers and exact coins.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd.categories import count_places
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Question
+from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column, Reports
+from lapwing.errors import InvalidParameter
+from lapwing.exact import exp_up, ln_up
+from lapwing.mechanisms.grid import quotient
+from lapwing.mechanisms.records import as_column, column_values, ratio_of
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LEVELS = 1 << 30
+MOST_CELLS = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class MeanEstimate:
+    """The mean of n people's numbers, unbiased; it may lie beyond the bounds, and cutting it off would bias it.
+
+    About *the people who answered* only the coins are random (`population_…`). About *those they were drawn from at
+    random* the drawing adds to it (`sample_…`).
+
+    Privacy: computed from reports that are private already, so it costs nothing more.
+    """
+
+    mean: float
+    n: int
+    population_standard_error: float
+    sample_standard_error: float
+    gain_per_fake: float
+    """How far one report that does not follow the protocol can move the sum of the numbers, at worst."""
+    confidence: float = 0.95
+
+    def interval(self, about: Question = "sample") -> tuple[float, float]:
+        """Ends of a normal interval for the mean."""
+        checks.one_of(("population", "sample"), about=about)
+        z = -NormalDist().inv_cdf((1 - float(checks.probability(confidence=self.confidence))) / 2)
+        error = self.sample_standard_error if about == "sample" else self.population_standard_error
+        return self.mean - z * error, self.mean + z * error
+
+    def moved_by(self, fakes: int) -> float:
+        """How far so many dishonest reports together can move the mean, at worst."""
+        return checks.whole(minimum=0, fakes=fakes) * self.gain_per_fake / max(self.n, 1)
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return (
+            f"{self.mean:,.6g} ({low:,.6g} to {high:,.6g} at {100 * self.confidence:g} % confidence, {self.n:,} "
+            f"reports); one fake report can move the mean by {self.moved_by(1):,.2g}"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Numeric(Protocol):
+    """Numbers between public bounds, as levels 0 … LEVELS."""
+
+    bounds: tuple[Number, Number]
+    _low: Fraction = field(init=False, repr=False, compare=False)
+    _high: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        low, high = checks.interval(bounds=self.bounds)
+        ends = quotient(*low.as_integer_ratio()), quotient(*high.as_integer_ratio())
+        if not -math.inf < ends[0] < ends[1] < math.inf:
+            raise InvalidParameter("bounds", self.bounds, "are not two different doubles", "Write bounds=(0, 120).")
+        self._set(bounds=(low, high), _low=low, _high=high)
+
+    @property
+    def block(self) -> int:
+        return 1 << 17
+
+    def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> Reports:
+        """One report for each number: a list, an array or a column. What is no number counts as the middle."""
+        if isinstance(values, Answers):
+            levels = self._levels(list(values.labels))[values.places] if len(values) else self._levels([])
+        else:
+            levels = self._levels(as_column(values))
+        return Protocol.randomize(self, Answers(range(LEVELS + 1), levels), entropy)
+
+    def _levels(self, records: list[Any] | NDArray[Any]) -> NDArray[np.int64]:
+        """The level of each number. Doubles may round as they like here: privacy does not rest on the level."""
+        import numpy as np
+
+        if isinstance(records, list) or records.dtype.kind not in "biuf" or records.dtype.itemsize > 8:
+            listed = records if isinstance(records, list) else column_values(records.ravel())
+            values = np.array([_double(value) for value in listed], dtype=np.float64)
+        else:
+            values = records.ravel().astype(np.float64, copy=False)
+        low, high = float(self._low), float(self._high)
+        with np.errstate(all="ignore"):  # a warning would depend on the data
+            share = (np.clip(values, low, high) / 2 - low / 2) / (high / 2 - low / 2)
+            levels = np.rint(share * LEVELS)
+            levels[np.isnan(levels)] = LEVELS // 2
+            return np.clip(levels, 0, LEVELS).astype(np.int64)
+
+    def _mean_of(self, share: float) -> float:
+        return float(self._low) + share * self._width
+
+    @property
+    def _width(self) -> float:
+        return float(self._high - self._low)
+
+
+def _double(value: object) -> float:
+    """A number as a double, infinite beyond the largest; NaN for what is none."""
+    if isinstance(value, float):
+        return value
+    ratio = ratio_of(value)
+    return float("nan") if ratio is None else quotient(*ratio)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StochasticRounding(_Numeric):
+    """One bit: a number is rounded up to the upper bound or down to the lower one at random, and the bit flipped.
+
+    At the share t of the way between the bounds the bit is one with probability f + (1 − 2f)·t, f being `flip`; this is
+    the one-bit mean of Duchi, Jordan and Wainwright (2018) and of Ding, Kulkarni and Yekhanin (2017). The best choice
+    below an ε of about 1.3; `Piecewise` above.
+
+    Privacy: one report costs ln((1−f)/f).
+    Accuracy: the variance of the mean of n numbers is at most 1/(4n(1−2f)²) in units of the distance of the bounds.
+    Proof: numeric.md
+
+    >>> print(StochasticRounding.from_epsilon(1, bounds=(0, 24)).privacy_loss())
+    ε = 0.999484 (replace, per person)
+    """
+
+    flip: Number
+    _flip: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _Numeric.__post_init__(self)
+        flip = checks.probability(flip=self.flip)
+        if not flip < Fraction(1, 2):
+            raise InvalidParameter(
+                "flip", self.flip, "must be less than 1/2, or reports say nothing", "Write flip=1/4."
+            )
+        self._set(flip=flip, _flip=flip)
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, *, bounds: tuple[Number, Number], unit: str = "person") -> Self:
+        """`flip` is about 1/(1 + e^ε)."""
+        return cls(bounds=bounds, flip=flip_probability(epsilon), unit=unit)
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.bit("up"),)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (1,)
+
+    def privacy_loss(self) -> PureDP:
+        """ln((1 − flip)/flip), upwards."""
+        return self._loss(ln_up((1 - self._flip) / self._flip))
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:  # type: ignore[override]
+        """The mean of the numbers.
+
+        Accuracy: each bit of somebody drawn at random is one with the same probability λ, so the sample variance is
+        λ(1−λ)/(n(1−2f)²). That of the coins alone is less by the variance of the numbers over n, which one bit each
+        does not tell: the population error is the same number, an upper bound.
+        """
+        self.check_own(state.protocol)
+        n, spread = max(state.n, 1), float(1 - 2 * self._flip)
+        share_of_ones = int(state.table[0]) / n
+        error = (share_of_ones * (1 - share_of_ones) / n) ** 0.5 * self._width / spread
+        mean = self._mean_of((share_of_ones - float(self._flip)) / spread)
+        return MeanEstimate(mean, state.n, error, error, self._width / spread, confidence)
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        from lapwing.crowd.bits import pack
+        from lapwing.noise import bernoulli_bits, uniform_below
+
+        rounded = pack(uniform_below(LEVELS, len(answers), entropy) < answers.places)
+        return (rounded ^ bernoulli_bits(self._flip, len(answers), entropy),)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        from lapwing.crowd.bits import LANES, ones
+
+        words = columns[0]
+        return np.array([sum(ones(words[part]) for part in parts(len(words), LANES))], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piecewise(_Numeric):
+    """One of `cells` small numbers: likely one of a window of them that stands where the number is.
+
+    The piecewise mechanism of Wang, Xiao, Yang, Zhao, Hui, Shin, Shin and Yu (2019) on a grid: the window of W cells
+    begins at cell s = 0 … M − W, the number's place between the bounds, rounded at random to a whole s; with
+    probability `inside` the report is uniform in the window, otherwise uniform outside.
+
+    Privacy: one report costs ln(P(M−W)/((1−P)W)).
+    Accuracy: per person about (t²/(r − 1) + (r + 3)/(3(r − 1)²))/4 in units of the distance of the bounds, r = e^(ε/2),
+    t = −1 … 1 being the place of the number between them.
+    Proof: numeric.md
+
+    >>> print(Piecewise.from_epsilon(2, bounds=(0, 24)).privacy_loss())
+    ε = 1.99844 (replace, per person)
+    """
+
+    window: int
+    inside: Number
+    cells: int = 1024
+    _inside: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _Numeric.__post_init__(self)
+        inside, cells = checks.probability(inside=self.inside), checks.whole(minimum=2, cells=self.cells)
+        if cells > MOST_CELLS:
+            raise InvalidParameter("cells", cells, f"are more than {MOST_CELLS:,}", "Write cells=1024.")
+        if not checks.whole(window=self.window) < cells:
+            raise InvalidParameter("window", self.window, f"must be less than the {cells} cells", "Write window=1.")
+        if not inside * cells > self.window:
+            why = "must exceed window/cells, or reports say nothing"
+            raise InvalidParameter("inside", self.inside, why, "Use Piecewise.from_epsilon(1, bounds=(0, 1)).")
+        self._set(inside=inside, _inside=inside, cells=cells, window=int(self.window))
+
+    @classmethod
+    def from_epsilon(
+        cls, epsilon: Number, *, bounds: tuple[Number, Number], cells: int = 1024, unit: str = "person"
+    ) -> Self:
+        """A window of about 1/(e^(ε/2) + 1) of the cells, and as likely as ε allows."""
+        size = checks.whole(minimum=2, cells=cells)
+        window = max(1, round(size / (exp_up(checks.positive(epsilon=epsilon) / 2) + 1)))
+        others = Fraction(size - window, window)
+        inside = 1 - others * flip_probability(epsilon, others=others)
+        return cls(bounds=bounds, window=window, inside=inside, cells=size, unit=unit)
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.number("cell", self.cells),)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.cells,)
+
+    def privacy_loss(self) -> PureDP:
+        """ln of the probability of a cell in the window over that of one outside, upwards."""
+        inside, outside = self._densities()
+        return self._loss(ln_up(inside / outside))
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:  # type: ignore[override]
+        """The mean of the numbers.
+
+        Accuracy: the mean and the mean square of a report are polynomials of the start of the window (numeric.md),
+        which gives unbiased estimates of the mean and of the mean square of the numbers; the errors follow from both.
+        """
+        import numpy as np
+
+        self.check_own(state.protocol)
+        n, cell = max(state.n, 1), np.arange(self.cells, dtype=np.float64)
+        first, second = float(state.table @ cell) / n, float(state.table @ cell**2) / n
+        slope, level = (float(number) for number in self._line())
+        start = (first - level) / slope
+        spread = max(second - first**2, 0.0)
+        furthest = self.cells - self.window
+        inside, outside = (float(density) for density in self._densities())
+        width, whole = self.window, self.cells
+        squares = (second - outside * (whole - 1) * whole * (2 * whole - 1) / 6) / (inside - outside)
+        squares = (squares - (width - 1) * width * (2 * width - 1) / 6) / width - (width - 1) * start
+        scatter = min(max(squares - start**2 - 0.25, 0.0), furthest**2 / 4)
+        coins = max(spread - slope**2 * scatter, 0.0)
+        unit = self._width / (slope * furthest)
+        return MeanEstimate(
+            self._mean_of(start / furthest),
+            state.n,
+            unit * (coins / n) ** 0.5,
+            unit * (spread / max(n - 1, 1)) ** 0.5,
+            unit * (whole - 1),
+            confidence,
+        )
+
+    def _densities(self) -> tuple[Fraction, Fraction]:
+        """The probabilities of a cell in the window, and of one outside."""
+        return self._inside / self.window, (1 - self._inside) / (self.cells - self.window)
+
+    def _line(self) -> tuple[Fraction, Fraction]:
+        """The expected report is slope·s + level when the window begins at s."""
+        inside, outside = self._densities()
+        slope = self.window * (inside - outside)
+        return slope, slope * Fraction(self.window - 1, 2) + outside * Fraction(self.cells * (self.cells - 1), 2)
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        from lapwing.noise import bernoulli, uniform_below
+
+        [column] = self.layout
+        levels, outside = answers.places, self.cells - self.window
+        starts = (levels * outside + uniform_below(LEVELS, len(levels), entropy)) // LEVELS
+        drawn: NDArray[np.int64] = starts + uniform_below(self.window, len(levels), entropy)
+        away = np.flatnonzero(~bernoulli(self._inside, len(levels), entropy))
+        elsewhere = uniform_below(outside, len(away), entropy)
+        drawn[away] = elsewhere + self.window * (elsewhere >= starts[away])
+        return (drawn.astype(column.dtype),)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        return count_places(columns[0], self.cells)
