@@ -287,6 +287,21 @@ def run(script: str, *arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-c", start, *arguments], stdout=subprocess.PIPE, text=True)
 
 
+def test_of_two_who_draw_at_once_the_first_to_finish_is_sent_by_both(path: Path) -> None:
+    """The second draws while the first does, and finishes earlier."""
+    device, inner = Lifetime(policy(), path), list[bytes]()
+
+    class Slow(UnaryEncoding):
+        def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[Any, ...]:
+            if not inner:
+                inner.append(b"")
+                inner[0] = Lifetime(policy(), path).report("q", 8, self, period=0)
+            return UnaryEncoding._randomized(self, answers, entropy)
+
+    slow = Slow.symmetric(epsilon=1, domain=256)
+    assert device.report("q", 7, slow, period=0) == inner[0] == device.report("q", 9, slow, period=0)
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
 def test_a_process_that_is_killed_after_paying_has_paid_and_said_nothing(path: Path) -> None:
     """Killed amid the randomiser: the charge is on disk, no report is, and the next attempt spends the same charge."""
