@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lapwing.crowd.threads import THREADS, one_by_one, parts, side_by_side
 from lapwing.noise import bernoulli_bits
 
 if TYPE_CHECKING:
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
 
 WORD = 64
-LANES = 1 << 14
+LANES, GROUPED_LANES = 1 << 11, 1 << 14
 """Words that one operation works on: a few such arrays fit into the cache."""
+FEW = 1 << 12
+"""Rows that are not worth a second thread."""
 
 
 def words_for(bits: int) -> int:
@@ -74,42 +77,46 @@ def ones(words: NDArray[np.uint64]) -> int:
 
 def column_counts(rows: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
     """How many rows have a one in each column."""
-    width = rows.shape[1]
-    lanes = max(1, min(LANES // width, len(rows)))
+    halves = side_by_side(
+        lambda part: _counted(rows[part], bits), list(parts(len(rows), max(-(-len(rows) // THREADS), FEW)))
+    )
+    return np.sum(halves, axis=0) if halves else np.zeros(bits, dtype=np.int64)
+
+
+def _counted(rows: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
+    lanes = max(1, min(LANES // rows.shape[1], len(rows)))
     whole = len(rows) // lanes * lanes
-    counter = Upright((lanes, width))
+    counter = Upright((lanes, rows.shape[1]))
     for start in range(0, whole, lanes):
         counter.add(rows[start : start + lanes])
-    totals: NDArray[np.int64] = counter.totals(bits).sum(axis=0)
-    rest = rows[whole:]
-    return totals + unpack_rows(rest, bits).sum(axis=0, dtype=np.int64) if len(rest) else totals
+    rest: NDArray[np.int64] = unpack_rows(rows[whole:], bits).sum(axis=0, dtype=np.int64)
+    rest += counter.totals(bits).sum(axis=0)
+    return rest
 
 
 def grouped_column_counts(
     rows: NDArray[np.uint64], groups: NDArray[np.integer], size: int, bits: int
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """For each of `size` groups, how many of its rows have a one in each column: a few groups at a time."""
-    width = rows.shape[1]
-    order = np.argsort(groups, kind="stable")
+    """For each of `size` groups, how many of its rows have a one in each column: some groups at a time."""
+    order = np.argsort(groups.astype(np.min_scalar_type(size), copy=False), kind="stable")
     lengths = np.bincount(groups, minlength=size)
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    lanes = max(1, LANES // width)
-    for first in range(0, size, lanes):
-        here = slice(first, min(first + lanes, size))
-        counts, begin = lengths[here], starts[here]
-        most = int(counts.max(initial=0))
-        if not most:
-            continue
-        counter = Upright((len(counts), width))
-        for slot in range(most):
-            if slot < int(counts.min()):
-                counter.add(rows.take(order[begin + slot], axis=0))
-            else:
-                active = np.flatnonzero(counts > slot)
-                layer = np.zeros((len(counts), width), dtype=np.uint64)
-                layer[active] = rows.take(order[begin[active] + slot], axis=0)
-                counter.add(layer)
-        yield here, counter.totals(bits)
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+
+    def count(part: slice) -> tuple[slice, NDArray[np.int64]]:
+        falling = np.argsort(-lengths[part], kind="stable")  # then those that still have rows come first
+        left, begin = lengths[part][falling], starts[part][falling]
+        counter = Upright((len(falling), rows.shape[1]))
+        for slot in range(int(left[0])):
+            active = len(left) - int(np.searchsorted(left[::-1], slot, side="right"))
+            layer = rows[order[begin[:active] + slot]]
+            if active < len(left):
+                layer = np.concatenate([layer, np.zeros((len(left) - active, rows.shape[1]), dtype=np.uint64)])
+            counter.add(layer)
+        totals = np.empty((len(falling), bits), dtype=np.int64)
+        totals[falling] = counter.totals(bits)
+        return part, totals
+
+    return one_by_one(count, list(parts(size, max(1, GROUPED_LANES // rows.shape[1]))))
 
 
 class Upright:
@@ -146,8 +153,11 @@ class Upright:
                 self.add(nothing, level)
             level += 1
         total = np.zeros((self._shape[0], bits), dtype=np.int64)
-        for level, plane in enumerate(self._planes):
-            total += unpack_rows(plane, bits).astype(np.int64) << level
+        for first in range(0, len(self._planes), 8):
+            byte = np.zeros((self._shape[0], bits), dtype=np.uint8)
+            for place, plane in enumerate(self._planes[first : first + 8]):
+                byte |= unpack_rows(plane, bits) << np.uint8(place)
+            total += byte.astype(np.int64) << first
         return total
 
 

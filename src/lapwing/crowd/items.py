@@ -5,11 +5,12 @@ Populations repeat themselves, so an answer is hashed or looked up once, however
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
+from lapwing.crowd.threads import parts as parts  # TODO
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import as_records, column_values, place_of, ratio_of
 
@@ -71,6 +72,15 @@ class Answers:
     def __getitem__(self, part: slice) -> Answers:
         return Answers(self.labels, self.places[part])
 
+    def trimmed(self) -> Answers:
+        """Without labels that nobody here gives, if there are many: a protocol may hash every label."""
+        import numpy as np
+
+        if len(self.labels) <= len(self):
+            return self
+        given, places = np.unique(self.places, return_inverse=True)
+        return Answers([self.labels[place] for place in given.tolist()], places.ravel())
+
     def counts(self) -> dict[Any, int]:
         """How many people gave each answer: the truth that an estimate is compared with."""
         import numpy as np
@@ -91,11 +101,6 @@ class Answers:
             )
             known = np.array([-1 if place is None else place for place in looked_up], dtype=np.int64)
         return known[self.places] if len(known) else np.empty(0, dtype=np.int64)
-
-
-def parts(count: int, size: int) -> Iterator[slice]:
-    """0 … count − 1 in parts of `size`."""
-    return (slice(start, min(start + size, count)) for start in range(0, count, size))
 
 
 def _place(value: Any, known: dict[Any, int]) -> int:

@@ -15,7 +15,6 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Integral
@@ -23,8 +22,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from lapwing.calls import Helpful
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.items import Answers
 from lapwing.crowd.reports import Column, Reports
+from lapwing.crowd.threads import THREADS as THREADS
+from lapwing.crowd.threads import parts, side_by_side
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import ratio_of
 from lapwing.noise import SYSTEM, Entropy
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
     from lapwing.crowd.estimates import Estimates
 
-THREADS = 2
 BLOCK_BITS = 1 << 25
 """About so many bits of reports are drawn at a time by one thread: 4 MB."""
 
@@ -130,14 +130,6 @@ class Protocol(metaclass=Helpful):
 
     def _loss(self, epsilon: Fraction) -> PureDP:
         return PureDP(epsilon, relation="replace", unit=self.unit)
-
-
-def side_by_side(work: Callable[[slice], Any], blocks: Sequence[slice], entropy: Entropy = SYSTEM) -> list[Any]:
-    """Do the same to several parts, on several threads if the source of entropy has a stream for each."""
-    if len(blocks) < 2 or not entropy.private:
-        return [work(part) for part in blocks]
-    with ThreadPoolExecutor(THREADS) as threads:
-        return list(threads.map(work, blocks))
 
 
 def _plain(value: object) -> Any:
