@@ -33,8 +33,8 @@ format: $(DEV) ## let ruff sort imports, fix what it can and format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-bench: $(PEERS) ## measure us, our peers and the floors side by side: noise on one core, tables on all
-	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; exit $$status
+bench: $(PEERS) ## measure us, our peers and the floors side by side: noise on one core, tables and crowds on all
+	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; exit $$status
 
 clean: ## remove both environments and every cache
 	rm -rf .venv .venv-bench tools/pyodide/node_modules

@@ -1,48 +1,20 @@
-"""What is measured, and the bars that must be met: each is a ratio between contenders of the same case."""
+"""What is measured of the noise, and the bars that must be met: each is a ratio between contenders of the same case."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from bench import ours, peers
 from bench.measure import Contender
+from bench.suite import Case, Latency, Ratio, Suite
 
 SIZE = 4_000_000
 CANDIDATES = 1_000_000
 PEERS = ("OpenDP", "diffprivlib", "PyDP")
 FLIP = 0.25  # randomized response with two fair coins: the truth with probability 3/4
 EPSILON = math.log(3)
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """Ours must be at least `times` faster than the fastest of `rivals`."""
-
-    times: float
-    rivals: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Latency:
-    """Ours must need at most so many seconds for one unit of work."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One job, everybody who can do it, and what we demand of ourselves."""
-
-    title: str
-    unit: str
-    contenders: Callable[[], list[Contender]]
-    bars: tuple[Ratio | Latency, ...]
-    result_bytes: float
-    """Bytes of result written for one unit of work (0: not a matter of memory)."""
 
 
 def _laplace(scale: int, times_numpy: float) -> Case:
@@ -107,13 +79,19 @@ def _scalar() -> list[Contender]:
     return [ours.scalar(), peers.opendp_scalar(), peers.diffprivlib_scalar(), peers.pydp_laplace(1)]
 
 
-CASES = (
-    _laplace(1, 2),
-    _laplace(10, 2),
-    _laplace(1000, 1.2),
-    _gaussian(10),
-    Case("randomized response, packed bits", "bits", _bits, (Ratio(50, PEERS),), 1 / 8),
-    _noisy_max("random"),
-    _noisy_max("ascending"),
-    Case("one scalar release", "releases", _scalar, (Latency(10e-6),), 0),
+NOISE = Suite(
+    "bench",
+    "latest",
+    "One core, contenders taking turns",
+    ("lapwing", "numpy", "opendp", "diffprivlib", "python-dp", "cryptography"),
+    (
+        _laplace(1, 2),
+        _laplace(10, 2),
+        _laplace(1000, 1.2),
+        _gaussian(10),
+        Case("randomized response, packed bits", "bits", _bits, (Ratio(50, PEERS),), 1 / 8),
+        _noisy_max("random"),
+        _noisy_max("ascending"),
+        Case("one scalar release", "releases", _scalar, (Latency(10e-6),), 0),
+    ),
 )

@@ -13,11 +13,10 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.cases import Case, Latency, Ratio
 from bench.measure import Timing
+from bench.suite import Case, Latency, Ratio, Suite
 
 RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("lapwing", "numpy", "opendp", "diffprivlib", "python-dp", "cryptography")
 COLUMNS = ("case", "who", "rate", "for one", "Lapwing is", "of the AES floor", "of memory", "bar")
 
 
@@ -95,9 +94,9 @@ def _seconds(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
-def show(results: list[Result]) -> None:
+def show(suite: Suite, results: list[Result]) -> None:
     """Print the table."""
-    table = Table(*COLUMNS, title="One core, contenders taking turns", box=box.SIMPLE_HEAD)
+    table = Table(*COLUMNS, title=suite.title, box=box.SIMPLE_HEAD)
     for result in results:
         for row in result.rows():
             table.add_row(*row, style="bold" if row[1] == "Lapwing" else None)
@@ -107,10 +106,10 @@ def show(results: list[Result]) -> None:
     console.print(_floors(results))
 
 
-def save(results: list[Result]) -> None:
-    """Write results/latest.json and results/latest.md."""
+def save(suite: Suite, results: list[Result]) -> None:
+    """Write one file for machines and one for people."""
     RESULTS.mkdir(exist_ok=True)
-    versions = {package: version(package) for package in PACKAGES}
+    versions = {package: version(package) for package in suite.packages}
     document = {"python": platform.python_version(), "processor": _processor(), "versions": versions}
     cases = [
         {
@@ -125,16 +124,16 @@ def save(results: list[Result]) -> None:
     ]
     floors = {"aes_ctr_bytes_per_second": results[0].aes.rate, "memory_bytes_per_second": results[0].memory.rate}
     text = json.dumps({**document, **floors, "cases": cases}, indent=2, ensure_ascii=False)
-    (RESULTS / "latest.json").write_text(text + "\n", encoding="utf-8")
-    (RESULTS / "latest.md").write_text(_markdown(results, versions), encoding="utf-8")
+    (RESULTS / f"{suite.file}.json").write_text(text + "\n", encoding="utf-8")
+    (RESULTS / f"{suite.file}.md").write_text(_markdown(suite, results, versions), encoding="utf-8")
 
 
-def _markdown(results: list[Result], versions: dict[str, str]) -> str:
+def _markdown(suite: Suite, results: list[Result], versions: dict[str, str]) -> str:
     rows = [COLUMNS, ("---",) * len(COLUMNS), *(row for result in results for row in result.rows())]
     lines = [f"| {' | '.join(row)} |" for row in rows]
     used = ", ".join(f"{name} {number}" for name, number in versions.items())
-    machine = f"{_processor()}, one core, Python {platform.python_version()}; {used}."
-    return "\n".join(["# The last benchmark", "", machine, "", *lines, "", _floors(results), ""])
+    machine = f"{_processor()}, Python {platform.python_version()}; {used}."
+    return "\n".join([f"# {suite.title}", "", machine, "", *lines, "", _floors(results), ""])
 
 
 def _floors(results: list[Result]) -> str:

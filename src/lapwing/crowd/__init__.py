@@ -8,11 +8,38 @@
 True
 """
 
+from lapwing.crowd.binary import BinaryResponse
+from lapwing.crowd.categories import CategoryResponse
+from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.hadamard import HadamardResponse
+from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
+from lapwing.crowd.local_hashing import LocalHashing
+from lapwing.crowd.numeric import Piecewise, StochasticRounding
 from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.reports import Reports
 from lapwing.crowd.unary import UnaryEncoding
 
-__all__ = ["Answers", "Counts", "Estimates", "Protocol", "Reports", "UnaryEncoding"]
+__all__ = [
+    "Answers",
+    "BasicOneTimeRappor",
+    "BasicRappor",
+    "BinaryResponse",
+    "CategoryResponse",
+    "CountMeanSketch",
+    "Counts",
+    "Estimates",
+    "HadamardCountMeanSketch",
+    "HadamardResponse",
+    "LocalHashing",
+    "OneTimeRappor",
+    "Piecewise",
+    "Protocol",
+    "Rappor",
+    "Reports",
+    "StochasticRounding",
+    "UnaryEncoding",
+]

@@ -1,0 +1,1 @@
+"""Local protocols, beside pure-ldp and multi-freq-ldpy: clients, aggregators, decoders."""
