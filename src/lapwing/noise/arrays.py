@@ -196,7 +196,10 @@ def decide_exp(
 
 
 def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
-    """Uniform integers below n: mask to the next power of two, redraw what is too large."""
+    """Uniform integers below n: ⌊w·n/2^b⌋ of a word w of b bits, drawn again where w·n mod 2^b < 2^b mod n.
+
+    Of the words that are kept, equally many lead to each integer (Lemire 2019).
+    """
     if n > 1 << 63:
         width = (n - 1).bit_length()
         values: list[int] = []
@@ -205,7 +208,28 @@ def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
             if value < n:
                 values.append(value)
         return np.array(values, dtype=object)
-    shift = np.uint64(WORD_BITS - max((n - 1).bit_length(), 1))
+    if n > 1 << 24:
+        return _masked_below(n, size, entropy)
+    word: Any = np.uint16 if n <= 1 << 8 else np.uint32
+    wide: Any = np.uint32 if n <= 1 << 8 else np.uint64
+    bits = np.iinfo(word).bits
+    refused, out = (1 << bits) % n, np.empty(size, dtype=np.int64)
+    for start in range(0, size, BLOCK):
+        target = out[start : start + BLOCK]
+        again: Any = slice(None)
+        missing = len(target)
+        while missing:
+            products = entropy.words(missing, word).astype(wide)
+            products *= wide(n)
+            target[again] = products >> wide(bits)
+            low = np.flatnonzero(products.astype(word) < word(refused)) if refused else ()
+            again, missing = low if missing == len(target) else again[low], len(low)
+    return out
+
+
+def _masked_below(n: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
+    """The same for large n: the leading bits of a word, drawn again where they are too large."""
+    shift = np.uint64(WORD_BITS - (n - 1).bit_length())
     out = entropy.words(size, np.uint64) >> shift
     again = np.flatnonzero(out >= n)
     while len(again):
