@@ -41,7 +41,7 @@ def test_words_that_would_favour_some_numbers_are_drawn_again(n: int) -> None:
 
     class These(Entropy):
         private = False
-        draws = iter([words, [1 << 31] * len(words)])
+        draws = iter([words, [(1 << 32) - 1] * len(words)])
 
         def bits(self, count: int) -> int:
             raise NotImplementedError
@@ -50,6 +50,6 @@ def test_words_that_would_favour_some_numbers_are_drawn_again(n: int) -> None:
             np.frombuffer(target, dtype="<u4")[:] = next(self.draws)
 
     if words:
-        assert set(uniform_below(n, len(words), These()).tolist()) == {(1 << 31) * n >> 32}
+        assert set(uniform_below(n, len(words), These()).tolist()) == {n - 1}
     else:
         assert (1 << 32) % n == 0
