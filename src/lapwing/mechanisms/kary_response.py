@@ -186,13 +186,16 @@ class KaryResponse(Mechanism):
 
         k, true = len(self._labels), np.asarray(places, dtype=np.int64)
         flat = true.ravel()
-        answers = flat.copy()
-        changed = np.flatnonzero(~bernoulli(self._keep, flat.size, entropy))
-        other = uniform_below(k - 1, len(changed), entropy)
-        other += flat[changed]
-        other += 1
-        other[other >= k] -= k  # as a remainder, but faster
-        answers[changed] = other
+        kept = bernoulli(self._keep, flat.size, entropy)
+        changed: Any = np.flatnonzero(~kept) if 2 * self._keep > 1 else slice(None)  # few by their places, many at once
+        other = flat[changed] + 1
+        other += uniform_below(k - 1, len(other), entropy)
+        np.subtract(other, k, out=other, where=other >= k)  # as a remainder, but faster
+        if isinstance(changed, slice):
+            answers = np.where(kept, flat, other)
+        else:
+            answers = flat.copy()
+            answers[changed] = other
         unknown = np.flatnonzero(flat < 0)
         answers[unknown] = uniform_below(k, len(unknown), entropy)
         return answers.reshape(true.shape)
