@@ -185,7 +185,7 @@ def _listed(domain: Any) -> Sequence[Any]:
     return range(domain) if isinstance(domain, int) else domain
 
 
-PRIME = 2**31 - 1
+PRIME = 2**25 - 39
 
 
 def plain_words(tag: bytes, salt: bytes, text: bytes, count: int) -> list[int]:
@@ -198,7 +198,7 @@ def plain_cell(text: bytes, salt: bytes, row: int, width: int) -> int:
     """The cell of a text under hash function `row`."""
     u, v = plain_words(b"lapwing item 1", salt, text, 2)
     a, b, c, d, e = plain_words(b"lapwing row 1", salt, row.to_bytes(8, "little"), 5)
-    return width * ((a * u * u + b * u + c * v * v + d * v + e) % PRIME) >> 31
+    return width * ((a * u * u + b * u + c * v * v + d * v + e) % PRIME) // PRIME
 
 
 def plain_text(answer: Any) -> bytes:

@@ -77,7 +77,7 @@ class Estimates:
 
         falling = -np.sort(-self.counts)
         excess = (np.cumsum(falling) - self.n) / np.arange(1, len(falling) + 1)
-        cut = excess[np.flatnonzero(falling > excess)[-1]] if len(falling) else 0.0
+        cut = excess[np.flatnonzero(falling >= excess)[-1]] if len(falling) else 0.0
         return replace(self, counts=np.maximum(self.counts - cut, 0.0), remark="projected onto the simplex: biased")
 
     def top(self, count: int) -> Estimates:
