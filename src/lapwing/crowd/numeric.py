@@ -85,9 +85,10 @@ class _Numeric(Protocol):
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
         low, high = checks.interval(bounds=self.bounds)
-        ends = quotient(*low.as_integer_ratio()), quotient(*high.as_integer_ratio())
-        if not -math.inf < ends[0] < ends[1] < math.inf:
-            raise InvalidParameter("bounds", self.bounds, "are not two different doubles", "Write bounds=(0, 120).")
+        first, last, width = (quotient(*number.as_integer_ratio()) for number in (low, high, high - low))
+        if not -math.inf < first < last < math.inf or not width < math.inf:
+            why = "are too close together or too far apart for doubles"
+            raise InvalidParameter("bounds", self.bounds, why, "Write bounds=(0, 120).")
         self._set(bounds=(low, high), _low=low, _high=high)
 
     @property
