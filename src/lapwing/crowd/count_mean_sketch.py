@@ -1,0 +1,245 @@
+"""Count mean sketch (Apple 2017): a hash function of many, and one randomised bit for each of its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd import hashing
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.items import Answers
+from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column
+from lapwing.crowd.threads import THREADS, parts, side_by_side
+from lapwing.errors import InvalidParameter
+from lapwing.exact import ln_up
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_FUNCTIONS = 1 << 24
+TILE = 1 << 15
+"""Cells looked up at a time: they and what they are computed from stay in the cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountMeanSketch(Protocol):
+    """A random one of `functions` hash functions, and `width` bits: a one in the cell of the answer, each bit flipped.
+
+    For any number of possible answers: only the analyst needs a list of candidates, and may change it afterwards. The
+    counts hold the ones of every cell and, in a last column, how many reports there were of each function.
+
+    Privacy: two answers differ in two cells at most, so a report costs 2·ln((1 − f)/f); f is about 1/(1 + e^(ε/2)).
+    Accuracy: see `estimate`.
+    Proof: count_mean_sketch.md
+
+    >>> print(CountMeanSketch(epsilon=4, functions=1024, width=1024).privacy_loss())
+    ε = 3.99654 (replace, per person)
+    """
+
+    epsilon: Number
+    functions: int
+    width: int
+    salt: str = ""
+    _flip: Fraction = field(init=False, repr=False, compare=False)
+    _salt: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        check_size(self.functions, self.width)
+        epsilon = checks.positive(epsilon=self.epsilon)
+        self._set(epsilon=as_written(epsilon), _flip=flip_probability(epsilon / 2))
+        self._set(_salt=hashing.check_salt(self.salt))
+
+    @property
+    def flip(self) -> Fraction:
+        """The probability that a bit is not what it would be."""
+        return self._flip
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return Column.number("function", self.functions), Column.row("bits", self.width)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.functions, self.width + 1
+
+    def privacy_loss(self) -> PureDP:
+        """2·ln((1 − f)/f), upwards."""
+        return self._loss(2 * ln_up((1 - self._flip) / self._flip))
+
+    def estimate(  # type: ignore[override]  # an open domain needs candidates
+        self, state: Counts, candidates: Any, *, confidence: float = 0.95
+    ) -> Estimates:
+        """How many people gave each of these answers.
+
+        Accuracy: m/(m−1)·(Σ (b − f)/(1 − 2f) − n/m), b being the bit in the candidate's cell of each report, is
+        unbiased over coins, choice of functions and hash functions. The *population* error is of all three: with n_j
+        people behind the other answers its square is (m/(m−1))²·{n·f(1−f)/(1−2f)² + (1/m)(1−1/m)·[(1−1/k)·Σn_j +
+        Σn_j²/k]} (Apple 2017; Σn_j² is estimated from the sketch itself). Drawing the people at random adds
+        n_d(1 − n_d/n): the *sample* error. Who keeps one salt for several collections sees the same collisions in
+        each: that part of the error (the square bracket) does not average out.
+        """
+        self.check_own(state.protocol)
+        labels = candidate_list(candidates)
+        items = hashing.hashed_items(labels, self._salt)
+        [cells] = self.look_up(state.table[None], items)
+        return self.estimates_from(labels, cells, state.table, state.n, confidence)
+
+    def look_up(self, tables: NDArray[np.integer], items: hashing.Hashed) -> NDArray[np.int64]:
+        """For each of several tables and each item, the ones in its cells of all functions together."""
+        return sums_at(tables, items, hashing.rows(self.functions, self._salt), self.width)
+
+    def estimates_from(
+        self, labels: Sequence[Any], cells: NDArray[np.int64], table: NDArray[np.integer], n: int, confidence: float
+    ) -> Estimates:
+        """Estimates from the ones in the cells of each label."""
+        import numpy as np
+
+        f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
+        counts = (m * (cells - n * f) / apart - n) / (m - 1)
+        squares = self._sum_of_squares(table, n)
+        coins = n * f * (1 - f) / apart**2
+        error, sampling = collision_errors(counts, n, coins, squares, self.functions, m)
+        gain = (m * (1 - f) / apart - 1) / (m - 1)
+        return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
+
+    def _sum_of_squares(self, table: NDArray[np.integer], n: int) -> float:
+        """Σ of the squared counts of all answers, from how often two reports of a function share a cell."""
+        import numpy as np
+
+        f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
+
+        def squared(part: slice) -> float:
+            ones, reports = table[part, :m], table[part, m]
+            plain = np.einsum("ij,ij->i", ones, ones, dtype=np.float64)
+            return float((plain - 2 * f * reports * ones.sum(axis=1) + m * (f * reports) ** 2).sum())
+
+        shared = sum(side_by_side(squared, list(parts(len(table), max(1, (1 << 18) // m))))) / apart**2
+        own = n * (1 + m * f * (1 - f) / apart**2)
+        return squares_from_pairs(shared - own, n, self.functions, m)
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        return self._reported(hashed_answers(answers, self._salt), entropy)
+
+    def _reported(self, items: hashing.Hashed, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        """A report about each of these items."""
+        import numpy as np
+
+        from lapwing.crowd.bits import noise_rows, put
+        from lapwing.noise import bernoulli, uniform_below
+
+        n = len(items)
+        function = uniform_below(self.functions, n, entropy)
+        places = hashing.cells(items, hashing.rows(self.functions, self._salt)[:, function], self.width)
+        rows = noise_rows(n, self.width, self._flip, entropy)
+        put(rows, np.arange(n), places, bernoulli(1 - self._flip, n, entropy))
+        return function.astype(self.layout[0].dtype), rows
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        function, rows = columns
+        table = np.zeros(self.shape, dtype=np.int64)
+        count_ones(rows, function, table)
+        return table
+
+
+def check_size(functions: object, width: object) -> None:
+    """Refuse sketches of no use or of no end."""
+    if checks.whole(functions=functions) > MOST_FUNCTIONS:
+        raise InvalidParameter("functions", functions, f"is more than {MOST_FUNCTIONS:,}", "Write functions=1024.")
+    if checks.whole(minimum=2, width=width) > hashing.LARGEST_WIDTH:
+        raise InvalidParameter("width", width, f"is more than {hashing.LARGEST_WIDTH:,}", "Write width=1024.")
+
+
+def as_written(number: Fraction) -> int | Fraction:
+    """4, 4.0 and Fraction(4) are one parameter."""
+    return int(number) if number.denominator == 1 else number
+
+
+def candidate_list(candidates: Any) -> list[Any]:
+    """The answers to be counted, in their order."""
+    if isinstance(candidates, (str, bytes)) or not hasattr(candidates, "__iter__"):
+        raise InvalidParameter("candidates", candidates, "must be a list of answers", "Write candidates=['a', 'b'].")
+    return list(candidates.tolist() if hasattr(candidates, "tolist") else candidates)
+
+
+def hashed_answers(answers: Answers, salt: bytes) -> hashing.Hashed:
+    """Everybody's answer as hash functions need it; an answer that nobody gives here is not hashed."""
+    given = answers.trimmed()
+    return hashing.hashed_items(given.labels, salt).take(given.places)
+
+
+def count_ones(rows: NDArray[np.uint64], groups: NDArray[np.integer], table: NDArray[np.int64]) -> None:
+    """Fill a table with the ones of every column of each group of rows, and in its last column their number."""
+    import numpy as np
+
+    from lapwing.crowd.bits import grouped_column_counts
+
+    size, width = len(table), table.shape[1] - 1
+    table[:, width] = np.bincount(groups, minlength=size)
+    for here, ones in grouped_column_counts(rows, groups, size, width):
+        table[here, :width] = ones
+
+
+def sums_at(
+    tables: NDArray[np.integer], items: hashing.Hashed, coefficients: NDArray[np.float64], width: int
+) -> NDArray[np.int64]:
+    """In each of several tables with a row per function: the sum of an item's cells, one in every row.
+
+    A hash function is computed once for all tables, and for as many items as the cache holds; if there are few items,
+    for several functions at a time.
+    """
+    import numpy as np
+
+    functions, stride = tables.shape[1:]
+    together = max(1, TILE // max(len(items), 1))
+    wide = coefficients[:, :, None]
+
+    def half(part: slice) -> NDArray[np.int64]:
+        out = np.zeros((len(tables), len(items)), dtype=np.int64)
+        for some in parts(len(items), TILE):
+            chosen = items.take(some)
+            for start in range(part.start, part.stop, together):
+                here = slice(start, min(start + together, part.stop))
+                places = hashing.cells(chosen, wide[:, here], width)
+                places += (np.arange(here.stop - here.start) * stride)[:, None]
+                for table, total in zip(tables, out, strict=True):
+                    found = table[here].ravel().take(places, mode="clip")
+                    total[some] += found.sum(axis=0) if together > 1 else found[0]
+        return out
+
+    halves = side_by_side(half, list(parts(functions, -(-functions // THREADS))))
+    return np.asarray(sum(halves[1:], start=halves[0]))
+
+
+def squares_from_pairs(pairs: float, n: int, functions: int, width: int) -> float:
+    """Σ n_j², if so many ordered pairs of reports of one function share a cell: equal answers do, others by chance.
+
+    E(pairs) = (1/k)·[Σn_j² − n + (n² − Σn_j²)/m].
+    """
+    found = (functions * pairs + n - n * n / width) / (1 - 1 / width)
+    return min(max(found, 0.0), float(n) * n)
+
+
+def collision_errors(
+    counts: NDArray[np.float64], n: int, coins: float | NDArray[np.float64], squares: float, functions: int, width: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The variance of coins and collisions, and what drawing the people adds, with estimates in the place of counts."""
+    import numpy as np
+
+    inside = np.clip(counts, 0, n)
+    others = np.maximum(squares - inside**2, 0.0)
+    shared = (1 - 1 / functions) * (n - inside) + others / functions
+    scale = (width / (width - 1)) ** 2
+    return scale * (coins + (1 - 1 / width) / width * shared), inside * (1 - inside / max(n, 1))

@@ -1,0 +1,281 @@
+"""A device that donates as Apple's do, and counts what that adds up to: opted in, sampled, limited, without metadata.
+
+    event → randomised at once, the event forgotten → stored, in no order
+    once a day → some stored reports drawn at random, charged (durable), the others deleted → envelopes
+
+What Apple was criticised for (000 §5.2.5) is bounded here: a day that was not used is not saved up, and a lifetime has
+an allowance that a restart does not renew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import Any, Protocol
+
+from lapwing import checks
+from lapwing.calls import Helpful
+from lapwing.checks import Number
+from lapwing.crowd import protocol as crowd
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
+from lapwing.privacy import PureDP
+from lapwing.privacy.allowances import stable_name
+from lapwing.privacy.journal import Database
+from lapwing.privacy.store import FileStore
+
+MOST_STORED = 64
+"""Reports of a feature that wait at a time; of more events, a uniform sample waits."""
+
+
+class Allowance(Protocol):
+    """Somebody else who must agree to every donation, such as one account for several devices or collectors.
+
+    `charge` is durable when it returns True, and must not depend on any answer.
+    """
+
+    def remaining(self) -> PureDP:
+        """What may still be charged."""
+
+    def charge(self, loss: PureDP) -> bool:
+        """Charge this, or refuse and charge nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What leaves a device: which collection it is for, and one report. No name, number, time or order."""
+
+    feature: str
+    report: bytes
+    """The bytes of one report, as long as every other of its protocol (`Reports.from_bytes`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Donation(metaclass=Helpful):
+    """What may be donated of a feature: so many reports a day, and never more than `lifetime` (an epsilon) in all."""
+
+    protocol: crowd.Protocol
+    lifetime: Number
+    per_day: int = 1
+    _lifetime: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checks.whole(per_day=self.per_day)
+        lifetime, loss = checks.positive(lifetime=self.lifetime), self.protocol.privacy_loss()
+        if loss.epsilon > lifetime:
+            why = "is less than one report costs, so nothing could ever be donated"
+            raise InvalidParameter("lifetime", self.lifetime, why, f"Allow {float(loss.epsilon):.6g} or more.")
+        object.__setattr__(self, "_lifetime", lifetime)
+
+    def loss(self, epsilon: Fraction) -> PureDP:
+        """A loss of the protocol's unit."""
+        return PureDP(epsilon, relation="replace", unit=self.protocol.unit)
+
+
+class DeviceFile(FileStore):
+    """The SQLite file of a device. It holds randomised reports and what was spent; never an event."""
+
+    __slots__ = ()
+
+    statements = (
+        "CREATE TABLE device (opted_in INTEGER NOT NULL, last_day INTEGER)",
+        "CREATE TABLE promise (feature TEXT PRIMARY KEY, lifetime TEXT NOT NULL, spent TEXT NOT NULL, seen INTEGER)",
+        "CREATE TABLE record (place INTEGER PRIMARY KEY, feature TEXT NOT NULL, protocol BLOB, report BLOB NOT NULL)",
+    )
+    layout = frozenset(statements)
+
+
+class Device:
+    """One person's device. Any number of threads and processes may use one file.
+
+    Privacy: what leaves the device in its lifetime is alike within e^(Σ lifetimes of the features), for any two
+    histories that differ in what happened but not in when something did. What is sent, and when, depends on numbers of
+    events and on coins, never on what an event was. Nothing is sent before `opt_in`.
+    Proof: device.md
+
+    >>> import tempfile
+    >>> from lapwing.crowd.apple import preset
+    >>> emoji = Donation(protocol=preset("popular emoji"), lifetime=12, per_day=1)
+    >>> device = Device(tempfile.mkdtemp() + "/device.db", {"popular emoji": emoji})
+    >>> device.opt_in()
+    >>> for event in "😀🎉😀":
+    ...     device.record("popular emoji", event)
+    >>> [envelope.feature for envelope in device.donate()], device.donate()
+    (['popular emoji'], [])
+    >>> print(device.remaining("popular emoji"))
+    ε = 8.00347 (replace, per person)
+    """
+
+    __slots__ = ("_allowance", "_clock", "_entropy", "_features", "_file")
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        features: Mapping[str, Donation],
+        *,
+        clock: Callable[[], date] = date.today,
+        entropy: Entropy = SYSTEM,
+        allowance: Allowance | None = None,
+    ) -> None:
+        self._features = {stable_name("features", name): donation for name, donation in features.items()}
+        self._clock, self._entropy, self._allowance = clock, entropy, allowance
+        self._file = DeviceFile(path, None)
+        self._file.create(allowed=True)
+        with self._file.transaction() as database:
+            self._file.check(database)
+            self._promise(database)
+
+    def __repr__(self) -> str:
+        return f"Device({self._file.name!r}, {list(self._features)!r})"
+
+    @property
+    def opted_in(self) -> bool:
+        """Whether the person wants to donate; nobody does before they say so."""
+        with self._file.transaction(write=False) as database:
+            return _opted_in(database)
+
+    def opt_in(self) -> None:
+        """From now on events are recorded."""
+        with self._file.transaction() as database:
+            database.execute("UPDATE device SET opted_in = 1")
+
+    def opt_out(self) -> None:
+        """From now on nothing is recorded or donated; what waits is deleted. What was spent stays spent."""
+        with self._file.transaction() as database:
+            database.execute("UPDATE device SET opted_in = 0")
+            _delete(database, self._features)
+
+    def forget(self, feature: str | None = None) -> None:
+        """Delete the reports that wait, of one feature or of all."""
+        with self._file.transaction() as database:
+            _delete(database, self._features if feature is None else [self._known(feature)])
+
+    def record(self, feature: str, event: Any) -> None:
+        """Randomise an event and store the report, if the person has opted in. The event is kept nowhere.
+
+        Errors are about the feature, which is public; no event raises one.
+        """
+        protocol = self._features[self._known(feature)].protocol
+        report = protocol.randomize([event], self._entropy).to_bytes()
+        here = {"feature": feature, "protocol": protocol.fingerprint, "report": report}
+        with self._file.transaction() as database:
+            if not _opted_in(database):
+                return
+            database.execute("PRAGMA secure_delete = ON")
+            database.execute("UPDATE promise SET seen = seen + 1 WHERE feature = :feature", here)
+            [seen] = database.execute("SELECT seen FROM promise WHERE feature = :feature", here).fetchone()
+            if seen > MOST_STORED:  # a reservoir: each event waits with the same probability
+                places, drawn = _places(database, feature), uniform_below(seen, entropy=self._entropy)
+                if drawn >= len(places):
+                    return
+                database.execute("DELETE FROM record WHERE place = :place", {"place": places[drawn]})
+            place = uniform_below(1 << 62, entropy=self._entropy)  # so that places tell no order
+            database.execute(
+                "INSERT OR REPLACE INTO record VALUES (:place, :feature, :protocol, :report)", {**here, "place": place}
+            )
+
+    def donate(self) -> list[Envelope]:
+        """Today's envelopes: to be called once a day; a second call on a day, or a clock that went back, gives none.
+
+        They are charged, and gone from the device, before this returns: a crash loses donations, and repeats none.
+        """
+        envelopes: list[Envelope] = []
+        today = {"today": self._clock().toordinal()}
+        with self._file.transaction() as database:
+            [last_day] = database.execute("SELECT last_day FROM device").fetchone()
+            if not _opted_in(database) or (last_day is not None and today["today"] <= last_day):
+                return []
+            database.execute("UPDATE device SET last_day = :today", today)
+            for feature, donation in self._features.items():
+                envelopes += self._drawn(database, feature, donation)
+            _delete(database, self._features)
+        return [envelopes[place] for place in permutation(len(envelopes), self._entropy).tolist()]
+
+    def spent(self, feature: str) -> PureDP:
+        """What the donations of a feature cost so far."""
+        return self._features[feature].loss(self._row(feature)[1])
+
+    def remaining(self, feature: str) -> PureDP:
+        """What they may still cost."""
+        lifetime, spent = self._row(feature)
+        return self._features[feature].loss(max(lifetime - spent, Fraction(0)))
+
+    def stored(self, feature: str) -> int:
+        """How many reports wait."""
+        with self._file.transaction(write=False) as database:
+            return len(_places(database, self._known(feature)))
+
+    def _promise(self, database: Database) -> None:
+        """Write down what is promised: a lifetime may fall, it never rises. Delete what nobody wants."""
+        if database.execute("SELECT * FROM device").fetchone() is None:
+            database.execute("INSERT INTO device VALUES (0, NULL)")
+        for feature, donation in self._features.items():
+            lifetime, spent = _promised(database, feature) or (donation._lifetime, Fraction(0))
+            if donation._lifetime > lifetime:
+                why = f"is more than the {lifetime} that this device was promised before"
+                raise InvalidParameter(
+                    "lifetime", donation.lifetime, why, f"Write lifetime={float(lifetime):g} or less."
+                )
+            promise = {"feature": feature, "lifetime": str(donation._lifetime), "spent": str(spent)}
+            database.execute("INSERT OR IGNORE INTO promise VALUES (:feature, :lifetime, '0', 0)", promise)
+            database.execute("UPDATE promise SET lifetime = :lifetime WHERE feature = :feature", promise)
+        known = {(name, donation.protocol.fingerprint) for name, donation in self._features.items()}
+        database.execute("PRAGMA secure_delete = ON")
+        for place, feature, protocol in list(database.execute("SELECT place, feature, protocol FROM record")):
+            if (feature, protocol) not in known:
+                database.execute("DELETE FROM record WHERE place = :place", {"place": place})
+
+    def _drawn(self, database: Database, feature: str, donation: Donation) -> list[Envelope]:
+        """As many of the reports that wait as day, lifetime and allowance let go, drawn at random, and charged."""
+        lifetime, spent = _promised(database, feature) or (Fraction(0), Fraction(0))
+        loss, places = donation.protocol.privacy_loss(), _places(database, feature)
+        affordable = int((lifetime - spent) / loss.epsilon) if lifetime > spent else 0
+        envelopes = []
+        for turn in permutation(len(places), self._entropy).tolist()[: min(donation.per_day, affordable)]:
+            if self._allowance is not None and not self._allowance.charge(loss):
+                break
+            query = "SELECT report FROM record WHERE place = :place"
+            [report] = database.execute(query, {"place": places[turn]}).fetchone()
+            envelopes.append(Envelope(feature, bytes(report)))
+        charged = {"spent": str(spent + len(envelopes) * loss.epsilon), "feature": feature}
+        database.execute("UPDATE promise SET spent = :spent WHERE feature = :feature", charged)
+        return envelopes
+
+    def _row(self, feature: str) -> tuple[Fraction, Fraction]:
+        with self._file.transaction(write=False) as database:
+            found = _promised(database, self._known(feature))
+        return found or (Fraction(0), Fraction(0))
+
+    def _known(self, feature: str) -> str:
+        if feature not in self._features:
+            hint = f"Write one of: {', '.join(self._features)}."
+            raise InvalidParameter("feature", feature, "is no feature of this device", hint)
+        return feature
+
+
+def _opted_in(database: Database) -> bool:
+    [opted_in] = database.execute("SELECT opted_in FROM device").fetchone()
+    return bool(opted_in)
+
+
+def _promised(database: Database, feature: str) -> tuple[Fraction, Fraction] | None:
+    """The lifetime that was promised, and what of it is spent."""
+    query = "SELECT lifetime, spent FROM promise WHERE feature = :feature"
+    row = database.execute(query, {"feature": feature}).fetchone()
+    return None if row is None else (Fraction(row["lifetime"]), Fraction(row["spent"]))
+
+
+def _places(database: Database, feature: str) -> list[int]:
+    query = "SELECT place FROM record WHERE feature = :feature"
+    return [place for (place,) in database.execute(query, {"feature": feature})]
+
+
+def _delete(database: Database, features: Any) -> None:
+    """Overwrite what waits with zeros, and begin to sample anew."""
+    database.execute("PRAGMA secure_delete = ON")
+    for feature in features:
+        database.execute("DELETE FROM record WHERE feature = :feature", {"feature": feature})
+        database.execute("UPDATE promise SET seen = 0 WHERE feature = :feature", {"feature": feature})
