@@ -31,7 +31,7 @@ from lapwing.crowd.reports import Column
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
-from lapwing.noise import Entropy
+from lapwing.noise import Entropy, bernoulli, uniform_below
 from lapwing.privacy import PureDP
 
 if TYPE_CHECKING:
@@ -88,19 +88,21 @@ class PermanentResponse(Protocol):
         """What any number of reports about one memoised answer cost together: ε∞ = 2h·ln((1−f/2)/(f/2)), upwards."""
         return self._loss(self.most_set * ln_up(_odds_ratio(self.permanent_probability)))
 
-    def true_row(self, cohort: int, value: Any) -> NDArray[np.uint64]:
-        """The bits that an answer sets, packed."""
-        import numpy as np
-
-        from lapwing.crowd.bits import pack
-
-        bits = np.zeros(self.width, dtype=np.bool_)
-        bits[self.set_places(cohort, value)] = True
-        return pack(bits)
-
     @abstractmethod
     def set_places(self, cohort: int, value: Any) -> list[int]:
-        """Which bits an answer sets."""
+        """Which bits an answer sets, for a memo."""
+
+    @abstractmethod
+    def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
+        """Everything that decides which bits an answer sets: where this is equal, so are they."""
+
+    def drawn_cohort(self, entropy: Entropy) -> int:
+        """A cohort for one device; the basic forms have one for all."""
+        return 0
+
+    def reported(self, cohort: int, rows: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
+        """Rows of one cohort as the columns of reports."""
+        return (rows,)
 
     def instantaneous(self, rows: NDArray[np.uint64], entropy: Entropy) -> NDArray[np.uint64]:
         """Reports from permanent responses: fresh noise on every bit; the same bits in the one-time forms."""
@@ -156,18 +158,29 @@ class OneTimeRappor(PermanentResponse):
         """The bits that answers set: for each cohort, label and function. Some may be the same bit."""
         import numpy as np
 
-        items, places = (
-            hashing.hashed_items(labels, self._salt),
-            np.empty((self.cohorts, len(labels), self.hashes), np.intp),
-        )
-        for cohort in range(self.cohorts):
-            for i in range(self.hashes):
-                places[cohort, :, i] = hashing.cells(items, self._functions[:, cohort * self.hashes + i], self.bits)
-        return places
+        items = hashing.hashed_items(labels, self._salt)
+        return np.stack([self._cohort_places(cohort, items) for cohort in range(self.cohorts)])
 
     def set_places(self, cohort: int, value: Any) -> list[int]:
-        places: list[int] = self.places([value])[cohort, 0].tolist()
+        places: list[int] = self._cohort_places(cohort, hashing.hashed_items([value], self._salt))[0].tolist()
         return places
+
+    def _cohort_places(self, cohort: int, items: hashing.Hashed) -> NDArray[np.intp]:
+        import numpy as np
+
+        numbers = range(cohort * self.hashes, (cohort + 1) * self.hashes)
+        return np.stack([hashing.cells(items, self._functions[:, j], self.bits) for j in numbers], axis=1)
+
+    def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
+        return ("bloom", self.bits, self.hashes, self._salt, cohort, hashing.text_of(value))
+
+    def drawn_cohort(self, entropy: Entropy) -> int:
+        return uniform_below(self.cohorts, entropy=entropy)
+
+    def reported(self, cohort: int, rows: NDArray[np.uint64]) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        return np.full(len(rows), cohort, dtype=self.layout[0].dtype), rows
 
     def estimate(
         self, state: Counts, candidates: Sequence[Any] = (), *, confidence: float = 0.95, **options: Any
@@ -191,7 +204,6 @@ class OneTimeRappor(PermanentResponse):
         import numpy as np
 
         from lapwing.crowd.bits import noise_rows, put, words_for
-        from lapwing.noise import bernoulli, uniform_below
 
         n, places_of = len(answers), self._places_of(_used(answers))
         cohorts = np.empty(n, dtype=self.layout[0].dtype)
@@ -318,6 +330,9 @@ class BasicOneTimeRappor(PermanentResponse):
     def set_places(self, cohort: int, value: Any) -> list[int]:
         place = int(Answers.of([value]).within(self._unary._labels, self._unary._index)[0])
         return [place] if place >= 0 else []
+
+    def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
+        return ("basic", self.width, *(self.set_places(cohort, value) or [-1]))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
         """The count of every answer of the domain."""
