@@ -11,9 +11,10 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates, from_support
-from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
+from lapwing.crowd.threads import parts
 from lapwing.mechanisms import RandomizedResponse
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+AT_A_TIME = 1 << 14
+"""Words, so that their bits stay in the cache."""
 _YES = {True: 0}
 
 
@@ -125,9 +128,13 @@ class BinaryResponse(Protocol):
         return (self._coins.release_bits(truths, len(answers), entropy),)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
-        import numpy as np
+        return count_ones(columns[0])
 
-        from lapwing.crowd.bits import LANES, ones
 
-        words = columns[0]
-        return np.array([sum(ones(words[part]) for part in parts(len(words), LANES))], dtype=np.int64)
+def count_ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How many of many bits are one, a few words at a time."""
+    import numpy as np
+
+    from lapwing.crowd.bits import ones
+
+    return np.array([sum(ones(words[part]) for part in parts(len(words), AT_A_TIME))], dtype=np.int64)

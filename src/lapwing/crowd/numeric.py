@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from lapwing import checks
 from lapwing.checks import Number
+from lapwing.crowd.binary import count_ones
 from lapwing.crowd.categories import count_places
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Question
-from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.items import Answers
 from lapwing.crowd.probabilities import flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column, Reports
@@ -202,12 +203,7 @@ class StochasticRounding(_Numeric):
         return (rounded ^ bernoulli_bits(self._flip, len(answers), entropy),)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
-        import numpy as np
-
-        from lapwing.crowd.bits import LANES, ones
-
-        words = columns[0]
-        return np.array([sum(ones(words[part]) for part in parts(len(words), LANES))], dtype=np.int64)
+        return count_ones(columns[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
