@@ -21,7 +21,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.crowd import Answers, Counts, Estimates, Protocol, Reports, UnaryEncoding
+from lapwing.crowd import (
+    Answers,
+    BinaryResponse,
+    CategoryResponse,
+    CountMeanSketch,
+    Counts,
+    Estimates,
+    HadamardCountMeanSketch,
+    HadamardResponse,
+    LocalHashing,
+    Piecewise,
+    Protocol,
+    Rappor,
+    Reports,
+    StochasticRounding,
+    UnaryEncoding,
+)
 from lapwing.crowd.lifetime import Lifetime, LifetimePolicy, QuestionGroup
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter, LedgerDamaged
@@ -216,6 +232,29 @@ def test_neither_silence_nor_length_nor_cost_depends_on_answers(tmp_path: Path) 
     assert traces[0][1] == PureDP(2 * LN3, relation="replace")
 
 
+PROTOCOLS: list[Protocol] = [
+    BinaryResponse.from_epsilon(1),
+    CategoryResponse.from_epsilon(1, domain=3),
+    CountMeanSketch(epsilon=1, functions=4, width=16),
+    HadamardCountMeanSketch(epsilon=1, functions=4, width=16),
+    HadamardResponse(epsilon=1, domain=5),
+    LocalHashing(epsilon=1, salt="x"),
+    Piecewise.from_epsilon(1, bounds=(0, 1)),
+    Rappor(permanent_noise=0.9, one_if_unset=0.5, one_if_set=0.75),
+    StochasticRounding.from_epsilon(1, bounds=(0, 1)),
+]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: type(protocol).__name__)
+def test_every_protocol_takes_no_answer_and_strange_ones_alike(fast: Path, protocol: Protocol) -> None:
+    start = policy(LN3, QuestionGroup(name="all", questions=[f"q{i}" for i in range(len(STRANGE))], charge=LN3))
+    device = Lifetime(start, fast / "device.db")
+    sent = [device.report(f"q{i}", value, protocol, period=i) for i, value in enumerate(STRANGE)]
+    assert len({len(report) for report in sent}) == 1
+    for report in sent:
+        assert len(Reports.from_bytes(protocol, report)) == 1
+
+
 def test_what_is_sent_after_the_end_is_drawn_for_no_answer_and_is_no_mark_of_the_device(path: Path) -> None:
     device = Lifetime(policy(LN3), path)
     wide = UnaryEncoding.symmetric(epsilon=1, domain=256)
@@ -304,7 +343,7 @@ def test_of_two_who_draw_at_once_the_first_to_finish_is_sent_by_both(path: Path)
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal here")
 def test_a_process_that_is_killed_after_paying_has_paid_and_said_nothing(path: Path) -> None:
-    """Killed amid the randomiser: the charge is on disk, no report is, and the next attempt spends the same charge."""
+    """Killed amid the randomiser: the charge is burnt, and the next report is for no answer; nothing stays silent."""
     script = """
         import os, signal, sys
         from test_lifetime import Coin, Lifetime, policy
@@ -320,9 +359,11 @@ def test_a_process_that_is_killed_after_paying_has_paid_and_said_nothing(path: P
         assert process.returncode == -signal.SIGKILL
         assert Lifetime(policy(), path).spent() == PureDP(LN3, relation="replace")
     device = Lifetime(policy(), path)
-    first = device.report("q", "yes", COIN, period=0)
-    assert device.report("q", "no", COIN, period=0) == first
+    first = device.report("q", "yes", COIN, period=0, entropy=Recorded([1], 2))  # 1: the answer is not turned round
+    assert first[-1] == 0
+    assert device.report("q", "yes", COIN, period=0) == first
     assert device.spent() == PureDP(LN3, relation="replace")
+    assert device.report("q", "yes", COIN, period=1, entropy=Recorded([1], 2))[-1] == 1
 
 
 def test_an_answer_is_not_touched_before_the_charge_is_on_disk(path: Path) -> None:

@@ -126,7 +126,7 @@ class DeviceFile(FileStore):
         "CREATE TABLE member (question TEXT PRIMARY KEY, grouped TEXT NOT NULL)",
         "CREATE TABLE charge (grouped TEXT, period INTEGER, epsilon TEXT NOT NULL, used TEXT NOT NULL,"
         " PRIMARY KEY (grouped, period))",
-        "CREATE TABLE answer (question TEXT, protocol TEXT, period INTEGER, truthful INTEGER NOT NULL, report BLOB,"
+        "CREATE TABLE answer (question TEXT, protocol TEXT, period INTEGER, report BLOB,"
         " PRIMARY KEY (question, protocol, period))",
     )
     layout = frozenset(statements)
@@ -180,17 +180,19 @@ class Lifetime:
         place = {"question": question, "protocol": protocol.fingerprint.hex(), "period": min(now, _LATEST)}
         cost = self._cost(group, protocol)
         with self._file.transaction() as database:
-            truthful, kept = _found(database, place) or self._charged(database, place, group, cost)
-        if kept is not None:
-            return kept
+            kept = database.execute(f"SELECT report FROM answer WHERE {_HERE}", place).fetchone()
+            truthful = kept is None and self._charged(database, place, group, cost)
+        if kept is not None and kept["report"] is not None:
+            return bytes(kept["report"])
+        # Who began here and never ended has burnt the charge: an answer is looked at once, or a crash could tell of it.
         fresh = protocol.randomize([value if truthful else NO_ANSWER], entropy).to_bytes()
         with self._file.transaction() as database:  # another process may have been faster: the first report counts
-            update = "UPDATE answer SET report = :report WHERE report IS NULL AND " + _HERE
+            update = f"UPDATE answer SET report = :report WHERE report IS NULL AND {_HERE}"
             database.execute(update, {**place, "report": fresh})
-            found = _found(database, place)
-        if found is None or found[1] is None:
+            kept = database.execute(f"SELECT report FROM answer WHERE {_HERE}", place).fetchone()
+        if kept is None:
             raise LedgerDamaged(self._file.name, "a report that was paid for a moment ago")
-        return found[1]
+        return bytes(kept["report"])
 
     def spent(self, group: str | None = None) -> PureDP:
         """What was charged so far, for everything or for one group."""
@@ -237,9 +239,7 @@ class Lifetime:
             raise InvalidParameter("protocol", str(loss), why, "Raise the charge of the group, or lower epsilon.")
         return loss.epsilon
 
-    def _charged(
-        self, database: Database, place: dict[str, Any], group: QuestionGroup, cost: Fraction
-    ) -> tuple[bool, bytes | None]:
+    def _charged(self, database: Database, place: dict[str, Any], group: QuestionGroup, cost: Fraction) -> bool:
         """Pay for a new report, or find that it must say nothing. No answer is known here."""
         here = {"grouped": group.name, "period": place["period"]}
         row = database.execute("SELECT * FROM charge WHERE grouped = :grouped AND period = :period", here).fetchone()
@@ -250,9 +250,8 @@ class Lifetime:
         if row is not None and truthful:
             used = {**here, "used": str(Fraction(row["used"]) + cost)}
             database.execute("UPDATE charge SET used = :used WHERE grouped = :grouped AND period = :period", used)
-        entry = {**place, "truthful": int(truthful)}
-        database.execute("INSERT INTO answer VALUES (:question, :protocol, :period, :truthful, NULL)", entry)
-        return truthful, None
+        database.execute("INSERT INTO answer VALUES (:question, :protocol, :period, NULL)", place)
+        return truthful
 
     def _row(self, group: str | None) -> tuple[Fraction, Fraction]:
         name = TOTAL if group is None else group
@@ -268,12 +267,6 @@ class Lifetime:
 
 
 _HERE = "question = :question AND protocol = :protocol AND period = :period"
-
-
-def _found(database: Database, place: dict[str, Any]) -> tuple[bool, bytes | None] | None:
-    """Whether a report was paid for, and the report if there is one; None where nothing was asked yet."""
-    row = database.execute(f"SELECT truthful, report FROM answer WHERE {_HERE}", place).fetchone()
-    return None if row is None else (bool(row["truthful"]), row["report"])
 
 
 def _spend(database: Database, names: tuple[str, ...], charge: Fraction) -> bool:
