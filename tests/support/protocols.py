@@ -7,7 +7,9 @@ down from the literature and in plain Python, with nothing of the protocol but i
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,7 +22,13 @@ from numpy.typing import NDArray
 from lapwing.crowd import Counts, Estimates, Protocol, Reports, UnaryEncoding
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
+from lapwing.crowd.count_mean_sketch import CountMeanSketch
+from lapwing.crowd.hadamard import HadamardResponse
+from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
+from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
+from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 
 Report = tuple[int, ...]
 """A bit or a number for each column; a row of bits is the number it spells, lowest bit first."""
@@ -208,6 +216,83 @@ def plain_text(answer: Any) -> bytes:
     return b"%d" % answer if isinstance(answer, int) else b"\xff"
 
 
+def hadamard_law(protocol: HadamardResponse, answer: Any) -> Law:
+    domain, count = _listed(protocol.domain), protocol.rows or 0
+    cells = 1 << count
+    size = 1 << (len(domain) - 1).bit_length()
+    wrong, law = flip_probability(protocol.epsilon, others=cells - 1), {}
+    for rows in itertools.product(range(size), repeat=count):
+        for cell in range(cells):
+            if answer not in domain:
+                chance = Fraction(1, cells)
+            else:
+                place = list(domain).index(answer)
+                true = sum(((row & place).bit_count() & 1) << i for i, row in enumerate(rows))
+                chance = 1 - (cells - 1) * wrong if cell == true else wrong
+            law[*rows, cell] = chance / size**count
+    return law
+
+
+def local_hashing_law(protocol: LocalHashing, answer: Any) -> Law:
+    cells = protocol.shape[1]
+    wrong, law = flip_probability(protocol.epsilon, others=cells - 1), {}
+    for function in range(protocol.functions):
+        true = plain_cell(plain_text(answer), _salt(protocol), function, cells)
+        for cell in range(cells):
+            chance = 1 - (cells - 1) * wrong if cell == true else wrong
+            law[function, cell] = chance / protocol.functions
+    return law
+
+
+def sketch_law(protocol: CountMeanSketch, answer: Any) -> Law:
+    flip, law = flip_probability(Fraction(protocol.epsilon) / 2), {}
+    for function in range(protocol.functions):
+        cell = plain_cell(plain_text(answer), _salt(protocol), function, protocol.width)
+        bits = independent_bits([1 - flip if place == cell else flip for place in range(protocol.width)])
+        law |= {(function, row): chance / protocol.functions for row, chance in bits.items()}
+    return law
+
+
+def hadamard_sketch_law(protocol: HadamardCountMeanSketch, answer: Any) -> Law:
+    flip, law = flip_probability(protocol.epsilon), {}
+    for function in range(protocol.functions):
+        cell = plain_cell(plain_text(answer), _salt(protocol), function, protocol.width)
+        for coordinate in range(protocol.width):
+            minus = (coordinate & cell).bit_count() & 1
+            for bit in (0, 1):
+                chance = 1 - flip if bit == minus else flip
+                law[function, coordinate, bit] = chance / protocol.functions / protocol.width
+    return law
+
+
+def rappor_ones(protocol: Any) -> tuple[Fraction, Fraction]:
+    """p* and q* of the paper: that a bit is one if the answer does not set it, and if it does."""
+    f = Fraction(protocol.permanent_noise)
+    p, q = (Fraction(getattr(protocol, name, one)) for name, one in (("one_if_unset", 0), ("one_if_set", 1)))
+    return f / 2 * (p + q) + (1 - f) * p, f / 2 * (p + q) + (1 - f) * q
+
+
+def rappor_law(protocol: OneTimeRappor, answer: Any) -> Law:
+    unset, whether = rappor_ones(protocol)
+    law: Law = {}
+    for cohort in range(protocol.cohorts):
+        functions = range(cohort * protocol.hashes, (cohort + 1) * protocol.hashes)
+        filled = {plain_cell(plain_text(answer), _salt(protocol), row, protocol.bits) for row in functions}
+        bits = independent_bits([whether if place in filled else unset for place in range(protocol.bits)])
+        law |= {(cohort, row): chance / protocol.cohorts for row, chance in bits.items()}
+    return law
+
+
+def basic_rappor_law(protocol: BasicOneTimeRappor, answer: Any) -> Law:
+    unset, whether = rappor_ones(protocol)
+    domain = _listed(protocol.domain)
+    return {(row,): c for row, c in independent_bits([whether if a == answer else unset for a in domain]).items()}
+
+
+def _salt(protocol: Any) -> bytes:
+    return protocol.salt.encode() if isinstance(protocol.salt, str) else bytes(protocol.salt)
+
+
 # --- variances -------------------------------------------------------------------------------------------------------
 
 
@@ -258,6 +343,64 @@ def piecewise_variances(protocol: Piecewise, people: Sequence[Any], labels: Sequ
     each = ((numbers - middle) / half) ** 2 / (root - 1) + (root + 3) / (3 * (root - 1) ** 2)
     coins = half**2 * each.sum()
     return np.array([coins]), np.array([coins + len(people) * numbers.var()])
+
+
+def hadamard_variances(protocol: HadamardResponse, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """Two answers share a cell with probability 1/cells (Acharya and Sun 2019, with several rows)."""
+    cells = 1 << (protocol.rows or 0)
+    true = 1 - (cells - 1) * flip_probability(protocol.epsilon, others=cells - 1)
+    return pure_variances(true, Fraction(1, cells), counted(people, labels), len(people))
+
+
+def local_hashing_variances(protocol: LocalHashing, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """Wang, Blocki, Li and Jha 2017, and what pairs of people with one answer and one function add."""
+    cells, counts = protocol.shape[1], counted(people, labels)
+    true = 1 - (cells - 1) * flip_probability(protocol.epsilon, others=cells - 1)
+    coins, sample = pure_variances(true, Fraction(1, cells), counts, len(people))
+    pairs = np.array([sum(c * (c - 1) for c in _others(people, label)) for label in labels])
+    shared = pairs / (protocol.functions * (cells - 1))
+    return coins + shared, sample + shared
+
+
+def sketch_variances(protocol: CountMeanSketch, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """(m/(m−1))²·{n·e^(ε/2)/(e^(ε/2)−1)² + (1/m)(1−1/m)[(1−1/k)Σn_j + Σn_j²/k]}, sums over the other answers."""
+    n, m, k = len(people), protocol.width, protocol.functions
+    odds = float(1 / flip_probability(Fraction(protocol.epsilon) / 2) - 1)
+    found = []
+    for label in labels:
+        others = np.array(_others(people, label), dtype=float)
+        shared = (1 - 1 / k) * others.sum() + (others**2).sum() / k
+        found.append(n * odds / (odds - 1) ** 2 + (1 / m) * (1 - 1 / m) * shared)
+    coins = (m / (m - 1)) ** 2 * np.array(found)
+    counts = counted(people, labels)
+    return coins, coins + counts * (1 - counts / n)
+
+
+def hadamard_sketch_variances(
+    protocol: HadamardCountMeanSketch, people: Sequence[Any], labels: Sequence[Any]
+) -> Variances:
+    """(m/(m−1))²·{n·c² − n_d + (1/m)(1−1/m)Σn_j²/k − Σn_j[1/m² + (1/m)(1−1/m)/k]}, c = (e^ε+1)/(e^ε−1)."""
+    n, m, k = len(people), protocol.width, protocol.functions
+    odds = float(1 / flip_probability(protocol.epsilon) - 1)
+    found = []
+    for label in labels:
+        others = np.array(_others(people, label), dtype=float)
+        apart, once = (1 / m) * (1 - 1 / m) / k, others.sum()
+        own = n - once
+        found.append(n * ((odds + 1) / (odds - 1)) ** 2 - own + apart * (others**2).sum() - once * (m**-2 + apart))
+    coins = (m / (m - 1)) ** 2 * np.array(found)
+    counts = counted(people, labels)
+    return coins, coins + counts * (1 - counts / n)
+
+
+def basic_rappor_variances(protocol: BasicOneTimeRappor, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    unset, whether = rappor_ones(protocol)
+    return pure_variances(whether, unset, counted(people, labels), len(people))
+
+
+def _others(people: Sequence[Any], label: Any) -> list[int]:
+    """How many people gave each of the other answers."""
+    return [count for answer, count in Counter(people).items() if answer != label]
 
 
 # --- the protocols ---------------------------------------------------------------------------------------------------
@@ -341,5 +484,110 @@ ALL_PROTOCOLS = [
         variances=piecewise_variances,
         others={"bounds": (-10, 31), "window": 300, "inside": 0.75, "cells": 1000, "unit": "household"},
         exactly=False,
+    ),
+    Case(
+        name="Hadamard, one row",
+        protocol=HadamardResponse(epsilon=1, domain=TOWNS, rows=1),
+        answers=TOWNS,
+        tiny=HadamardResponse(epsilon=1, domain=("a", "b", "c"), rows=1),
+        tiny_answers=("a", "b", "c", "d"),
+        law=hadamard_law,
+        variances=hadamard_variances,
+        others={"epsilon": 2, "domain": TOWNS[:9], "rows": 2, "unit": "household"},
+    ),
+    Case(
+        name="Hadamard, two rows",
+        protocol=HadamardResponse(epsilon=2, domain=TOWNS, rows=2),
+        answers=TOWNS,
+        tiny=HadamardResponse(epsilon=2, domain=("a", "b", "c"), rows=2),
+        tiny_answers=("a", "b", "c", "d"),
+        law=hadamard_law,
+        variances=hadamard_variances,
+        others={"epsilon": 1, "domain": TOWNS[:9], "rows": 1, "unit": "household"},
+    ),
+    Case(
+        name="local hashing",
+        protocol=LocalHashing(epsilon=2, salt="a", functions=64),
+        answers=TOWNS,
+        tiny=LocalHashing(epsilon=1, salt="tiny", functions=4, cells=3),
+        tiny_answers=("a", "b", "c", None),
+        law=local_hashing_law,
+        variances=local_hashing_variances,
+        others={"epsilon": 1, "salt": "b", "domain": TOWNS, "functions": 32, "cells": 3, "unit": "household"},
+        candidates=True,
+        resalted=lambda run: LocalHashing(epsilon=2, salt=f"run {run}", functions=64),
+        exactly=False,
+    ),
+    Case(
+        name="count mean sketch",
+        protocol=CountMeanSketch(epsilon=4, functions=16, width=32, salt="a"),
+        answers=TOWNS,
+        tiny=CountMeanSketch(epsilon=1, functions=2, width=3, salt="tiny"),
+        tiny_answers=("a", "b", "c", None),
+        law=sketch_law,
+        variances=sketch_variances,
+        others={"epsilon": 1, "salt": "b", "functions": 32, "width": 33, "unit": "household"},
+        candidates=True,
+        resalted=lambda run: CountMeanSketch(epsilon=4, functions=16, width=32, salt=f"run {run}"),
+        exactly=False,
+    ),
+    Case(
+        name="Hadamard count mean sketch",
+        protocol=HadamardCountMeanSketch(epsilon=2, functions=16, width=32, salt="a"),
+        answers=TOWNS,
+        tiny=HadamardCountMeanSketch(epsilon=1, functions=2, width=4, salt="tiny"),
+        tiny_answers=("a", "b", "c", None),
+        law=hadamard_sketch_law,
+        variances=hadamard_sketch_variances,
+        others={"epsilon": 1, "salt": "b", "functions": 32, "width": 64, "unit": "household"},
+        candidates=True,
+        resalted=lambda run: HadamardCountMeanSketch(epsilon=2, functions=16, width=32, salt=f"run {run}"),
+        exactly=False,
+    ),
+    Case(
+        name="RAPPOR",
+        protocol=Rappor.from_symbols(k=70, h=2, m=4, f=HALF, p=HALF, q=Fraction(3, 4), salt=b"a"),
+        answers=TOWNS,
+        tiny=Rappor.from_symbols(k=4, h=2, m=2, f=HALF, p=HALF, q=Fraction(3, 4), salt=b"tiny"),
+        tiny_answers=("a", "b", "c", "d", "e", "f", "g", None),
+        law=rappor_law,
+        others={
+            **{"permanent_noise": QUARTER, "one_if_unset": QUARTER, "one_if_set": 0.875, "bits": 71, "hashes": 3},
+            **{"cohorts": 5, "salt": b"b", "unit": "household"},
+        },
+    ),
+    Case(
+        name="RAPPOR, one time",
+        protocol=OneTimeRappor(bits=70, hashes=2, cohorts=4, permanent_noise=HALF, salt=b"a"),
+        answers=TOWNS,
+        tiny=OneTimeRappor(bits=4, hashes=2, cohorts=2, permanent_noise=HALF, salt=b"tiny"),
+        tiny_answers=("a", "b", "c", "d", "e", "f", "g", None),
+        law=rappor_law,
+        others={
+            **{"permanent_noise": QUARTER, "bits": 71, "hashes": 3, "cohorts": 5, "salt": b"b", "unit": "household"},
+        },
+    ),
+    Case(
+        name="RAPPOR, basic",
+        protocol=BasicRappor(domain=TOWNS, permanent_noise=HALF, one_if_unset=QUARTER, one_if_set=0.75),
+        answers=TOWNS,
+        tiny=BasicRappor(domain=("a", "b", "c"), permanent_noise=HALF, one_if_unset=QUARTER, one_if_set=0.75),
+        tiny_answers=("a", "b", "c", "d"),
+        law=basic_rappor_law,
+        variances=basic_rappor_variances,
+        others={
+            **{"domain": TOWNS[:9], "permanent_noise": QUARTER, "one_if_unset": EIGHTH, "one_if_set": 0.875},
+            **{"unit": "household"},
+        },
+    ),
+    Case(
+        name="RAPPOR, basic and one time",
+        protocol=BasicOneTimeRappor(domain=TOWNS, permanent_noise=HALF),
+        answers=TOWNS,
+        tiny=BasicOneTimeRappor(domain=("a", "b", "c"), permanent_noise=HALF),
+        tiny_answers=("a", "b", "c", "d"),
+        law=basic_rappor_law,
+        variances=basic_rappor_variances,
+        others={"domain": TOWNS[:9], "permanent_noise": QUARTER, "unit": "household"},
     ),
 ]
