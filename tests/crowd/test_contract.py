@@ -67,6 +67,18 @@ def test_reports_of_several_people_are_independent_and_each_follows_its_own_answ
     assert_follows([numbers[pair] for pair in pairs.elements()], chances.__getitem__, range(len(chances)))
 
 
+@every
+def test_the_first_and_the_last_person_have_coins_like_everybody(case: Case) -> None:
+    """Ends of words and blocks: the law at single places of many small collections."""
+    answer, entropy, places = case.tiny_answers[0], Reproducible(8), (0, 1, 63, 64, 65)
+    law = case.law(case.tiny, answer)
+    numbers, chances = {report: number for number, report in enumerate(law)}, [float(p) for p in law.values()]
+    everybody = Answers([answer], np.zeros(66, dtype=np.intp))
+    seen = [written(case.tiny.randomize(everybody, entropy)[list(places)]) for _ in range(500)]
+    for place in range(len(places)):
+        assert_follows([numbers[reports[place]] for reports in seen], chances.__getitem__, range(len(law)))
+
+
 # --- what an auditor sees --------------------------------------------------------------------------------------------
 
 

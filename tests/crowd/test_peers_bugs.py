@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chance import FALSE_ALARM, assert_mean, assert_share
-from protocols import ALL_PROTOCOLS, Case, independent_bits, loss_ratio, written
+from protocols import ALL_PROTOCOLS, Case, independent_bits, loss_ratio
 from scipy import stats
 
 from lapwing.adversary import audit
@@ -102,21 +102,6 @@ def test_every_place_of_a_row_is_randomised_the_first_and_the_last_too(domain: i
         chances[answer] = float(poll.one_if_true)
         z = (counts - n * chances) / np.sqrt(n * chances * (1 - chances))
         assert np.abs(z).max() < stats.norm.isf(FALSE_ALARM / 2 / domain), int(np.abs(z).argmax())
-
-
-@pytest.mark.parametrize("people", [1, 63, 64, 65])
-def test_every_person_is_randomised_the_first_and_the_last_too(people: int) -> None:
-    """Packed bits of people: whoever sits at the end of a word has coins like the others."""
-    for case in ALL_PROTOCOLS:
-        if [column.kind for column in case.protocol.layout] != ["bit"]:
-            continue
-        runs, ones = 1000, np.zeros(people, dtype=np.int64)
-        entropy = Reproducible(people)
-        law = case.law(case.tiny, case.tiny_answers[0])
-        for _ in range(runs):
-            ones += np.array(written(case.tiny.randomize([case.tiny_answers[0]] * people, entropy)))[:, 0]
-        for count in ones.tolist():
-            assert_share(count, runs, float(law[1,]))
 
 
 def test_noise_of_neighbouring_bits_is_independent() -> None:
