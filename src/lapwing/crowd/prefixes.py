@@ -1,0 +1,242 @@
+"""Frequent strings that nobody listed beforehand: beginnings are counted first, and only frequent ones grow longer."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.crowd.count_mean_sketch import as_written
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
+from lapwing.crowd.items import Answers
+from lapwing.crowd.local_hashing import LocalHashing
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Column
+from lapwing.errors import InvalidParameter
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+END = "\0"
+"""Fills strings up to the full length."""
+MOST_CANDIDATES = 1 << 22
+MOST_LEVELS = 1 << 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefixTree(Protocol):
+    """Everybody draws one level of the tree at random and reports a beginning of that length; nothing else.
+
+    Beginnings have `start` characters, then `step` more at every level, up to `length`; shorter strings are filled up,
+    longer ones count as their first `length` characters. The analyst takes the `keep` most frequent beginnings of a
+    level, with every continuation over the `alphabet`, as candidates for the next one. What is no text, or has other
+    characters, is never found.
+
+    Privacy: a level is drawn without regard to the answer, and the beginning goes through one local protocol: its loss.
+    Accuracy: see `estimate`.
+    Proof: prefixes.md
+    """
+
+    epsilon: Number
+    alphabet: str
+    length: int
+    start: int
+    step: int
+    keep: int = 64
+    salt: str = ""
+    _lengths: tuple[int, ...] = field(init=False, repr=False, compare=False)
+    _inner: Protocol = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        if not isinstance(self.alphabet, str) or len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
+            raise InvalidParameter("alphabet", self.alphabet, "must be different characters", "Write alphabet='01'.")
+        if END in self.alphabet:
+            raise InvalidParameter(
+                "alphabet", self.alphabet, "has the zero character, which fills strings up", "Drop it."
+            )
+        length, step = checks.whole(length=self.length), checks.whole(step=self.step)
+        start = min(checks.whole(start=self.start), length)
+        lengths = (*range(start, length, step), length)
+        if len(lengths) > MOST_LEVELS:
+            raise InvalidParameter("step", step, f"makes more than {MOST_LEVELS} levels", "Take longer steps.")
+        most = max(
+            (len(self.alphabet) + 1) ** min(start, 64),
+            checks.whole(keep=self.keep) * (len(self.alphabet) + 1) ** min(step, 64) if len(lengths) > 1 else 0,
+        )
+        if most > MOST_CANDIDATES:
+            why = f"makes {most:,} candidates at one level"
+            raise InvalidParameter("step", step, why, "Take shorter steps, a shorter start, or keep fewer.")
+        self._set(epsilon=as_written(checks.positive(epsilon=self.epsilon)), start=start, _lengths=lengths)
+        self._set(_inner=self._protocol())
+
+    @abstractmethod
+    def _protocol(self) -> Protocol:
+        """How a beginning is reported: a protocol that is asked about candidates."""
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column.number("level", len(self._lengths)), *self._inner.layout)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Each level's counts in a row, and its number of reports."""
+        return len(self._lengths), self._size + 1
+
+    @property
+    def _size(self) -> int:
+        from math import prod
+
+        return prod(self._inner.shape)
+
+    @property
+    def block(self) -> int:
+        return self._inner.block
+
+    def privacy_loss(self) -> PureDP:
+        """That of the one report about a beginning."""
+        return self._loss(self._inner.privacy_loss().epsilon)
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """The strings that are certainly there, with the counts that the last level gives them; most frequent first.
+
+        A candidate of the last level is certain if its interval, simultaneous for all of them, lies above zero: with
+        this confidence no string that nobody has is among them, as far as errors are normal (see prefixes.md).
+        Accuracy: the last level is a random sample of the people, so its counts are multiplied by n and divided by its
+        size: unbiased for every candidate, and independent of the levels before. Strings near the limit appear only
+        when they are overestimated. The errors are those of the sample; see prefixes.md.
+        """
+        import numpy as np
+
+        self.check_own(state.protocol)
+        candidates, made = [""], self._level(state, 0, [], confidence)
+        for level, length in enumerate(self._lengths):
+            before = self._lengths[level - 1] if level else 0
+            candidates = continued(candidates, length - before, self.alphabet)
+            made = self._level(state, level, candidates, confidence)
+            if length < self.length:
+                candidates = list(made.top(self.keep).labels)
+        certain = np.flatnonzero(made.interval("sample", simultaneous=True)[0] > 0)
+        found = self._of_everybody(made, state.n)
+        return replace(
+            found,
+            labels=[candidates[place].rstrip(END) for place in certain.tolist()],
+            counts=found.counts[certain],
+            population_standard_error=found.population_standard_error[certain],
+            sample_standard_error=found.sample_standard_error[certain],
+            remark=f"chosen as certain among {len(candidates):,} candidates, unbiased before the choice",
+        ).top(max(1, len(certain)))
+
+    def _level(self, state: Counts, level: int, candidates: Sequence[str], confidence: float) -> Estimates:
+        """What the people of a level say about beginnings of its length."""
+        table = state.table[level, :-1].reshape(self._inner.shape)
+        counts = Counts(self._inner, int(state.table[level, -1]), table)
+        asked: Any = self._inner.estimate
+        made: Estimates = asked(counts, candidates, confidence=confidence)
+        return made
+
+    @staticmethod
+    def _of_everybody(made: Estimates, n: int) -> Estimates:
+        """Estimates about a random part of the people, for all n of them."""
+        import numpy as np
+
+        factor = n / max(made.n, 1)
+        sample = factor * made.sample_standard_error
+        share = np.clip(made.shares, 0, 1)
+        return replace(
+            made,
+            n=n,
+            counts=factor * made.counts,
+            population_standard_error=np.sqrt(np.maximum(sample**2 - n * share * (1 - share), 0)),
+            sample_standard_error=sample,
+            gain_per_fake=factor * made.gain_per_fake,
+        )
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        from lapwing.noise import uniform_below
+
+        level = uniform_below(len(self._lengths), len(answers), entropy).astype(self.layout[0].dtype)
+        beginnings = [beginning(label, length) for length in self._lengths for label in answers.labels]
+        places = level.astype(np.intp) * len(answers.labels) + answers.places
+        return (level, *self._inner._randomized(Answers(beginnings, places), entropy))
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        level, *reported = columns
+        table = np.zeros(self.shape, dtype=np.int64)
+        for i in range(len(self._lengths)):
+            which = np.flatnonzero(level == i)
+            some = [_some(column, held, n, which) for column, held in zip(self._inner.layout, reported, strict=True)]
+            table[i, :-1] = self._inner._tally(some, len(which)).ravel()
+            table[i, -1] = len(which)
+        return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefixExtension(PrefixTree):
+    """Beginnings reported by local hashing (the prefix extending method; Wang, Li and Jha 2021).
+
+    Few levels with many people each find more: two or three characters at a time, as far as `keep` times all
+    continuations can be looked up.
+
+    >>> words = PrefixExtension(epsilon=4, alphabet="abcdefghijklmnopqrstuvwxyz", length=6)
+    >>> print(words.privacy_loss())
+    ε = 3.99989 (replace, per person)
+    """
+
+    start: int = 2
+    step: int = 2
+    functions: int = 1 << 13
+
+    def _protocol(self) -> LocalHashing:
+        return LocalHashing(epsilon=self.epsilon, functions=self.functions, salt=self.salt)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeHist(PrefixTree):
+    """One character more at every level, one bit each from a Hadamard sketch (Bassily, Nissim, Stemmer, Thakurta 2017).
+
+    Short reports and little work for the analyst: cells are looked up in transformed tables. At an ε above 1 the one
+    bit says less than local hashing would. Where the authors take medians over hash functions, we take unbiased means.
+    """
+
+    start: int = 1
+    step: int = 1
+    functions: int = 1 << 8
+    width: int = 1 << 12
+
+    def _protocol(self) -> HadamardCountMeanSketch:
+        return HadamardCountMeanSketch(epsilon=self.epsilon, functions=self.functions, width=self.width, salt=self.salt)
+
+
+def beginning(text: object, length: int) -> str | None:
+    """The first characters, filled up; none of what is no text."""
+    if not isinstance(text, str) or END in text:
+        return None
+    return text[:length].ljust(length, END)
+
+
+def continued(beginnings: Sequence[str], characters: int, alphabet: str) -> list[str]:
+    """Every continuation by so many characters; after the end there is only the end."""
+    longer = list(beginnings)
+    for _ in range(characters):
+        longer = [text + one for text in longer for one in (END if text.endswith(END) else alphabet + END)]
+    return longer
+
+
+def _some(column: Column, held: NDArray[Any], n: int, which: NDArray[np.intp]) -> NDArray[Any]:
+    """Some of n reports' values in a column."""
+    if column.kind == "bit":
+        return column.from_bits(column.to_bits(held, n)[which])
+    return held.take(which, axis=0)
