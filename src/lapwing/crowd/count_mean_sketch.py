@@ -107,14 +107,14 @@ class CountMeanSketch(Protocol):
 
         f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
         counts = (m * (cells - n * f) / apart - n) / (m - 1)
-        squares = self._sum_of_squares(table, n)
+        squares = squares_from_pairs(self._pairs(table, n), n, self.functions, m)
         coins = n * f * (1 - f) / apart**2
         error, sampling = collision_errors(counts, n, coins, squares, self.functions, m)
         gain = (m * (1 - f) / apart - 1) / (m - 1)
         return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
 
-    def _sum_of_squares(self, table: NDArray[np.integer], n: int) -> float:
-        """Σ of the squared counts of all answers, from how often two reports of a function share a cell."""
+    def _pairs(self, table: NDArray[np.integer], n: int) -> float:
+        """How many ordered pairs of reports of one function share a cell: unbiased."""
         import numpy as np
 
         f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
@@ -125,8 +125,7 @@ class CountMeanSketch(Protocol):
             return float((plain - 2 * f * reports * ones.sum(axis=1) + m * (f * reports) ** 2).sum())
 
         shared = sum(side_by_side(squared, list(parts(len(table), max(1, (1 << 18) // m))))) / apart**2
-        own = n * (1 + m * f * (1 - f) / apart**2)
-        return squares_from_pairs(shared - own, n, self.functions, m)
+        return float(shared) - n * (1 + m * f * (1 - f) / apart**2)
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         return self._reported(hashed_answers(answers, self._salt), entropy)

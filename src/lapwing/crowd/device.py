@@ -196,7 +196,8 @@ class Device:
 
     def spent(self, feature: str) -> PureDP:
         """What the donations of a feature cost so far."""
-        return self._features[feature].loss(self._row(feature)[1])
+        _, spent = self._row(feature)
+        return self._features[feature].loss(spent)
 
     def remaining(self, feature: str) -> PureDP:
         """What they may still cost."""

@@ -112,17 +112,17 @@ class HadamardCountMeanSketch(Protocol):
         counts = (m * c * cells - n) / (m - 1)
         inside = np.clip(counts, 0, n)
         coins = n * c**2 - inside - (n - inside) / m
-        error, sampling = collision_errors(counts, n, coins, self._sum_of_squares(state.table, n), self.functions, m)
+        squares = squares_from_pairs(self._pairs(state.table, n), n, self.functions, m)
+        error, sampling = collision_errors(counts, n, coins, squares, self.functions, m)
         gain = (m * c - 1) / (m - 1)
         return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
 
-    def _sum_of_squares(self, table: NDArray[np.integer], n: int) -> float:
-        """Σ of the squared counts of all answers; the transform keeps sums of squares, so it is not needed."""
+    def _pairs(self, table: NDArray[np.integer], n: int) -> float:
+        """How many ordered pairs of reports of one function share a cell: unbiased, and no transform is needed."""
         import numpy as np
 
-        flat, scale = table.ravel(), self.width * float(1 / (1 - 2 * self._flip)) ** 2
-        shared = scale * float(np.einsum("i,i->", flat, flat, dtype=np.float64))
-        return squares_from_pairs(shared - n * scale, n, self.functions, self.width)
+        squares = float(np.einsum("ij,ij->", table, table, dtype=np.float64))
+        return self.width * float(1 / (1 - 2 * self._flip)) ** 2 * (squares - n)
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np
@@ -136,7 +136,7 @@ class HadamardCountMeanSketch(Protocol):
         coordinate = uniform_below(self.width, n, entropy)
         items = hashed_answers(answers, self._salt)
         places = hashing.cells(items, hashing.rows(self.functions, self._salt)[:, function], self.width)
-        minus = pack(signs(coordinate.view(np.uint64), places.astype(np.uint64)).view(np.bool_))
+        minus = pack(signs(coordinate.astype(np.uint64), places.astype(np.uint64)).view(np.bool_))
         minus ^= bernoulli_bits(self._flip, n, entropy)
         first, second, _ = self.layout
         return function.astype(first.dtype), coordinate.astype(second.dtype), minus
