@@ -1,0 +1,211 @@
+"""Fragments: a report in pieces, each sent by itself and anonymously, says less than the pieces side by side.
+
+Erlingsson, Feldman, Mironov, Raghunathan, Song, Talwar and Thakurta 2020 ("Encode, Shuffle, Analyze Privacy Revisited")
+split by attribute (every bit of a unary report is a message) or by report (several weak reports instead of a strong
+one). Both need what shuffling needs, for every piece: nobody can tell which pieces come from the same person.
+
+*Removal* compares an answer with no answer at all, *replacement* one answer with another: at most twice as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.calls import Helpful
+from lapwing.checks import Number
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Reports
+from lapwing.crowd.shuffling import as_protocol
+from lapwing.crowd.unary import UnaryEncoding
+from lapwing.errors import InvalidParameter
+from lapwing.exact import ln_up
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import ApproxDP, PureDP
+from lapwing.privacy.optimal import optimal_epsilon_at
+from lapwing.privacy.shuffling import shuffled
+from lapwing.privacy.written import written_up
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What tells an answer from none: alike within e^ε, except for a probability δ, both ways."""
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    unit: str = "person"
+
+    def __str__(self) -> str:
+        delta = f", δ = {written_up(self.delta)}" if self.delta else ""
+        return f"ε = {written_up(self.epsilon)}{delta} (removal, per {self.unit})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Messages:
+    """Anonymous bits in a random order: `bits[i]` belongs to the answer at `positions[i]` of the domain."""
+
+    positions: NDArray[np.int64]
+    bits: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeFragments(metaclass=Helpful):
+    """Every bit of a unary report as an anonymous message of its own: (position, bit).
+
+    Privacy: one answer or none differ in one bit, two answers in two; each bit hides among the bits at its position.
+    Accuracy: that of the protocol; the messages hold the same counts.
+    Proof: fragmentation.md
+    """
+
+    protocol: UnaryEncoding
+
+    def __post_init__(self) -> None:
+        given: object = self.protocol
+        if not isinstance(given, UnaryEncoding):
+            why = "has no bits that are randomised one by one"
+            hint = "Pass UnaryEncoding.symmetric(epsilon=1, domain=['a', 'b'])."
+            raise InvalidParameter("protocol", f"<{type(given).__name__}>", why, hint)
+
+    def local_loss(self) -> PureDP:
+        """What all messages of a person together cost whoever can link them, such as the shuffler."""
+        return self.protocol.privacy_loss()
+
+    def local_removal(self) -> Removal:
+        """The same, for an answer against none; also what a single message can cost."""
+        true, other = self._probabilities
+        return Removal(ln_up(max(true / other, (1 - other) / (1 - true))), unit=self.protocol.unit)
+
+    def fragment_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
+        """What the shuffled bits at one position say about one person's bit there."""
+        bit = PureDP(self.local_removal().epsilon, relation="replace", unit=f"bit of one {self.protocol.unit}")
+        return shuffled(bit, n, delta, fakes=fakes, honest_share=honest_share)
+
+    def removal(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> Removal:
+        """What all shuffled messages say about whether somebody's answer is in the domain, and that it is this one."""
+        bit = self.fragment_loss(n, delta, fakes=fakes, honest_share=honest_share)
+        return Removal(bit.epsilon, bit.delta, self.protocol.unit)
+
+    def privacy_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
+        """What all shuffled messages of n people say about which answer somebody gave."""
+        half = checks.probability(delta=delta) / 2
+        bit = self.fragment_loss(n, half, fakes=fakes, honest_share=honest_share)
+        whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)
+        epsilon = min(2 * bit.epsilon, whole.epsilon)
+        return ApproxDP(epsilon, whole.delta, relation="replace", unit=self.protocol.unit)
+
+    def fragments(self, reports: Reports, entropy: Entropy = SYSTEM) -> Messages:
+        """What the shuffler passes on: the bits of all reports, mixed."""
+        import numpy as np
+
+        from lapwing.crowd.bits import unpack_rows
+        from lapwing.noise import permutation
+
+        self.protocol.check_own(reports.protocol)
+        width = self.protocol.shape[0]
+        order = permutation(reports.n * width, entropy)
+        bits = unpack_rows(reports.columns[0], width).ravel().astype(np.bool_)
+        return Messages((order % width).astype(np.int64), bits[order])
+
+    def absorb(self, state: Counts | None, messages: Messages) -> Counts:
+        """The counts of the protocol with these messages added."""
+        import numpy as np
+
+        width = self.protocol.shape[0]
+        each = np.bincount(messages.positions, minlength=width)
+        if len(each) != width or len(set(each.tolist())) > 1:
+            why = "must be as many for every position: everybody sends one for each"
+            raise InvalidParameter("messages", f"<{len(messages)} messages>", why, "Wait until all have arrived.")
+        ones = np.bincount(messages.positions[messages.bits], minlength=width).astype(np.int64)
+        counted = Counts(self.protocol, int(each[0]), ones)
+        return counted if state is None else state.merge(counted)
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """The count of every answer, as the protocol estimates it."""
+        return self.protocol.estimate(state, confidence=confidence)
+
+    @property
+    def _probabilities(self) -> tuple[Fraction, Fraction]:
+        return checks.exact(one_if_true=self.protocol.one_if_true), checks.exact(
+            one_if_other=self.protocol.one_if_other
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFragments(metaclass=Helpful):
+    """Several independent reports of the same answer, each weak, each shuffled by itself.
+
+    Privacy: the reports add up; but each is amplified first, and weak ones are amplified more. Whoever can link them
+    sees the sum of their local losses.
+    Accuracy: the mean of several estimates.
+    Proof: fragmentation.md
+    """
+
+    protocol: Protocol
+    count: int
+
+    def __post_init__(self) -> None:
+        as_protocol(self.protocol)
+        checks.whole(count=self.count)
+
+    def local_loss(self) -> PureDP:
+        """What all reports of a person together cost whoever can link them."""
+        return self.count * self.protocol.privacy_loss()
+
+    def privacy_loss(self, n: int, delta: Number, *, fakes: int = 0, honest_share: Number = 1) -> ApproxDP:
+        """What all shuffled reports of n people say about one person's answer."""
+        total = checks.probability(delta=delta)
+        whole = shuffled(self.local_loss(), n, delta, fakes=fakes, honest_share=honest_share)
+        epsilons = [whole.epsilon]
+        for part in (Fraction(1), Fraction(1, 2)):  # all of delta for the batches, or half of it for adding them up
+            each = part * total / self.count
+            batch = shuffled(self.protocol.privacy_loss(), n, each, fakes=fakes, honest_share=honest_share)
+            epsilons.append(self.count * batch.epsilon)
+            composed = optimal_epsilon_at(batch.epsilon, batch.delta, self.count, total)
+            epsilons += [] if composed is None else [composed]
+        return ApproxDP(min(epsilons), whole.delta, relation="replace", unit=self.protocol.unit)
+
+    def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> tuple[Reports, ...]:
+        """One batch of reports for every fragment, to be shuffled each by itself."""
+        from lapwing.crowd.items import Answers
+
+        answers = Answers.of(values)
+        return tuple(self.protocol.randomize(answers, entropy) for _ in range(self.count))
+
+    def absorb(self, state: Counts | None, batches: Sequence[Reports]) -> Counts:
+        """The counts of all batches together."""
+        for batch in batches:
+            state = self.protocol.absorb(state, batch)
+        return self.protocol.empty() if state is None else state
+
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
+        """The count of every answer among people, each of whom sent `count` reports.
+
+        Accuracy: only the coins are averaged. Drawing the people adds the same as ever.
+        """
+        import numpy as np
+
+        if state.n % self.count:
+            why = f"are not {self.count} from everybody"
+            raise InvalidParameter("state", f"<{state.n} reports>", why, "Absorb all batches of a person.")
+        found = self.protocol.estimate(state, confidence=confidence)
+        coins = (found.population_standard_error / self.count) ** 2
+        drawing = np.maximum(found.sample_standard_error**2 - found.population_standard_error**2, 0) / self.count
+        return replace(
+            found,
+            n=state.n // self.count,
+            counts=found.counts / self.count,
+            population_standard_error=np.sqrt(coins),
+            sample_standard_error=np.sqrt(coins + drawing),
+        )

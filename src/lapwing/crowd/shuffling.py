@@ -1,0 +1,129 @@
+"""Shuffled batches: what a crowd hides when nobody can tell which report is whose.
+
+The shuffler strips sender, address and time, waits until a batch is large enough, and passes its reports on in a random
+order. Whoever sees only that learns much less about anybody than from a report with a name on it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Self
+
+from lapwing import checks
+from lapwing.calls import Helpful, helpful
+from lapwing.checks import Number
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import Reports
+from lapwing.errors import InvalidParameter
+from lapwing.exact import exp_up
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import ApproxDP, PureDP
+from lapwing.privacy.shuffling import honest_people, least_people, local_epsilon, shuffled
+from lapwing.privacy.written import written_up
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffled(metaclass=Helpful):
+    """A protocol whose reports are opened in shuffled batches of at least n.
+
+    Privacy: (ε,δ) under replace against whoever sees the batches and works neither with the shuffler nor with more
+    people than `fakes` and `honest_share` allow for; one report per person. Against the shuffler itself only the local
+    guarantee of the protocol holds.
+    Proof: ../privacy/shuffling.md
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike"])
+    >>> print(Shuffled(poll, n=100_000, delta=1e-6).privacy_loss())
+    ε = 0.0152778, δ = 1e-06 (replace, per person)
+    """
+
+    protocol: Protocol
+    n: int
+    delta: Number
+    fakes: int = 0
+    """So many of the reports may come from people who do not follow the protocol."""
+    honest_share: Number = 1
+    """And at least this share of the others is honest."""
+    _central: ApproxDP = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        loss = shuffled(
+            as_protocol(self.protocol).privacy_loss(),
+            self.n,
+            self.delta,
+            fakes=self.fakes,
+            honest_share=self.honest_share,
+        )
+        object.__setattr__(self, "_central", loss)
+
+    @classmethod
+    def reaching(
+        cls, protocol: Protocol, epsilon: Number, delta: Number, *, fakes: int = 0, honest_share: Number = 1
+    ) -> Self:
+        """Batches just large enough for a central epsilon."""
+        n = minimum_batch(protocol, epsilon, delta, fakes=fakes, honest_share=honest_share)
+        return cls(protocol, n, delta, fakes, honest_share)
+
+    def privacy_loss(self) -> ApproxDP:
+        """What one report costs once its batch is shuffled."""
+        return self._central
+
+    def local_loss(self) -> PureDP:
+        """What one report costs whoever sees it with its sender, such as the shuffler."""
+        return self.protocol.privacy_loss()
+
+    def open(self, reports: Reports, entropy: Entropy = SYSTEM) -> Reports:
+        """The batch in a random order; refused while it is too small to hide anybody."""
+        self.protocol.check_own(reports.protocol)
+        if reports.n < self.n:
+            why = f"are too few: the guarantee {self._central} is that of {self.n:,} or more"
+            raise InvalidParameter("reports", reports.n, why, "Wait for more people, or open it as merely local.")
+        return reports.shuffled(entropy)
+
+    def explain(self) -> str:
+        """The guarantee in words."""
+        honest = honest_people(self.n, self.fakes, self.honest_share)
+        fakes = f", of whom at least {honest:,} follow the protocol" if honest < self.n else ""
+        unit = self.protocol.unit
+        central, local = self._central, self.local_loss()
+        amplified = central.epsilon < Fraction(9, 10) * local.epsilon
+        return " ".join(
+            [
+                f"Open a batch only when at least {self.n:,} people have reported{fakes}.",
+                f"Shuffled, it tells about the answer of one {unit} no more than ε = {written_up(central.epsilon)}"
+                f" at δ = {written_up(central.delta)}:"
+                if amplified
+                else "So small a batch hides nobody better than the protocol alone:",
+                f"whatever others guess about that answer, the odds move by a factor of"
+                f" {written_up(exp_up(central.epsilon))} at most"
+                + (f", except with a probability of {written_up(central.delta)}." if amplified else "."),
+                f"Whoever sees a report with its sender learns up to ε = {written_up(local.epsilon)}"
+                f" (a factor of {written_up(exp_up(local.epsilon))}).",
+                "This is about one report each: who reports again pays again.",
+            ]
+        )
+
+
+@helpful
+def minimum_batch(
+    protocol: Protocol, epsilon: Number, delta: Number, *, fakes: int = 0, honest_share: Number = 1
+) -> int:
+    """How many reports a batch needs before it may be opened with this central epsilon.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> 2_700 < minimum_batch(UnaryEncoding.symmetric(1, domain=2), epsilon=0.1, delta=1e-6) < 3_100
+    True
+    """
+    share = checks.positive(honest_share=checks.share(honest_share=honest_share))
+    people = least_people(local_epsilon(as_protocol(protocol).privacy_loss()), epsilon, delta)
+    return checks.whole(minimum=0, fakes=fakes) + math.ceil(Fraction(people) / share)
+
+
+def as_protocol(protocol: object) -> Protocol:
+    """A protocol, or an error that names one."""
+    if isinstance(protocol, Protocol):
+        return protocol
+    hint = "Pass a protocol such as UnaryEncoding.optimized(epsilon=1, domain=['a', 'b'])."
+    raise InvalidParameter("protocol", f"<{type(protocol).__name__}>", "is not a local protocol", hint)
