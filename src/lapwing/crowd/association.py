@@ -1,0 +1,242 @@
+"""How two answers of the same people go together, from two RAPPOR reports each (Fanti, Pihur and Erlingsson 2016).
+
+Given that somebody's answer is a, a report is likelier than by noise alone by the product, over the bits that a sets in
+the cohort, of q*/p* where the bit is one and (1−q*)/(1−p*) where it is zero. For an answer that is no candidate hashes
+are uniform, so the mean over all bits, to the power of the hashes, takes its place. With L and M these likelihoods of
+the two reports, the joint shares P maximise Σ log Σ_ab P_ab·L_ia·M_ib, a concave function: expectation-maximisation
+climbs to its top from anywhere inside, and squared steps (Varadhan and Roland 2008) shorten the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.crowd.items import parts
+from lapwing.crowd.regression import inverse
+from lapwing.crowd.reports import Reports
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+BLOCK = 1 << 13
+MOST_ITERATIONS = 1000
+MOST_PAIRS = 256
+"""Up to so many pairs the whole information matrix is inverted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Independence:
+    """A test that the two answers have nothing to do with each other."""
+
+    statistic: float
+    degrees_of_freedom: int
+    p_value: float
+    permutations: int
+    """0: the p-value is from the chi-square law."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Association:
+    """The joint shares of two answers; the last row and column stand for any answer that is no candidate.
+
+    Accuracy: shares of maximum likelihood, within 0 … 1, so those near 0 are too large on average. Standard errors,
+    for people drawn at random, are from the observed information (with very many pairs, from what it would be if the
+    answers were independent: a product of two small matrices).
+    """
+
+    first: Sequence[Any]
+    second: Sequence[Any]
+    n: int
+    shares: Floats
+    standard_errors: Floats
+    log_likelihood: float
+    iterations: int
+    independence: Independence
+
+    def __getitem__(self, pair: tuple[Any, Any]) -> float:
+        """The estimated number of people who gave both answers."""
+        first, second = pair
+        return self.n * float(self.shares[list(self.first).index(first), list(self.second).index(second)])
+
+
+def associate(
+    first: Reports,
+    second: Reports,
+    first_candidates: Sequence[Any],
+    second_candidates: Sequence[Any],
+    *,
+    complete: bool = False,
+    permutations: int = 0,
+    tolerance: float = 1e-3,
+    entropy: Entropy = SYSTEM,
+) -> Association:
+    """The joint shares of the answers behind two reports of each person, in the same order.
+
+    `complete` says that everybody's answers are among the candidates; otherwise some share always goes to others.
+    `tolerance` is how much log-likelihood a step must still gain. The test of independence multiplies the scores of the
+    two marginal fits, person by person: no boundary disturbs it, as it would a likelihood ratio. With `permutations`
+    its p-value is exact: it counts random pairings of the reports that look as dependent as the real one.
+
+    Privacy: computed from reports, so it costs nothing more; two reports of a person cost the sum of both losses.
+    """
+    import numpy as np
+
+    if len(first) != len(second) or not len(first):
+        why = f"are {len(second):,}, the others {len(first):,}"
+        raise InvalidParameter("second", "<reports>", why, "Pass two reports of each person, in the same order.")
+    left, right = likelihoods(first, list(first_candidates)), likelihoods(second, list(second_candidates))
+    checks.positive(tolerance=tolerance)
+    if checks.true_or_false(complete=complete):
+        left, right = left[:, :-1], right[:, :-1]
+    one, other = _marginal(left, tolerance), _marginal(right, tolerance)
+    independence = _independence(
+        _scores(left, one), _scores(right, other), checks.whole(minimum=0, permutations=permutations), entropy
+    )
+    shares, log_likelihood, iterations = _climb(left, right, np.outer(one, other), tolerance)
+    errors = _standard_errors(left, right, shares)
+    if complete:
+        shares, errors = (np.pad(table, (0, 1)) for table in (shares, errors))
+    return Association(
+        list(first_candidates),
+        list(second_candidates),
+        len(first),
+        shares,
+        errors,
+        log_likelihood,
+        iterations,
+        independence,
+    )
+
+
+def likelihoods(reports: Reports, candidates: Sequence[Any]) -> Floats:
+    """How much likelier than by noise each report is if the answer is a candidate, and in the last column, if none."""
+    import numpy as np
+
+    from lapwing.crowd.bits import unpack_rows
+    from lapwing.crowd.rappor import OneTimeRappor
+
+    protocol = reports.protocol
+    if not isinstance(protocol, OneTimeRappor):
+        why = "are not reports of Rappor or OneTimeRappor"
+        raise InvalidParameter("reports", f"<{type(protocol).__name__}>", why, "Answers of a list need no decoding.")
+    unset, is_set = float(protocol.one_probability(False)), float(protocol.one_probability(True))
+    ratios = np.array([(1 - is_set) / (1 - unset), is_set / unset])
+    places = np.sort(protocol.places(candidates), axis=2)
+    again = places[:, :, 1:] == places[:, :, :-1]  # functions that collide set one bit, and it counts once
+    cohorts, rows = reports.column("cohort"), reports.column("bits")
+    found = np.empty((len(reports), len(candidates) + 1))
+    order = np.argsort(cohorts, kind="stable")
+    for cohort, members in enumerate(np.split(order, np.cumsum(np.bincount(cohorts, minlength=protocol.cohorts))[:-1])):
+        likely = ratios[unpack_rows(rows[members], protocol.bits)]
+        product = likely[:, places[cohort, :, 0]]
+        for i in range(1, protocol.hashes):
+            product *= np.where(again[cohort, :, i - 1], 1.0, likely[:, places[cohort, :, i]])
+        found[members, :-1] = product
+        found[members, -1] = likely.mean(axis=1) ** protocol.hashes
+    return found
+
+
+def _step(left: Floats, right: Floats, shares: Floats) -> tuple[Floats, float]:
+    """One step of expectation-maximisation, and the log-likelihood before it."""
+    import numpy as np
+
+    total, height = np.zeros_like(shares), 0.0
+    for part in parts(len(left), BLOCK):
+        one, other = left[part], right[part]
+        density = np.einsum("ij,ij->i", one @ shares, other)
+        height += float(np.log(density).sum())
+        total += one.T @ (other / density[:, None])
+    return shares * total / len(left), height
+
+
+def _climb(left: Floats, right: Floats, start: Floats, tolerance: float) -> tuple[Floats, float, int]:
+    """The joint shares of greatest likelihood."""
+    import numpy as np
+
+    at, safe, best = start, start, -np.inf
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        once, height = _step(left, right, at)
+        if height < best:  # the squared step went too far; two plain ones never go down
+            at = safe
+            once, height = _step(left, right, at)
+        safe, _ = _step(left, right, once)
+        if height - best < tolerance:
+            return safe, height, iteration
+        best = height
+        move, bend = once - at, safe - 2 * once + at
+        length = -max(1.0, float(np.linalg.norm(move)) / max(float(np.linalg.norm(bend)), 1e-300))
+        leap = np.maximum(at - 2 * length * move + length**2 * bend, 1e-3 * safe)
+        at = leap / leap.sum()
+    return at, best, MOST_ITERATIONS
+
+
+def _marginal(likely: Floats, tolerance: float) -> Floats:
+    """The shares of one answer by itself."""
+    import numpy as np
+
+    nothing = np.ones((len(likely), 1))
+    start = np.full((likely.shape[1], 1), 1 / likely.shape[1])
+    shares: Floats = _climb(likely, nothing, start, tolerance)[0][:, 0]
+    return shares
+
+
+def _scores(likely: Floats, shares: Floats) -> Floats:
+    """Each person's derivative of the log-likelihood by each share, made uncorrelated with variance 1."""
+    import numpy as np
+
+    scores = likely / (likely @ shares)[:, None]
+    scores -= scores.mean(axis=0)
+    values, vectors = np.linalg.eigh(scores.T @ scores / len(scores))
+    kept = values > 1e-9 * max(float(values.max()), 1e-300)
+    whitened: Floats = scores @ (vectors[:, kept] / np.sqrt(values[kept]))
+    return whitened
+
+
+def _independence(left: Floats, right: Floats, permutations: int, entropy: Entropy) -> Independence:
+    """n times the squared correlations of the scores: chi-square if the answers are independent."""
+    from scipy.stats import chi2
+
+    from lapwing.noise import permutation
+
+    def statistic(other: Floats) -> float:
+        return float(((left.T @ other) ** 2).sum()) / len(left)
+
+    seen, degrees = statistic(right), left.shape[1] * right.shape[1]
+    if not permutations:
+        return Independence(seen, degrees, float(chi2.sf(seen, degrees)), 0)
+    above = sum(statistic(right[permutation(len(right), entropy)]) >= seen for _ in range(permutations))
+    return Independence(seen, degrees, (1 + above) / (1 + permutations), permutations)
+
+
+def _covariance(likely: Floats, shares: Floats) -> Floats:
+    """Of the shares of one answer: the inverse of the information."""
+    scores = likely / (likely @ shares)[:, None]
+    return inverse(scores.T @ scores)
+
+
+def _standard_errors(left: Floats, right: Floats, shares: Floats) -> Floats:
+    """From the inverse of the observed information among shares that add up to 1."""
+    import numpy as np
+
+    if shares.size > MOST_PAIRS:
+        ends = ((left, shares.sum(axis=1)), (right, shares.sum(axis=0)))
+        one, other = (np.diag(_covariance(likely, share)) for likely, share in ends)
+        product: Floats = np.sqrt(np.maximum(np.outer(one, other), 0) * len(left))
+        return product
+    information = np.zeros((shares.size, shares.size))
+    for part in parts(len(left), BLOCK // 8):
+        one, other = left[part], right[part]
+        density = np.einsum("ij,ij->i", one @ shares, other)
+        scores = (one[:, :, None] * (other / density[:, None])[:, None, :]).reshape(len(one), -1)
+        information += scores.T @ scores
+    flat = np.eye(shares.size) - 1 / shares.size  # the plane on which shares add up to 1
+    covariance = inverse(flat @ information @ flat)
+    return np.sqrt(np.maximum(np.diag(covariance), 0)).reshape(shares.shape)

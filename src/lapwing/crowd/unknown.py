@@ -1,0 +1,253 @@
+"""Frequent texts that nobody listed beforehand, from RAPPOR reports on pieces of them (Fanti, Pihur, Erlingsson 2016).
+
+    client    the whole text, and the fragments at two positions drawn at random: three reports
+    analyst   1  which fragments are frequent at each position: `decoding.decode`, all fragments as candidates
+              2  which of them go together, for each pair of positions: `association.associate`
+              3  texts all of whose fragments go together, pair by pair: cliques of a graph with a part per position
+              4  these texts as candidates for the reports on whole texts: `decoding.decode`
+
+The paper runs the second step over all pairs of fragments; the first makes it affordable for large alphabets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.crowd.association import associate
+from lapwing.crowd.counts import Counts
+from lapwing.crowd.decoding import Correction, DecodedEstimates, decode
+from lapwing.crowd.items import Answers
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.rappor import OneTimeRappor
+from lapwing.crowd.reports import Column, Reports
+from lapwing.errors import InvalidParameter
+from lapwing.noise import Entropy
+from lapwing.privacy import PureDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST_FRAGMENTS = 1 << 17
+MOST_TEXTS = 20_000
+MOST_AT_A_POSITION = 36
+"""Fragments that are followed up at each position: the most frequent ones."""
+TOGETHER = 2.0
+"""Fragments go together if their joint share is above so many of its standard errors; the last step sorts out more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """The texts found, and how."""
+
+    texts: DecodedEstimates
+    """All candidates that the fragments gave; `texts.discovered()` are the significant ones."""
+    fragments: tuple[tuple[str, ...], ...]
+    """The frequent fragments at each position."""
+    pairs: int
+    """How many pairs of fragments go together."""
+    cut_off: bool
+    """Whether there were more candidates than could be followed up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownDictionary(Protocol):
+    """Three RAPPOR reports of a text: on the whole, and on its fragments at two positions drawn at random.
+
+    Texts are cut to `length`, and shorter ones filled up with `filler`; characters outside the alphabet are never
+    found. What is counted suffices to decode candidates; `discover` needs the reports themselves, because which two
+    fragments come from one person is what tells texts apart.
+
+    Privacy: the three reports are drawn independently from one text and the positions without looking at it, so the
+    losses add up: that of `whole` and twice that of `fragment`.
+    Proof: unknown.md
+    """
+
+    whole: OneTimeRappor
+    fragment: OneTimeRappor
+    alphabet: str
+    length: int
+    fragment_length: int = 2
+    filler: str = "\0"
+
+    def __post_init__(self) -> None:
+        Protocol.__post_init__(self)
+        for name in ("whole", "fragment"):
+            if not isinstance(getattr(self, name), OneTimeRappor):
+                raise InvalidParameter(name, "<object>", "must be Rappor or OneTimeRappor", f"Write {name}=Rappor(…).")
+        if not isinstance(self.alphabet, str) or not self.alphabet or len(set(self.alphabet)) < len(self.alphabet):
+            raise InvalidParameter("alphabet", self.alphabet, "must be different characters", "Write alphabet='abc'.")
+        if not isinstance(self.filler, str) or len(self.filler) != 1 or self.filler in self.alphabet:
+            raise InvalidParameter("filler", self.filler, "must be one character of no text", "Leave filler out.")
+        length, piece = checks.whole(length=self.length), checks.whole(fragment_length=self.fragment_length)
+        if length % piece or length < 2 * piece:
+            why = "must be a multiple of fragment_length, and at least twice as long"
+            raise InvalidParameter("length", length, why, f"Write length={max(2, -(-length // piece)) * piece}.")
+        if len(self.alphabet) ** piece > MOST_FRAGMENTS:
+            why = f"gives more than {MOST_FRAGMENTS:,} fragments to try"
+            raise InvalidParameter("fragment_length", piece, why, "Write fragment_length=2.")
+
+    @property
+    def positions(self) -> int:
+        """How many fragments a text has."""
+        return self.length // self.fragment_length
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        parts = (("whole", self.whole), ("first", self.fragment), ("second", self.fragment))
+        return (
+            Column.number("positions", len(self._pairs)),
+            *(Column(f"{name}_{c.name}", c.bits, c.kind, c.below) for name, rappor in parts for c in rappor.layout),
+        )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The counts of whole texts, then those of fragments, position by position, in one row."""
+        return (self._size(self.whole) + self.positions * self._size(self.fragment),)
+
+    def privacy_loss(self) -> PureDP:
+        """The loss of a report on the whole text and of two on fragments."""
+        return self._loss(self.whole.privacy_loss().epsilon + 2 * self.fragment.privacy_loss().epsilon)
+
+    def parameters(self) -> dict[str, Any]:
+        """The public parameters; those of the two RAPPOR protocols with their names and versions."""
+        inner = {
+            name: {"protocol": type(rappor).__name__, "version": rappor.version, **rappor.parameters()}
+            for name, rappor in (("whole", self.whole), ("fragment", self.fragment))
+        }
+        return Protocol.parameters(self) | inner
+
+    def estimate(
+        self,
+        state: Counts,
+        candidates: Sequence[str] = (),
+        *,
+        confidence: float = 0.95,
+        correction: Correction = "bonferroni",
+    ) -> DecodedEstimates:
+        """The counts of texts that somebody listed; to find texts use `discover`."""
+        self.check_own(state.protocol)
+        kept = [self._cut(text) for text in candidates]
+        return decode(self.whole, self._whole(state), kept, confidence=confidence, correction=correction)
+
+    def discover(
+        self, reports: Reports, *, confidence: float = 0.95, correction: Correction = "bonferroni"
+    ) -> Discovery:
+        """The frequent texts.
+
+        Accuracy: a text must be frequent enough for each of its fragments, for each pair of them among the people who
+        drew that pair of positions, and as a whole. The significance of a whole text counts the candidates that the
+        fragments gave: reports on wholes are independent of those on fragments, so nothing was selected on them.
+        """
+        state = self.absorb(None, reports)
+        frequent = tuple(self._frequent(state, position, confidence) for position in range(self.positions))
+        together = {pair: self._together(reports, i, frequent) for i, pair in enumerate(self._pairs)}
+        texts, cut_off = self._cliques(frequent, together)
+        estimates = self.estimate(state, texts, confidence=confidence, correction=correction)
+        return Discovery(estimates, frequent, sum(map(len, together.values())), cut_off)
+
+    def fragments(self) -> list[str]:
+        """All fragments a text over the alphabet may have; fillers come last in each."""
+        piece, letters = self.fragment_length, self.alphabet
+        return [
+            "".join(start) + self.filler * (piece - kept)
+            for kept in range(piece, -1, -1)
+            for start in product(letters, repeat=kept)
+        ]
+
+    def _frequent(self, state: Counts, position: int, confidence: float) -> tuple[str, ...]:
+        start = self._size(self.whole) + position * self._size(self.fragment)
+        table = state.table[start : start + self._size(self.fragment)].reshape(self.fragment.shape)
+        counts = Counts(self.fragment, int(table[:, -1].sum()), table)
+        found = decode(
+            self.fragment, counts, self.fragments(), confidence=confidence, correction="benjamini-hochberg"
+        ).discovered()
+        return tuple(found.labels[:MOST_AT_A_POSITION])
+
+    def _together(self, reports: Reports, number: int, frequent: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
+        """The fragments at a pair of positions that go together."""
+        import numpy as np
+
+        first, second = (frequent[position] for position in self._pairs[number])
+        members = np.flatnonzero(reports.column("positions") == number)
+        if not first or not second or not len(members):
+            return set()
+        one, other = (
+            Reports(self.fragment, len(members), tuple(reports.columns[i][members] for i in (start, start + 1)))
+            for start in (3, 5)
+        )
+        joint = associate(one, other, first, second)
+        likely = (joint.shares > TOGETHER * joint.standard_errors)[:-1, :-1]
+        return {(first[i], second[j]) for i, j in zip(*map(np.ndarray.tolist, np.nonzero(likely)), strict=True)}
+
+    def _cliques(
+        self, frequent: Sequence[Sequence[str]], together: dict[tuple[int, int], set[tuple[str, str]]]
+    ) -> tuple[list[str], bool]:
+        """Texts all of whose fragments go together, one position after another; and whether there were too many."""
+        found: list[tuple[str, ...]] = [(start,) for start in frequent[0]]
+        cut_off = any(len(some) >= MOST_AT_A_POSITION for some in frequent)
+        for position in range(1, self.positions):
+            found = [
+                (*start, more)
+                for start in found
+                for more in frequent[position]
+                if all((one, more) in together[i, position] for i, one in enumerate(start))
+            ]
+            cut_off |= len(found) > MOST_TEXTS
+            found = found[:MOST_TEXTS]
+        return list(dict.fromkeys(self._cut("".join(text).rstrip(self.filler)) for text in found)), cut_off
+
+    def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        import numpy as np
+
+        from lapwing.noise import uniform_below
+
+        texts = [self._cut(label) for label in answers.labels]
+        drawn = uniform_below(len(self._pairs), len(answers), entropy).astype(np.intp)
+        pieces = [self._piece(text, position) for position in range(self.positions) for text in texts]
+        columns = [drawn.astype(self.layout[0].dtype), *self.whole._randomized(Answers(texts, answers.places), entropy)]
+        for which in (0, 1):
+            positions = np.array([pair[which] for pair in self._pairs], dtype=np.intp)[drawn]
+            places = positions * len(texts) + answers.places
+            columns += self.fragment._randomized(Answers(pieces, places), entropy)
+        return tuple(columns)
+
+    def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
+        import numpy as np
+
+        drawn, *rest = columns
+        parts = [self.whole._tally(rest[:2], n).ravel()]
+        pieces = np.zeros((self.positions, *self.fragment.shape), dtype=np.int64)
+        for number, pair in enumerate(self._pairs):
+            members = np.flatnonzero(drawn == number)
+            for position, start in zip(pair, (2, 4), strict=True):
+                some = [rest[start][members], rest[start + 1][members]]
+                pieces[position] += self.fragment._tally(some, len(members))
+        return np.concatenate([*parts, pieces.ravel()])
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(combinations(range(self.positions), 2))
+
+    @staticmethod
+    def _size(rappor: OneTimeRappor) -> int:
+        cohorts, columns = rappor.shape
+        return cohorts * columns
+
+    def _whole(self, state: Counts) -> Counts:
+        table = state.table[: self._size(self.whole)].reshape(self.whole.shape)
+        return Counts(self.whole, state.n, table)
+
+    def _cut(self, label: Any) -> Any:
+        """The text that is reported; what is no text is no answer."""
+        return str(label)[: self.length] if isinstance(label, str) else None
+
+    def _piece(self, text: Any, position: int) -> Any:
+        if text is None:
+            return None
+        start = position * self.fragment_length
+        return text.ljust(self.length, self.filler)[start : start + self.fragment_length]
