@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import ledger, query, theme
+from lapwing.cli import experiment, ledger, query, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -84,3 +84,4 @@ app.command()(query.query)
 app.command()(query.quote)
 app.command()(query.describe)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(experiment.app, name="experiment")

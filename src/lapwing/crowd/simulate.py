@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
-from lapwing.crowd.items import Answers, parts
-from lapwing.crowd.protocol import THREADS, Protocol
+from lapwing.crowd.items import Answers
+from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.threads import THREADS, parts
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 
@@ -192,7 +193,7 @@ class People:
         import numpy as np
 
         if self.places is not None:
-            return _trimmed(Answers(self.labels, self.places[part]))
+            return Answers(self.labels, self.places[part]).trimmed()
         ends = np.cumsum(self.numbers)
         first, last = np.searchsorted(ends, (part.start, part.stop - 1), side="right").tolist()
         here = np.diff(np.minimum(ends[first : last + 1], part.stop), prepend=part.start)
@@ -204,16 +205,6 @@ class People:
         for label, number in zip(self.labels, self.numbers.tolist(), strict=True):
             truth[label] = truth.get(label, 0) + number
         return truth
-
-
-def _trimmed(answers: Answers) -> Answers:
-    """Without labels that nobody here gives, if there are many: a protocol may hash every label."""
-    import numpy as np
-
-    if len(answers.labels) <= len(answers):
-        return answers
-    used, places = np.unique(answers.places, return_inverse=True)
-    return Answers([answers.labels[place] for place in used.tolist()], places.ravel())
 
 
 def _piece_size(protocol: Protocol) -> int:

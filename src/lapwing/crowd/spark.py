@@ -19,9 +19,9 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.items import parts
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Reports
+from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:

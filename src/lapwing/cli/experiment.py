@@ -1,0 +1,47 @@
+"""`lapwing experiment`: the figures of the literature, one command each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.table import Table
+
+from lapwing.cli import theme
+from lapwing.cli.waiting import waiting
+
+app = typer.Typer(no_args_is_help=True, help="Reproduce the figures of the literature.", pretty_exceptions_enable=False)
+
+
+@app.command("list")
+def show() -> None:
+    """What there is to run."""
+    from lapwing.experiments import EXPERIMENTS
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading in ("name", "what it shows", "after"):
+        table.add_column(heading, style="private" if heading == "name" else "", overflow="fold")
+    for experiment in EXPERIMENTS.values():
+        table.add_row(experiment.name, experiment.title, experiment.source)
+    theme.console().print(table)
+
+
+@app.command()
+def run(
+    names: Annotated[list[str], typer.Argument(help="Which experiments, or 'all'.")],
+    out: Annotated[Path, typer.Option(help="Where the picture, the CSV and the page are written.")] = Path(
+        "experiments"
+    ),
+    full: Annotated[bool, typer.Option(help="Many more people: takes minutes.")] = False,
+) -> None:
+    """Compute, draw, and say what one sees."""
+    from lapwing.experiments import EXPERIMENTS, named
+
+    screen = theme.console(stderr=True)
+    with theme.told():
+        for experiment in map(named, list(EXPERIMENTS) if names == ["all"] else names):
+            with waiting(experiment.name, screen):
+                files = experiment.write(out, full=full)
+            typer.echo("  ".join(str(file) for file in files))

@@ -1,0 +1,33 @@
+"""The figures of the literature, reproduced by one command each: numbers, a picture, a page.
+
+>>> from lapwing.experiments import EXPERIMENTS, named
+>>> "response" in EXPERIMENTS
+True
+>>> print(named("response").title)
+Randomized response over the number of people
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from lapwing import checks
+from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
+from lapwing.experiments.discovery import DISCOVERY
+from lapwing.experiments.experiment import Experiment, Row
+from lapwing.experiments.growth import GROWTH
+from lapwing.experiments.percentages import LAPLACE, RESPONSE
+from lapwing.experiments.sketches import SKETCH_ERROR
+from lapwing.experiments.trust import TRUST
+
+_ALL = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
+EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
+"""All of them, by name."""
+
+__all__ = ["EXPERIMENTS", "Experiment", "Row", "named"]
+
+
+def named(name: str) -> Experiment:
+    """One experiment; another name is told from those there are."""
+    return EXPERIMENTS[checks.one_of(tuple(EXPERIMENTS), name=name)]

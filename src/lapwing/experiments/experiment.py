@@ -1,0 +1,107 @@
+"""What an experiment is: numbers first, then a picture of them, then a page that says what one sees."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lapwing.errors import InvalidParameter, NotPrivateWarning
+from lapwing.noise import Reproducible
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]
+"""Plain values by name: a line of the CSV."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """One question to the library, with a figure as its answer.
+
+    `compute` gives the rows and takes sizes by keyword; `draw` and `tell` see nothing but the rows. `full` are the
+    sizes of the long run.
+    """
+
+    name: str
+    title: str
+    source: str
+    compute: Callable[..., list[Row]] = field(repr=False)
+    draw: Callable[[Sequence[Row]], Figure] = field(repr=False)
+    tell: Callable[[Sequence[Row]], str] = field(repr=False)
+    full: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def rows(self, *, full: bool = False, **sizes: Any) -> list[Row]:
+        """The numbers."""
+        return self.compute(**({**self.full, **sizes} if full else sizes))
+
+    def write(self, folder: str | Path, *, full: bool = False, **sizes: Any) -> list[Path]:
+        """A picture, its numbers and a page, named after the experiment."""
+        rows = self.rows(full=full, **sizes)
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        picture, table, page = (folder / f"{self.name}.{ending}" for ending in ("png", "csv", "md"))
+        self.draw(rows).savefig(picture, dpi=200, facecolor="white")
+        write_csv(rows, table)
+        page.write_text(self.page(rows), encoding="utf-8")
+        return [picture, table, page]
+
+    def page(self, rows: Sequence[Row]) -> str:
+        """A short page of Markdown."""
+        parts = (
+            f"# {self.title}",
+            f"![{self.title}]({self.name}.png)",
+            self.tell(rows),
+            f"After: {self.source}. The numbers: [{self.name}.csv]({self.name}.csv), "
+            f"made with `lapwing experiment run {self.name}`.",
+        )
+        return "\n\n".join(parts) + "\n"
+
+
+def entropy(*seed: object) -> Reproducible:
+    """The same noise for the same seed, so that a figure comes out the same everywhere. Nobody's data is protected."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return Reproducible(hashlib.sha256(repr(seed).encode()).digest())
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """All rows; a value that a row does not have stays empty."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _short(value) for name, value in row.items()} for row in rows)
+
+
+def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
+    """Of the line through the logarithms, by least squares: y grows like x to this power.
+
+    >>> round(slope([1, 10, 100], [3, 30, 300]), 12)
+    1.0
+    """
+    import numpy as np
+
+    return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
+
+
+def select(rows: Sequence[Row], **wanted: object) -> list[Row]:
+    """The rows with these values."""
+    found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+    if not found:
+        raise InvalidParameter("rows", wanted, "no row has these values", "Look at the first lines of the CSV.")
+    return found
+
+
+def column(rows: Sequence[Row], name: str) -> list[Any]:
+    """One value of every row."""
+    return [row[name] for row in rows]
+
+
+def _short(value: object) -> object:
+    return f"{value:.10g}" if isinstance(value, float) else value

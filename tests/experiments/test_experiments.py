@@ -1,0 +1,111 @@
+"""Every experiment computes, draws and tells; from the command line as well."""
+
+from __future__ import annotations
+
+import csv
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lapwing.cli.commands import app
+from lapwing.crowd.fragments import SequenceFragmentPuzzle
+from lapwing.errors import InvalidParameter
+from lapwing.experiments import EXPERIMENTS, Row, named
+from lapwing.experiments.experiment import entropy, select, slope
+
+PUZZLE = SequenceFragmentPuzzle(epsilon_fragments=6, epsilon_strings=6, functions=32, width=256, length=4, pieces=8)
+SMALL: dict[str, dict[str, Any]] = {
+    "response": {"population": 100, "repeats": 3},
+    "laplace": {"population": 100, "repeats": 30},
+    "rappor-normal": {"sizes": (500, 2000)},
+    "rappor-strings": {"people": 40_000},
+    "bad-apple": {"people": 20_000, "others": 50},
+    "sketches": {"people": 500, "repeats": 1},
+    "discovery": {"sizes": (5_000, 20_000), "puzzle": PUZZLE},
+    "trust": {"sizes": (1_000, 2_000), "repeats": 2},
+    "growth": {"sizes": (1_000, 300_000, 600_000), "repeats": 1},
+}
+
+
+@cache
+def rows_of(name: str) -> list[Row]:
+    return EXPERIMENTS[name].rows(**SMALL[name])
+
+
+def test_every_experiment_has_a_small_size_here() -> None:
+    assert set(SMALL) == set(EXPERIMENTS)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_writes_a_picture_its_numbers_and_a_page(name: str, tmp_path: Path) -> None:
+    experiment = EXPERIMENTS[name]
+    picture, table, page = experiment.write(tmp_path / "new" / "folder", **SMALL[name])
+    assert [path.name for path in (picture, table, page)] == [f"{name}.png", f"{name}.csv", f"{name}.md"]
+    assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    assert picture.stat().st_size > 10_000
+    with table.open(encoding="utf-8", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(rows_of(name))
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith(f"# {experiment.title}\n")
+    assert f"]({name}.png)" in text
+    assert experiment.source in text
+    assert "nan" not in text
+
+
+@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in ("growth", "sketches")])
+def test_an_experiment_gives_the_same_numbers_again(name: str) -> None:
+    assert EXPERIMENTS[name].rows(**SMALL[name]) == rows_of(name)
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_rows_are_plain_data(name: str) -> None:
+    kinds = {type(value) for row in rows_of(name) for value in row.values()}
+    assert kinds <= {str, int, float, bool, type(None)}
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_long_run_is_a_longer_run_of_the_same(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert re.fullmatch(r"[a-z]+(-[a-z]+)*", name)
+    assert experiment.full
+    assert set(experiment.full) <= set(experiment.compute.__annotations__)
+
+
+def test_an_unknown_name_is_told_which_there_are() -> None:
+    with pytest.raises(InvalidParameter, match="response"):
+        named("respons")
+
+
+def test_the_command_lists_and_runs(tmp_path: Path) -> None:
+    runner = CliRunner()
+    listed = runner.invoke(app, ["experiment", "list"], env={"COLUMNS": "200"})
+    assert listed.exit_code == 0
+    assert all(name in listed.output for name in EXPERIMENTS)
+    ran = runner.invoke(app, ["experiment", "run", "laplace", "--out", str(tmp_path)])
+    assert ran.exit_code == 0, ran.output
+    assert "laplace.png" in ran.output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["laplace.csv", "laplace.md", "laplace.png"]
+
+
+def test_the_command_tells_a_wrong_name() -> None:
+    result = CliRunner().invoke(app, ["experiment", "run", "lapplace"])
+    assert result.exit_code == 2
+
+
+def test_noise_for_a_figure_is_the_same_for_the_same_seed_only() -> None:
+    assert entropy("a", 1).bits(64) == entropy("a", 1).bits(64)
+    assert len({entropy(*seed).bits(64) for seed in (("a", 1), ("a", 2), ("b", 1), ("a1",))}) == 4
+
+
+def test_a_power_law_has_its_power_as_slope() -> None:
+    xs = [3, 7, 20, 1000]
+    assert slope(xs, [5 * x**-0.75 for x in xs]) == pytest.approx(-0.75)
+
+
+def test_looking_for_rows_that_are_not_there_is_told() -> None:
+    with pytest.raises(InvalidParameter):
+        select([{"a": 1}], a=2)
