@@ -10,6 +10,7 @@ import pickle
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -152,6 +153,12 @@ def test_other_fresh_noise_keeps_the_permanent_response() -> None:
     assert (memo(replace(SURVEY, one_if_unset=0, one_if_set=1)).permanent("v") == row).all()
     assert (memo(OneTimeRappor(permanent_noise=0.5, bits=64, cohorts=1)).permanent("v") == row).all()
     assert (memo().permanent(1) == memo().permanent("1")).all()  # one text, the same bits
+
+
+@pytest.mark.parametrize("noise", [0.5, Fraction(1, 2), Decimal("0.50"), np.float32(0.5)], ids=repr)
+def test_the_same_noise_keeps_the_permanent_response_however_it_is_written(noise: Any) -> None:
+    """Else a collector who writes it differently would get a second one, and the loss would be twice as large."""
+    assert (memo(replace(SURVEY, permanent_noise=noise)).permanent("v") == memo().permanent("v")).all()
 
 
 def test_noise_that_has_equal_inputs_has_equal_truths() -> None:

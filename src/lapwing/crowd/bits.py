@@ -108,7 +108,7 @@ def grouped_column_counts(
         counter = Upright((len(falling), rows.shape[1]))
         for slot in range(int(left[0])):
             active = len(left) - int(np.searchsorted(left[::-1], slot, side="right"))
-            layer = rows[order[begin[:active] + slot]]
+            layer = rows.take(order[begin[:active] + slot], axis=0)  # faster than an index
             if active < len(left):
                 layer = np.concatenate([layer, np.zeros((len(left) - active, rows.shape[1]), dtype=np.uint64)])
             counter.add(layer)

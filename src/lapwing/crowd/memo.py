@@ -166,6 +166,12 @@ def _write_key(path: str | os.PathLike[str], key: bytes) -> None:
         pass
     finally:
         os.unlink(draft)
+    if os.name == "posix":  # a key that a power failure takes back would be drawn anew, and answers cost twice
+        directory = os.open(os.path.dirname(os.path.abspath(path)), os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
 
 
 class _Stream(Entropy):

@@ -25,9 +25,10 @@ from lapwing.crowd import hashing
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain
 from lapwing.crowd.estimates import Estimates
-from lapwing.crowd.items import Answers, parts
+from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
+from lapwing.crowd.threads import parts
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
@@ -37,6 +38,8 @@ from lapwing.privacy import PureDP
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from lapwing.crowd.decoding import DecodedEstimates
 
 MOST_BITS, MOST_COHORTS = 1 << 16, 1 << 16
 FEW = 1 << 15
@@ -127,7 +130,8 @@ class OneTimeRappor(PermanentResponse):
     bits: int = 128
     hashes: int = 2
     cohorts: int = 8
-    salt: str | bytes = ""
+    salt: str = ""
+    _salt: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         PermanentResponse.__post_init__(self)
@@ -135,7 +139,7 @@ class OneTimeRappor(PermanentResponse):
             if checks.whole(**{name: getattr(self, name)}) > most:
                 hint = "Write bits=128, hashes=2, cohorts=8."
                 raise InvalidParameter(name, getattr(self, name), f"must be at most {most}", hint)
-        self._set(salt=hashing.check_salt(self.salt))
+        self._set(_salt=hashing.check_salt(self.salt))
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -184,16 +188,12 @@ class OneTimeRappor(PermanentResponse):
 
     def estimate(
         self, state: Counts, candidates: Sequence[Any] = (), *, confidence: float = 0.95, **options: Any
-    ) -> Estimates:
+    ) -> DecodedEstimates:
         """The counts of candidates, decoded: see `decoding.decode` for the options."""
         from lapwing.crowd.decoding import decode
 
         self.check_own(state.protocol)
         return decode(self, state, candidates, confidence=confidence, **options)
-
-    @property
-    def _salt(self) -> bytes:
-        return hashing.check_salt(self.salt)
 
     @property
     def _functions(self) -> NDArray[np.float64]:
@@ -205,7 +205,7 @@ class OneTimeRappor(PermanentResponse):
 
         from lapwing.crowd.bits import noise_rows, put, words_for
 
-        n, places_of = len(answers), self._places_of(_used(answers))
+        n, places_of = len(answers), self._places_of(answers.trimmed())
         cohorts = np.empty(n, dtype=self.layout[0].dtype)
         rows = np.empty((n, words_for(self.bits)), dtype=np.uint64)
         for part in parts(n, FEW):
@@ -240,7 +240,6 @@ class OneTimeRappor(PermanentResponse):
         cohort, rows = columns
         lanes = self._lanes(n)
         groups = np.arange(n) % lanes + cohort.astype(np.int64) * lanes
-        groups = groups.astype(np.min_scalar_type(self.cohorts * lanes))  # short numbers are sorted fast
         found = np.zeros((self.cohorts * lanes, self.bits), dtype=np.int64)
         for part, counts in grouped_column_counts(rows, groups, len(found), self.bits):
             found[part] = counts
@@ -251,10 +250,10 @@ class OneTimeRappor(PermanentResponse):
 
     def _lanes(self, n: int) -> int:
         """How many counters a cohort has side by side: long operations are worth it, counters have to be read out."""
-        from lapwing.crowd.bits import LANES, words_for
+        from lapwing.crowd.bits import GROUPED_LANES, words_for
 
         words = words_for(self.bits)
-        return max(1, min(LANES, math.isqrt(READ_OUT * n * words)) // words // self.cohorts)
+        return max(1, min(GROUPED_LANES, math.isqrt(READ_OUT * n * words)) // words // self.cohorts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,7 +280,7 @@ class Rappor(OneTimeRappor):
 
     @classmethod
     def from_symbols(
-        cls, *, k: int = 128, h: int = 2, m: int = 8, f: Number, p: Number, q: Number, salt: str | bytes = ""
+        cls, *, k: int = 128, h: int = 2, m: int = 8, f: Number, p: Number, q: Number, salt: str = ""
     ) -> Self:
         """With the letters of the paper: k bits, h hashes, m cohorts, f, p and q the noise."""
         return cls(bits=k, hashes=h, cohorts=m, permanent_noise=f, one_if_unset=p, one_if_set=q, salt=salt)
@@ -370,10 +369,10 @@ class BasicRappor(BasicOneTimeRappor):
         return Fraction(self.one_if_set if set else self.one_if_unset)
 
 
-def _odds_ratio(probability: Any) -> Fraction:
+def _odds_ratio(probability: Callable[[bool], Fraction]) -> Fraction:
     """By how much a bit that differs and one that differs the other way are more likely together, at most."""
     one, other = probability(True), probability(False)
-    return Fraction(one * (1 - other) / (other * (1 - one)))
+    return one * (1 - other) / (other * (1 - one))
 
 
 def _fresh_noise(one_if_unset: Number, one_if_set: Number) -> dict[str, Fraction]:
@@ -382,13 +381,3 @@ def _fresh_noise(one_if_unset: Number, one_if_set: Number) -> dict[str, Fraction
         why = "must be less than one_if_set, or reports say nothing"
         raise InvalidParameter("one_if_unset", one_if_unset, why, "Write one_if_unset=0.5, one_if_set=0.75.")
     return {"one_if_unset": p, "one_if_set": q}
-
-
-def _used(answers: Answers) -> Answers:
-    """The same answers, without labels that nobody among these few people gives."""
-    import numpy as np
-
-    if len(answers.labels) <= len(answers):
-        return answers
-    places, inverse = np.unique(answers.places, return_inverse=True)
-    return Answers([answers.labels[place] for place in places.tolist()], inverse.ravel())
