@@ -117,9 +117,10 @@ def test_coins_that_say_nothing_or_everything_are_refused(parameters: Any) -> No
         BinaryResponse(**parameters)
 
 
-def test_whoever_writes_epsilon_is_told_what_to_write() -> None:
-    with pytest.raises(InvalidCall, match="from_epsilon"):
-        BinaryResponse(epsilon=1)  # type: ignore[call-arg]
+@pytest.mark.parametrize("kind", [BinaryResponse, CategoryResponse, UnaryEncoding, StochasticRounding, Piecewise])
+def test_whoever_writes_epsilon_is_told_what_to_write(kind: Any) -> None:
+    with pytest.raises(InvalidCall, match=rf"Write {kind.__name__}\.(from_epsilon|optimized)"):
+        kind(epsilon=1)
 
 
 # --- one of k --------------------------------------------------------------------------------------------------------

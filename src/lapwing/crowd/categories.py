@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -47,6 +47,8 @@ class CategoryResponse(Protocol):
     >>> print(CategoryResponse.from_epsilon(1, domain=["bus", "bike", "car"]).privacy_loss())
     ε = 0.999226 (replace, per person)
     """
+
+    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write CategoryResponse.from_epsilon(1, domain=['a', 'b'])."}
 
     domain: Domain
     keep: Number

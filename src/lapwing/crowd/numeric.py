@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -152,6 +152,8 @@ class StochasticRounding(_Numeric):
     ε = 0.999484 (replace, per person)
     """
 
+    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write StochasticRounding.from_epsilon(1, bounds=(0, 120))."}
+
     flip: Number
     _flip: Fraction = field(init=False, repr=False, compare=False)
 
@@ -222,6 +224,8 @@ class Piecewise(_Numeric):
     >>> print(Piecewise.from_epsilon(2, bounds=(0, 24)).privacy_loss())
     ε = 1.99844 (replace, per person)
     """
+
+    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write Piecewise.from_epsilon(1, bounds=(0, 120))."}
 
     window: int
     inside: Number

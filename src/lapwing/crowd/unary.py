@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -41,6 +41,8 @@ class UnaryEncoding(Protocol):
     >>> print(UnaryEncoding.optimized(epsilon=1, domain=100).privacy_loss())
     ε = 0.999484 (replace, per person)
     """
+
+    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."}
 
     domain: Domain
     one_if_true: Number
