@@ -82,7 +82,8 @@ class Case:
 
     def truth(self, people: Sequence[Any]) -> NDArray[np.float64]:
         """What should be estimated."""
-        return self.scores(people).sum(axis=0)
+        numbers = Counter(people)
+        return np.array(list(numbers.values()), dtype=np.float64) @ self.scores(list(numbers))
 
     def scores(self, people: Sequence[Any]) -> NDArray[np.float64]:
         """What each of these people adds to the truth."""
@@ -109,7 +110,7 @@ def written(reports: Reports) -> list[Report]:
     """Reports as the laws write them."""
     columns = []
     for column, held in zip(reports.protocol.layout, reports.columns, strict=True):
-        bits = column.to_bits(held, reports.n).astype(object)
+        bits = column.to_bits(held, reports.n).astype(np.int64 if column.bits < 63 else object)
         columns.append((bits << np.arange(column.bits)).sum(axis=1).tolist() if reports.n else [])
     return list(zip(*columns, strict=True))
 
@@ -305,7 +306,8 @@ def pure_variances(p: Fraction | float, q: Fraction | float, counts: NDArray[np.
 
 
 def counted(people: Sequence[Any], labels: Sequence[Any]) -> NDArray[np.float64]:
-    return np.array([sum(answer == label for answer in people) for label in labels], dtype=np.float64)
+    counts = Counter(people)
+    return np.array([counts[label] for label in labels], dtype=np.float64)
 
 
 def binary_variances(protocol: BinaryResponse, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
