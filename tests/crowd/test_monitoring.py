@@ -118,6 +118,9 @@ def test_the_variance_is_as_stated() -> None:
     truth = people.sum(axis=0)
     variance = 60 * ones * 4 * watch.levels / (2 * p - 1) ** 2 - truth
     assert (np.abs(found.mean(axis=0) - truth) < threshold(6) * np.sqrt(variance / runs)).all()
+    stated = watch.estimate(watch.absorb(None, everybody))
+    assert stated.population_standard_error**2 == pytest.approx(runs * variance, rel=0.01)
+    assert stated.sample_standard_error**2 == pytest.approx(runs * (variance + truth - truth**2 / 60), rel=0.01)
     assert (np.abs(found.var(axis=0) / variance - 1) < threshold(6) * math.sqrt(2.5 / runs)).all()
 
 

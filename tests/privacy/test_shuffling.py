@@ -82,6 +82,18 @@ def test_the_sum_is_never_below_brute_force_and_hardly_above(local: float, n: in
         assert true <= stated <= float(true) * (1 + 1e-6) + 1e-17
 
 
+@pytest.mark.parametrize(("points", "groups"), [(7, 3), (16, 16), (1, 1)])
+def test_coarse_blocks_of_clones_are_looser_and_never_below(
+    monkeypatch: pytest.MonkeyPatch, points: int, groups: int
+) -> None:
+    """What happens to billions of people, here to 120."""
+    monkeypatch.setattr(s, "_POINTS", points)
+    monkeypatch.setattr(s, "_GROUPS", groups)
+    monkeypatch.setattr(s, "_law_of_clones", s._law_of_clones.__wrapped__)
+    for target in (0.0, 0.1, 0.5):
+        assert true_delta(1.0, 120, target) < s.clones_delta(1, 120, target, tail=1e-12)
+
+
 @pytest.mark.parametrize(("local", "n", "delta"), [(0.5, 40, 1e-3), (1, 200, 1e-6), (2, 150, 1e-5), (4, 60, 0.01)])
 def test_epsilon_is_the_least_up_to_a_millionth(local: float, n: int, delta: float) -> None:
     epsilon = s.clones(local, n, delta)
