@@ -139,7 +139,8 @@ def decode(
     inside = np.clip(counts / max(state.n, 1), 0, 1)
     drawing = inside * (1 - inside) / max(state.n, 1)
     sample = variances + (1 - 1 / protocol.hashes) * drawing
-    population = np.maximum(sample - drawing, 0)
+    population = variances.copy()
+    population[chosen] = np.diag(spread @ cells.coins(chosen, shares).gram(chosen) @ spread) * scale**2
     selected = np.zeros(len(labels), dtype=bool)
     selected[chosen] = True
     return DecodedEstimates(

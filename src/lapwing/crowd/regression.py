@@ -92,6 +92,16 @@ class Cells:
         one = unset + (is_set - unset) * np.clip(self.background + fitted, 0, 1)
         return replace(self, weights=self.reports * (is_set - unset) ** 2 / (one * (1 - one)))
 
+    def coins(self, chosen: NDArray[np.intp], shares: Floats) -> Cells:
+        """With each weight times the part of the variance of its cell that is due to coins, not to drawing people."""
+        import numpy as np
+
+        unset, is_set = self.rates
+        truly = np.clip(self.background + self.fitted(chosen, shares), 0, 1)
+        one = unset + (is_set - unset) * truly
+        coins = truly * is_set * (1 - is_set) + (1 - truly) * unset * (1 - unset)
+        return replace(self, weights=self.weights * coins / (one * (1 - one)))
+
     @property
     def counted(self) -> int:
         """How many bits were counted in at least one report."""
