@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing.crowd import Answers, Counts, UnaryEncoding
+from lapwing.crowd import Answers, CountMeanSketch, Counts, UnaryEncoding
 from lapwing.crowd.simulate import People, simulate
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Reproducible
@@ -61,6 +61,17 @@ def test_two_threads_lose_nobody() -> None:
     squares = float((run.errors().standardized ** 2).sum())
     assert stats.chi2.sf(squares, 2048) > FALSE_ALARM
     assert stats.chi2.cdf(squares, 2048) > FALSE_ALARM
+
+
+def test_large_tables_are_added_up_for_many_blocks_of_people_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lapwing.crowd.protocol.BLOCK_BITS", 1 << 14)
+    sketch = CountMeanSketch(epsilon=4, functions=16, width=64)
+    pieces: list[int] = []
+    run = simulate(sketch, TOWN, progress=lambda done, total: pieces.append(done), entropy=Reproducible(8))
+    assert pieces[0] % sketch.block == 0
+    assert sketch.block < pieces[0] < pieces[-1] == 100_500
+    assert run.counts == sketch.absorb(None, sketch.randomize(Answers.counted(TOWN), Reproducible(8)))
+    assert run.estimate(["car"])["car"] > 50_000
 
 
 def test_errors_compare_with_the_truth() -> None:

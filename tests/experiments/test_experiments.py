@@ -23,7 +23,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "laplace": {"population": 100, "repeats": 30},
     "rappor-normal": {"sizes": (500, 2000)},
     "rappor-strings": {"people": 40_000},
-    "bad-apple": {"people": 20_000, "others": 50},
+    "bad-apple": {"people": 20_000, "others": 50, "repeats": 2},
     "sketches": {"people": 500, "repeats": 1},
     "discovery": {"sizes": (5_000, 20_000), "puzzle": PUZZLE},
     "trust": {"sizes": (1_000, 2_000), "repeats": 2},

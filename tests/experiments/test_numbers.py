@@ -150,13 +150,22 @@ def test_rappor_finds_frequent_strings_and_none_that_nobody_has() -> None:
     assert sum(row["found"] for row in rare) <= len(rare) / 10
 
 
-def test_the_bad_apple_is_estimated_at_its_share() -> None:
-    [row] = select(bloom.apple(), string=bloom.APPLE)
-    assert row["people"] == 186_792
-    assert row["share"] == pytest.approx(0.026, abs=1e-5)
-    assert abs(row["estimate"] - row["share"]) < FAR * row["standard_error"]
-    assert row["standard_error"] < 0.01
-    assert row["found"]
+def test_the_bad_apple_is_mostly_found_and_estimated_at_its_share() -> None:
+    rows = bloom.apple(repeats=6)
+    bad = select(rows, string=bloom.APPLE)
+    assert {row["people"] for row in rows} == {186_792}
+    assert all(row["share"] == pytest.approx(0.026, abs=1e-5) for row in bad)
+    assert all(row["standard_error"] < 0.01 for row in bad)
+    found = [row for row in bad if row["found"]]
+    assert len(found) >= 3
+    assert all(abs(row["estimate"] - row["share"]) < FAR * row["standard_error"] for row in found)
+
+
+def test_few_rare_processes_pass_for_common_ones() -> None:
+    discovered = [row for row in bloom.apple(repeats=6) if row["found"]]
+    rare = [row for row in discovered if row["share"] < 0.01]
+    assert len(discovered) > 40
+    assert len(rare) < 0.2 * len(discovered)
 
 
 def test_growth_counts_every_report_and_keeps_little_in_memory() -> None:
