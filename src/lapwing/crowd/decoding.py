@@ -37,7 +37,7 @@ Correction = Literal["bonferroni", "holm", "benjamini-hochberg", "none"]
 Selection = Literal["lasso", "none"]
 CORRECTIONS = ("bonferroni", "holm", "benjamini-hochberg", "none")
 MISFIT = 0.05
-"""Below this p-value of the fit, answers are missing from the candidates, and significance is judged by hashes."""
+"""Below this p-value of the fit other answers matter, and significance is judged by hashes as well."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

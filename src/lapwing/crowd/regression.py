@@ -41,7 +41,7 @@ class Fit:
     chi_square: float
     degrees_of_freedom: int
     p_value: float
-    """That coins alone leave residuals this large. Small: frequent answers are missing from the candidates."""
+    """That coins alone leave residuals this large. Small: answers that were not selected, or no candidates, matter."""
 
     @property
     def dispersion(self) -> float:
