@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from protocols import ALL_PROTOCOLS, Case, Law, Report, loss_ratio, marginals, written
 from scipy import stats
 
+import lapwing.crowd
 from lapwing.adversary import audit
 from lapwing.crowd import Answers, Counts, Protocol, Reports
 from lapwing.errors import InvalidParameter
@@ -30,6 +31,17 @@ COLLECTIONS = 300
 every = pytest.mark.parametrize("case", ALL_PROTOCOLS, ids=str)
 estimating = pytest.mark.parametrize("case", [case for case in ALL_PROTOCOLS if case.variances], ids=str)
 exactly = pytest.mark.parametrize("case", [case for case in ALL_PROTOCOLS if case.variances and case.exactly], ids=str)
+
+
+COMPOSED = {"SequenceFragmentPuzzle", "PrefixTree", "UnknownDictionary", "Monitoring"}
+"""Several reports of protocols that are here, with laws of their own: tested in their own files."""
+
+
+def test_every_exported_protocol_is_here() -> None:
+    exported = [getattr(lapwing.crowd, name) for name in lapwing.crowd.__all__]
+    protocols = {one.__name__ for one in exported if isinstance(one, type) and issubclass(one, Protocol)}
+    missing = protocols - {"Protocol"} - COMPOSED - {type(case.protocol).__name__ for case in ALL_PROTOCOLS}
+    assert not missing, "add a case to tests/support/protocols.py"
 
 
 # --- the exact law of a report ---------------------------------------------------------------------------------------

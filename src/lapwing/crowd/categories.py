@@ -19,7 +19,6 @@ from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts, side_by_side
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
-from lapwing.mechanisms import KaryResponse
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
 
@@ -55,7 +54,6 @@ class CategoryResponse(Protocol):
     _keep: Fraction = field(init=False, repr=False, compare=False)
     _labels: Sequence[Any] = field(init=False, repr=False, compare=False)
     _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
-    _choice: KaryResponse = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
@@ -65,7 +63,7 @@ class CategoryResponse(Protocol):
             why = "must exceed one in k, or the reports say nothing"
             raise InvalidParameter("keep", self.keep, why, "Write keep=0.9.")
         self._set(domain=len(labels) if index is None else labels, keep=keep)
-        self._set(_keep=keep, _labels=labels, _index=index, _choice=KaryResponse(categories=len(labels), keep=keep))
+        self._set(_keep=keep, _labels=labels, _index=index)
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
@@ -76,7 +74,7 @@ class CategoryResponse(Protocol):
     @property
     def switch(self) -> Fraction:
         """The probability of each answer that is not the truth."""
-        return self._choice.switch
+        return (1 - self._keep) / (len(self._labels) - 1)
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -102,16 +100,43 @@ class CategoryResponse(Protocol):
         )
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        """With probability k·switch, and for strangers always, a uniform answer takes the place of the true one."""
         import numpy as np
 
+        from lapwing.noise import bernoulli
+
         [column] = self.layout
-        places, out = answers.within(self._labels, self._index), np.empty(len(answers), dtype=column.dtype)
+        k, places = len(self._labels), answers.within(self._labels, self._index)
+        reported = np.empty(len(answers), dtype=column.dtype)
         for part in parts(len(answers), AT_A_TIME):
-            out[part] = self._choice.release(places[part], entropy)
-        return (out,)
+            here = places[part]
+            replaced = bernoulli(k * self.switch, len(here), entropy)
+            replaced |= here < 0
+            reported[part] = np.where(replaced, uniform_places(k, len(here), entropy), here)
+        return (reported,)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
         return count_places(columns[0], len(self._labels))
+
+
+def uniform_places(count: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
+    """Uniform numbers below `count` of at most 2^32: the upper half of a word times `count` (Lemire 2019).
+
+    A number is the upper half of ⌊2^32/count⌋ products whose lower half is at least 2^32 mod count, or of one more
+    with a smaller one. Where it is smaller, the word is drawn again.
+    """
+    import numpy as np
+
+    def product(fresh: int) -> NDArray[np.uint64]:
+        return entropy.words(fresh, np.uint32).astype(np.uint64) * np.uint64(count)
+
+    made, uneven = product(size), np.uint32((1 << 32) % count)
+    again = np.flatnonzero(made.astype(np.uint32) < uneven)
+    while len(again):
+        made[again] = product(len(again))
+        again = again[made[again].astype(np.uint32) < uneven]
+    made >>= np.uint64(32)
+    return made.view(np.int64)
 
 
 def count_places(places: NDArray[Any], size: int) -> NDArray[np.int64]:
