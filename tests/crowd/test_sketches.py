@@ -14,7 +14,7 @@ from chance import FALSE_ALARM, assert_follows
 from numpy.typing import NDArray
 from scipy import stats
 
-from lapwing.crowd import apple, count_mean_sketch, hashing
+from lapwing.crowd import apple, count_mean_sketch, hadamard_sketch, hashing
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
@@ -145,7 +145,9 @@ def seen_rows(reports: Reports) -> list[tuple[int, NDArray[Any]]]:
     return list(zip(reports.columns[0].tolist(), rows, strict=True))
 
 
-def test_the_table_of_a_hadamard_sketch_sums_signs() -> None:
+@pytest.mark.parametrize("at_a_time", [64, 1 << 17])
+def test_the_table_of_a_hadamard_sketch_sums_signs(at_a_time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hadamard_sketch, "MANY", at_a_time)
     sketch = HadamardCountMeanSketch(epsilon=1, functions=5, width=8)
     reports = sketch.randomize(range(1000), Reproducible(3))
     expected = np.zeros(sketch.shape, dtype=int)
@@ -154,9 +156,12 @@ def test_the_table_of_a_hadamard_sketch_sums_signs() -> None:
     assert (sketch.absorb(None, reports).table == expected).all()
 
 
-@pytest.mark.parametrize("tile", [1, 7, 64, 1 << 15])
-def test_cells_are_summed_alike_in_tiles_of_any_size(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("tile", "items_at_a_time"), [(1, 1), (64, 7), (1 << 15, 1 << 13)])
+def test_cells_are_summed_alike_in_tiles_of_any_size(
+    tile: int, items_at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(count_mean_sketch, "TILE", tile)
+    monkeypatch.setattr(count_mean_sketch, "ITEMS", items_at_a_time)
     tables = np.random.default_rng(5).integers(-50, 50, (2, 9, 33))
     items, rows = hashing.hashed_items(range(40), b"s"), hashing.rows(9, b"s")
     expected = [
@@ -220,10 +225,10 @@ def test_estimates_are_unbiased_and_vary_as_published(sketch: Sketch) -> None:
 @both
 def test_standard_errors_are_those_of_the_published_formulas(sketch: Sketch) -> None:
     """For many people, when estimates in the place of counts make no difference."""
-    protocol = sketch(epsilon=4, functions=64, width=64, salt="errors")
+    protocol = sketch(epsilon=4, functions=16, width=64, salt="errors")
     people = Answers.counted({label: 1000 * count for label, count in PEOPLE.items()})
     found = protocol.estimate(protocol.absorb(None, protocol.randomize(people, Reproducible(2))), list(PEOPLE))
-    n, k, m, f = len(people), 64, 64, float(protocol.flip)
+    n, k, m, f = len(people), 16, 64, float(protocol.flip)
     for place, (_, count) in enumerate(PEOPLE.items()):
         others = [1000 * one for one in PEOPLE.values() if one != count]
         collisions = (1 / m) * (1 - 1 / m) * ((1 - 1 / k) * sum(others) + sum(one**2 for one in others) / k)

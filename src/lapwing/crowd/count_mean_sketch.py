@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_FUNCTIONS = 1 << 24
-TILE = 1 << 15
-"""Cells looked up at a time: they and what they are computed from stay in the cache."""
+TILE, ITEMS = 1 << 15, 1 << 13
+"""Cells, and items, looked up at a time: they and what they are computed from stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,28 +196,23 @@ def sums_at(
 ) -> NDArray[np.int64]:
     """In each of several tables with a row per function: the sum of an item's cells, one in every row.
 
-    A hash function is computed once for all tables, and for as many items as the cache holds; if there are few items,
-    for several functions at a time.
+    Hash functions are computed once for all tables, for as many functions and items at a time as the cache holds.
     """
     import numpy as np
 
-    functions, stride = tables.shape[1:]
-    together = max(1, TILE // max(len(items), 1))
-    wide = coefficients[:, :, None]
-
     def half(part: slice) -> NDArray[np.int64]:
         out = np.zeros((len(tables), len(items)), dtype=np.int64)
-        for some in parts(len(items), TILE):
-            chosen = items.take(some)
-            for start in range(part.start, part.stop, together):
-                here = slice(start, min(start + together, part.stop))
-                places = hashing.cells(chosen, wide[:, here], width)
-                places += (np.arange(here.stop - here.start) * stride)[:, None]
+        for some in parts(len(items), ITEMS):
+            matrix = hashing.matrix_of(items.take(some))
+            for here in parts(part.stop - part.start, max(1, TILE // matrix.shape[1])):
+                chosen = slice(part.start + here.start, part.start + here.stop)
+                places = hashing.all_cells(matrix, coefficients[:, chosen], width)
                 for table, total in zip(tables, out, strict=True):
-                    found = table[here].ravel().take(places, mode="clip")
-                    total[some] += found.sum(axis=0) if together > 1 else found[0]
+                    for row, place in zip(table[chosen], places, strict=True):
+                        total[some] += row.take(place, mode="clip")
         return out
 
+    functions = tables.shape[1]
     halves = side_by_side(half, list(parts(functions, -(-functions // THREADS))))
     return np.asarray(sum(halves[1:], start=halves[0]))
 

@@ -15,7 +15,6 @@ from lapwing.crowd.count_mean_sketch import (
     candidate_list,
     check_size,
     collision_errors,
-    hashed_answers,
     squares_from_pairs,
     sums_at,
 )
@@ -25,6 +24,7 @@ from lapwing.crowd.items import Answers
 from lapwing.crowd.probabilities import flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
+from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
 from lapwing.noise import Entropy
@@ -33,6 +33,9 @@ from lapwing.privacy import PureDP
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+FEW, MANY = 1 << 15, 1 << 17
+"""Reports made, and counted, at a time: what they are computed from stays in the cache."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,14 +130,23 @@ class HadamardCountMeanSketch(Protocol):
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np
 
+        given = answers.trimmed()
+        items = hashing.hashed_items(given.labels, self._salt)
+        some = list(parts(len(answers), FEW)) or [slice(0, 0)]
+        made = [self._reported(items.take(given.places[part]), entropy) for part in some]
+        return tuple(np.concatenate(column) for column in zip(*made, strict=True))
+
+    def _reported(self, items: hashing.Hashed, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+        """A report about each of these items."""
+        import numpy as np
+
         from lapwing.crowd.bits import pack
         from lapwing.crowd.hadamard import signs
         from lapwing.noise import bernoulli_bits, uniform_below
 
-        n = len(answers)
+        n = len(items)
         function = uniform_below(self.functions, n, entropy)
         coordinate = uniform_below(self.width, n, entropy)
-        items = hashed_answers(answers, self._salt)
         places = hashing.cells(items, hashing.rows(self.functions, self._salt)[:, function], self.width)
         minus = pack(signs(coordinate.astype(np.uint64), places.astype(np.uint64)).view(np.bool_))
         minus ^= bernoulli_bits(self._flip, n, entropy)
@@ -147,7 +159,11 @@ class HadamardCountMeanSketch(Protocol):
         from lapwing.noise.arrays import unpack
 
         function, coordinate, minus = columns
-        place = function.astype(np.int64) * self.width + coordinate
+        bits = unpack(minus, n)
         table = np.zeros(self.functions * self.width, dtype=np.int64)
-        np.add.at(table, place, 1 - 2 * unpack(minus, n).astype(np.int64))
+        for part in parts(n, MANY):
+            places = function[part].astype(np.intp)
+            places *= self.width
+            places += coordinate[part]
+            np.add.at(table, places, 1 - 2 * bits[part].astype(np.int64))
         return table.reshape(self.shape)

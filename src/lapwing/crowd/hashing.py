@@ -111,6 +111,25 @@ def cells(items: Hashed, coefficients: NDArray[np.float64], width: int) -> NDArr
     return total.astype(np.intp)
 
 
+def matrix_of(items: Hashed) -> NDArray[np.float64]:
+    """What the five coefficients of a function are multiplied with: five rows."""
+    import numpy as np
+
+    return np.stack([items.u_squared, items.u, items.v_squared, items.v, np.ones(len(items))])
+
+
+def all_cells(matrix: NDArray[np.float64], coefficients: NDArray[np.float64], width: int) -> NDArray[np.intp]:
+    """h_j(item) of many functions (rows) and items (columns, by `matrix_of` them): `cells`, by one product of matrices.
+
+    Whole numbers below 2^52 add up exactly in whatever order a library takes them.
+    """
+    import numpy as np
+
+    total = reduced(np.matmul(coefficients.T, matrix))
+    total *= width / PRIME
+    return total.astype(np.intp)
+
+
 def reduced(numbers: NDArray[np.float64], scratch: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
     """Whole numbers from 0 to 2^52, modulo P, in place: x − ⌊x·(1/P)⌋·P.
 
