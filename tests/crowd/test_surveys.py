@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from chance import FALSE_ALARM, assert_follows, assert_share
+from chance import FALSE_ALARM, assert_share
 from scipy import stats
 
 from lapwing.crowd import Answers, Counts, Protocol, UnaryEncoding
 from lapwing.crowd.binary import BinaryResponse
-from lapwing.crowd.categories import LARGEST_DOMAIN, CategoryResponse, uniform_places
+from lapwing.crowd.categories import LARGEST_DOMAIN, CategoryResponse
 from lapwing.crowd.numeric import LEVELS, MeanEstimate, Piecewise, StochasticRounding
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import ln_up
 from lapwing.mechanisms import KaryResponse, RandomizedResponse
-from lapwing.noise import Entropy, Reproducible
+from lapwing.noise import Reproducible
 
 Z = stats.norm.isf(FALSE_ALARM / 2)
 NUMERIC: list[Any] = [StochasticRounding, Piecewise]
@@ -158,39 +158,6 @@ def test_reports_are_no_longer_than_the_answers(k: int, bits: int, dtype: str) -
     assert reports.bits_each == bits
     assert reports.column("answer").dtype == np.dtype(dtype)
     assert poll.absorb(None, reports).table.sum() == 100
-
-
-class Words(Entropy):
-    """The words that it is given, and no others."""
-
-    private = False
-
-    def __init__(self, words: list[int]) -> None:
-        self._words = words
-
-    def bits(self, count: int) -> int:
-        raise AssertionError("no single bits are needed")
-
-    def fill(self, target: memoryview) -> None:
-        count = len(target) // 4
-        target[:] = np.array(self._words[:count], dtype="<u4").tobytes()
-        del self._words[:count]
-
-
-def test_uniform_places_are_uniform_and_uneven_words_are_drawn_again() -> None:
-    for k in (2, 3, 5, 100, 65_537, LARGEST_DOMAIN, LARGEST_DOMAIN - 1):
-        spare = (1 << 32) % k
-        words = [
-            word
-            for place in (0, 1, k // 2, k - 1)
-            for word in range(-(-(place << 32) // k), -(-(place << 32) // k) + 2)
-        ]
-        for word in words:
-            uneven = word * k % (1 << 32) < spare
-            drawn = uniform_places(k, 1, Words([word, 0xFFFFFFFF] if uneven else [word]))
-            assert drawn.tolist() == [k - 1 if uneven else word * k >> 32]
-    n = 60_000
-    assert_follows(uniform_places(7, n, Reproducible(1)).tolist(), lambda place: 1 / 7, range(7))
 
 
 def test_many_people_are_counted_in_blocks_as_in_one() -> None:

@@ -8,38 +8,76 @@
 True
 """
 
+from lapwing.crowd.association import Association, associate
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.counts import Counts
+from lapwing.crowd.decoding import DecodedEstimates, decode
+from lapwing.crowd.device import Device
 from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.fragmentation import AttributeFragments, ReportFragments
+from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
+from lapwing.crowd.lifetime import Lifetime, LifetimePolicy, QuestionGroup
 from lapwing.crowd.local_hashing import LocalHashing
-from lapwing.crowd.numeric import Piecewise, StochasticRounding
+from lapwing.crowd.memo import Memo
+from lapwing.crowd.monitoring import Monitoring, Watcher
+from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
+from lapwing.crowd.poisoning import gain, suspicious
+from lapwing.crowd.prefixes import PrefixExtension, TreeHist
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.reports import Reports
+from lapwing.crowd.shuffling import Shuffled, minimum_batch
+from lapwing.crowd.simulate import Simulation, simulate
 from lapwing.crowd.unary import UnaryEncoding
+from lapwing.crowd.unknown import Discovery, UnknownDictionary
 
 __all__ = [
     "Answers",
+    "Association",
+    "AttributeFragments",
     "BasicOneTimeRappor",
     "BasicRappor",
     "BinaryResponse",
     "CategoryResponse",
     "CountMeanSketch",
     "Counts",
+    "DecodedEstimates",
+    "Device",
+    "Discovery",
     "Estimates",
     "HadamardCountMeanSketch",
     "HadamardResponse",
+    "Lifetime",
+    "LifetimePolicy",
     "LocalHashing",
+    "MeanEstimate",
+    "Memo",
+    "Monitoring",
     "OneTimeRappor",
     "Piecewise",
+    "PrefixExtension",
     "Protocol",
+    "QuestionGroup",
     "Rappor",
+    "ReportFragments",
     "Reports",
+    "SequenceFragmentPuzzle",
+    "Shuffled",
+    "Simulation",
     "StochasticRounding",
+    "TreeHist",
     "UnaryEncoding",
+    "UnknownDictionary",
+    "Watcher",
+    "associate",
+    "decode",
+    "gain",
+    "minimum_batch",
+    "simulate",
+    "suspicious",
 ]

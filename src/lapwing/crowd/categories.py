@@ -103,7 +103,7 @@ class CategoryResponse(Protocol):
         """With probability k·switch, and for strangers always, a uniform answer takes the place of the true one."""
         import numpy as np
 
-        from lapwing.noise import bernoulli
+        from lapwing.noise import bernoulli, uniform_below
 
         [column] = self.layout
         k, places = len(self._labels), answers.within(self._labels, self._index)
@@ -112,31 +112,11 @@ class CategoryResponse(Protocol):
             here = places[part]
             replaced = bernoulli(k * self.switch, len(here), entropy)
             replaced |= here < 0
-            reported[part] = np.where(replaced, uniform_places(k, len(here), entropy), here)
+            reported[part] = np.where(replaced, uniform_below(k, len(here), entropy), here)
         return (reported,)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
         return count_places(columns[0], len(self._labels))
-
-
-def uniform_places(count: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
-    """Uniform numbers below `count` of at most 2^32: the upper half of a word times `count` (Lemire 2019).
-
-    A number is the upper half of ⌊2^32/count⌋ products whose lower half is at least 2^32 mod count, or of one more
-    with a smaller one. Where it is smaller, the word is drawn again.
-    """
-    import numpy as np
-
-    def product(fresh: int) -> NDArray[np.uint64]:
-        return entropy.words(fresh, np.uint32).astype(np.uint64) * np.uint64(count)
-
-    made, uneven = product(size), np.uint32((1 << 32) % count)
-    again = np.flatnonzero(made.astype(np.uint32) < uneven)
-    while len(again):
-        made[again] = product(len(again))
-        again = again[made[again].astype(np.uint32) < uneven]
-    made >>= np.uint64(32)
-    return made.view(np.int64)
 
 
 def count_places(places: NDArray[Any], size: int) -> NDArray[np.int64]:

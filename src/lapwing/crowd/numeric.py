@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd.binary import count_ones
-from lapwing.crowd.categories import count_places, uniform_places
+from lapwing.crowd.categories import count_places
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Question
 from lapwing.crowd.items import Answers
@@ -199,9 +199,9 @@ class StochasticRounding(_Numeric):
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         from lapwing.crowd.bits import pack
-        from lapwing.noise import bernoulli_bits
+        from lapwing.noise import bernoulli_bits, uniform_below
 
-        rounded = pack(uniform_places(LEVELS, len(answers), entropy) < answers.places)
+        rounded = pack(uniform_below(LEVELS, len(answers), entropy) < answers.places)
         return (rounded ^ bernoulli_bits(self._flip, len(answers), entropy),)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
@@ -312,14 +312,14 @@ class Piecewise(_Numeric):
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np
 
-        from lapwing.noise import bernoulli
+        from lapwing.noise import bernoulli, uniform_below
 
         [column] = self.layout
         levels, outside = answers.places, self.cells - self.window
-        starts = (levels * outside + uniform_places(LEVELS, len(levels), entropy)) // LEVELS
-        drawn: NDArray[np.int64] = starts + uniform_places(self.window, len(levels), entropy)
+        starts = (levels * outside + uniform_below(LEVELS, len(levels), entropy)) // LEVELS
+        drawn: NDArray[np.int64] = starts + uniform_below(self.window, len(levels), entropy)
         away = np.flatnonzero(~bernoulli(self._inside, len(levels), entropy))
-        elsewhere = uniform_places(outside, len(away), entropy)
+        elsewhere = uniform_below(outside, len(away), entropy)
         drawn[away] = elsewhere + self.window * (elsewhere >= starts[away])
         return (drawn.astype(column.dtype),)
 

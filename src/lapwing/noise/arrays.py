@@ -196,9 +196,10 @@ def decide_exp(
 
 
 def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
-    """Uniform integers below n: ⌊w·n/2^b⌋ of a word w of b bits, drawn again where w·n mod 2^b < 2^b mod n.
+    """Uniform integers below n: up to 2^32 the upper half of a word of 32 bits times n (Lemire 2019).
 
-    Of the words that are kept, equally many lead to each integer (Lemire 2019).
+    A number is the upper half of ⌊2^32/n⌋ products whose lower half is at least 2^32 mod n, or of one more with a
+    smaller one. Where it is smaller, the word is drawn again.
     """
     if n > 1 << 63:
         width = (n - 1).bit_length()
@@ -208,23 +209,19 @@ def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
             if value < n:
                 values.append(value)
         return np.array(values, dtype=object)
-    if n > 1 << 24:
+    if n > 1 << 32:
         return _masked_below(n, size, entropy)
-    word: Any = np.uint16 if n <= 1 << 8 else np.uint32
-    wide: Any = np.uint32 if n <= 1 << 8 else np.uint64
-    bits = np.iinfo(word).bits
-    refused, out = (1 << bits) % n, np.empty(size, dtype=np.int64)
-    for start in range(0, size, BLOCK):
-        target = out[start : start + BLOCK]
-        again: Any = slice(None)
-        missing = len(target)
-        while missing:
-            products = entropy.words(missing, word).astype(wide)
-            products *= wide(n)
-            target[again] = products >> wide(bits)
-            low = np.flatnonzero(products.astype(word) < word(refused)) if refused else ()
-            again, missing = low if missing == len(target) else again[low], len(low)
-    return out
+
+    def products(count: int) -> NDArray[np.uint64]:
+        return entropy.words(count, np.uint32).astype(np.uint64) * np.uint64(n)
+
+    made, uneven = products(size), np.uint32((1 << 32) % n)
+    again = np.flatnonzero(made.astype(np.uint32) < uneven)
+    while len(again):
+        made[again] = products(len(again))
+        again = again[made[again].astype(np.uint32) < uneven]
+    made >>= np.uint64(32)
+    return made.view(np.int64)
 
 
 def _masked_below(n: int, size: int, entropy: Entropy) -> NDArray[np.int64]:
