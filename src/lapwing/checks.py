@@ -133,24 +133,46 @@ def _exact(name: str, value: object) -> Fraction:
     )
 
 
+def of_kind(kind: type, why: str, hint: str, **named: object) -> None:
+    """Refuse what is of another type."""
+    [(name, value)] = named.items()
+    if not isinstance(value, kind):
+        raise InvalidParameter(name, f"<{type(value).__name__}>", why, hint)
+
+
 _EXAMPLES = {
     "alpha": "0.05",
+    "alphabet": "'abcdefghijklmnopqrstuvwxyz'",
     "bounds": "(0, 120)",
     "candidates": "['red', 'green']",
     "confidence": "0.95",
     "data": "[…]",
     "delta": "1e-6",
+    "domain": "['yes', 'no']",
     "edges": "[0, 10, 20]",
+    "functions": "256",
+    "gamma": "0.75",
     "keys": "['yes', 'no']",
+    "length": "10",
     "mechanism": "lw.Laplace(epsilon=1, sensitivity=1)",
+    "n": "10_000",
+    "one_if_other": "0.25",
+    "one_if_set": "0.75",
+    "one_if_true": "0.75",
+    "one_if_unset": "0.5",
     "pair": "(10, 11)",
+    "permanent_noise": "0.5",
     "prior": "0.5",
+    "protocol": "poll",
     "samples": "20_000",
     "source": "'visits.csv'",
     "sql": "'SELECT COUNT(*) FROM visits'",
     "threshold": "100",
     "unit": "'patient_id'",
+    "width": "256",
     "within": "5",
+    "yes_if_no": "0.25",
+    "yes_if_yes": "0.75",
 }
 
 

@@ -108,7 +108,7 @@ def test_what_it_took_is_stated() -> None:
     run = simulate(WIDE, {1: 100_000}, entropy=Reproducible(2))
     assert run.bytes_per_report == 256
     assert run.held_bytes == WIDE.block * 256 + 2 * 2048 * 8
-    assert "100,000 reports of UnaryEncoding, 2048 bits each" in repr(run)
+    assert "100,000 reports of UnaryEncoding, 2,048 bits each" in repr(run)
     assert run.nanoseconds_per_report == 1e9 * run.seconds / 100_000
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
+from lapwing.crowd.reports import some
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ class Counts:
     table: NDArray[np.integer]
 
     def __repr__(self) -> str:
-        return f"<counts of {self.n:,} reports of {type(self.protocol).__name__}, {self.table.size:,} numbers>"
+        size = some(self.table.size, "number")
+        return f"<counts of {some(self.n, 'report')} of {type(self.protocol).__name__}, {size}>"
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Counts) or self.protocol != other.protocol or self.n != other.n:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing import checks
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.estimates import SHOWN, Estimates
 from lapwing.crowd.regression import OUTLYING, Cells, Fit, fit_selected, least_squares
 from lapwing.errors import InvalidParameter
 
@@ -40,7 +40,7 @@ MISFIT = 0.05
 """Below this p-value of the fit other answers matter, and significance is judged by hashes as well."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class DecodedEstimates(Estimates):
     """Counts of candidates, whether each is there at all, and how much no candidate explains."""
 
@@ -54,6 +54,19 @@ class DecodedEstimates(Estimates):
     unexplained_share: float
     """Of people whose answer is none of the selected candidates. It may be negative."""
     unexplained_standard_error: float
+
+    def __str__(self) -> str:
+        found = [str(label) for label, there in zip(self.labels, self.significant.tolist(), strict=True) if there]
+        some = ", ".join(found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
+        rest = f"{100 * self.unexplained_share:.1f} % ± {100 * self.unexplained_standard_error:.1f}"
+        fits = "fits" if self.fit.p_value >= MISFIT else "does not fit: other answers matter"
+        return "\n".join(
+            [
+                Estimates.__str__(self),
+                f"significant ({self.correction}): {len(found):,} of {len(self):,}{': ' if found else ''}{some}",
+                f"not explained by the selected: {rest}; the model {fits} (p = {self.fit.p_value:.2g})",
+            ]
+        )
 
     def top(self, count: int) -> DecodedEstimates:
         """The largest counts, largest first."""

@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
+from unicodedata import east_asian_width
 
 from lapwing import checks
+from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,7 +26,7 @@ Question = Literal["population", "sample"]
 SHOWN = 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimates:
     """How many of n people gave each answer. Estimates may be negative: cutting them off would bias them.
 
@@ -41,6 +43,12 @@ class Estimates:
     confidence: float = 0.95
     remark: str = "unbiased"
 
+    def __post_init__(self) -> None:
+        checks.probability(confidence=self.confidence)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self):,} answers from {self.n:,} reports: print it>"
+
     @property
     def shares(self) -> NDArray[np.float64]:
         """The counts as shares of the people."""
@@ -51,7 +59,11 @@ class Estimates:
 
     def __getitem__(self, label: Any) -> float:
         """The estimated count of one answer."""
-        return float(self.counts[list(self.labels).index(label)])
+        try:
+            return float(self.counts[list(self.labels).index(label)])
+        except ValueError:
+            some = ", ".join(map(repr, self.labels[:5])) + (", …" if len(self) > 5 else "")
+            raise InvalidParameter("answer", label, "is none of these answers", f"Write one of: {some}.") from None
 
     def interval(
         self, about: Question = "sample", *, simultaneous: bool = False
@@ -121,17 +133,23 @@ class Estimates:
 
     def __str__(self) -> str:
         shown = self.top(SHOWN) if len(self) > SHOWN else self
-        width = max([6, *(len(str(label)) for label in shown.labels)])
-        lines = [f"{'answer':<{width}} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval"]
-        for row in shown.rows():
+        names = aligned(["answer", *map(str, shown.labels)])
+        lines = [f"{names[0]} {'people':>12} {'share':>8}   {100 * self.confidence:g} % interval"]
+        for name, row in zip(names[1:], shown.rows(), strict=True):
             ends = f"{row['low']:,.0f} … {row['high']:,.0f}"
-            lines.append(f"{row['answer']!s:<{width}} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
+            lines.append(f"{name} {row['count']:>12,.0f} {100 * row['share']:>6.2f} %   {ends}")
         if len(self) > SHOWN:
             lines.append(f"… and {len(self) - SHOWN:,} more")
         lines.append(
             f"{self.n:,} reports, {self.remark}; one fake report can add {self.gain_per_fake:,.1f} people to a count"
         )
-        return "\n".join(lines)
+        return "\n".join([*lines, 'intervals about those they were drawn from; narrower ones: interval("population")'])
+
+
+def aligned(names: list[str]) -> list[str]:
+    """Filled up with spaces to one width on a screen, where emoji and ideographs take two columns."""
+    widths = [sum(2 if east_asian_width(character) in "WF" else 1 for character in name) for name in names]
+    return [name + " " * (max(widths) - width) for name, width in zip(names, widths, strict=True)]
 
 
 def from_support(

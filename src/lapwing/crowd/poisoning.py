@@ -29,7 +29,7 @@ from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.rappor import BasicOneTimeRappor, OneTimeRappor
-from lapwing.crowd.reports import Reports
+from lapwing.crowd.reports import Reports, some
 from lapwing.crowd.unary import UnaryEncoding
 
 if TYPE_CHECKING:
@@ -150,8 +150,14 @@ class Suspicions:
         return np.unique(np.concatenate([one.reports for one in self.found])) if self.found else np.empty(0, np.intp)
 
     def __str__(self) -> str:
-        lines = [f"{one.check}: p = {one.p_value:.3g}, {len(one.reports):,} reports" for one in self.found]
-        verdict = "suspicious" if self.alarm else "nothing found, which does not mean that nobody lies"
+        said = {"ones": "numbers of ones", "alike": "reports alike", "shared": "functions or coordinates shared"}
+        lines = [
+            f"{said.get(one.check, one.check)}: p ≤ {max(one.p_value, 1e-300):.2g}"
+            + (f", {some(len(one.reports), 'report')} named" if len(one.reports) else "")
+            for one in self.found
+        ]
+        named = f"suspicious: {some(len(self.reports), 'report')} of {self.n:,}"
+        verdict = named if self.alarm else "nothing found, which does not mean that nobody lies"
         return "\n".join([*(lines or ["nothing can be checked: any report may be honest"]), verdict])
 
 
@@ -166,6 +172,7 @@ def suspicious(reports: Reports, *, false_alarm: Number = 1e-6) -> Suspicions:
     bound, summed over all that is looked at. Needs each person to report once. Where there are fakes, an honest report
     that happens to look like them may be named with them.
     """
+    checks.of_kind(Reports, "are not reports", "Look at reports before they are counted.", reports=reports)
     law, alarm = honest(reports.protocol), float(checks.probability(false_alarm=false_alarm))
     todo: list[Callable[[float], Suspicion]] = []
     if reports.n and law.row is not None:

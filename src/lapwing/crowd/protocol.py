@@ -20,6 +20,7 @@ from fractions import Fraction
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.items import Answers
@@ -95,6 +96,10 @@ class Protocol(metaclass=Helpful):
 
     def absorb(self, state: Counts | None, reports: Reports) -> Counts:
         """The counts with these reports added; None is a start."""
+        hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
+        checks.of_kind(Reports, "are not reports", hint, reports=reports)
+        if state is not None:
+            checks.of_kind(Counts, "are not counts", "Write None first, then what absorb returned.", state=state)
         self.check_own(reports.protocol)
         counted = Counts(self, reports.n, self._tally(reports.columns, reports.n))
         return counted if state is None else state.merge(counted)
@@ -134,6 +139,14 @@ class Protocol(metaclass=Helpful):
 
 def _plain(value: object) -> Any:
     """A value as JSON has it; text for what JSON does not have."""
+def as_protocol(value: object) -> Protocol:
+    """What is a protocol, as it is."""
+    if isinstance(value, Protocol):
+        return value
+    hint = "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."
+    raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
+
+
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, Integral):

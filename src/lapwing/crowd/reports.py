@@ -95,7 +95,7 @@ class Reports:
         return self.n
 
     def __repr__(self) -> str:
-        return f"<{self.n:,} reports of {type(self.protocol).__name__}, {self.bits_each} bits each>"
+        return f"<{some(self.n, 'report')} of {type(self.protocol).__name__}, {some(self.bits_each, 'bit')} each>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reports) and self.to_bytes() == other.to_bytes()
@@ -165,7 +165,7 @@ class Reports:
         n, layout = int.from_bytes(view[20:28], "little"), protocol.layout
         sizes = [-(-column.bits * n // 8) for column in layout]
         if len(view) != 28 + sum(sizes):
-            raise _refused("have the wrong length", "Pass the bytes as they were sent.")
+            raise _refused("have the wrong length", "Pass the bytes as they were sent, one batch at a time.")
         columns, start = [], 28
         for column, size in zip(layout, sizes, strict=True):
             bits = np.unpackbits(np.frombuffer(view[start : start + size], dtype=np.uint8), bitorder="little")
@@ -184,6 +184,11 @@ class Reports:
 
     def _pairs(self) -> list[tuple[Column, NDArray[Any]]]:
         return list(zip(self._layout, self.columns, strict=True))
+
+
+def some(count: int, thing: str) -> str:
+    """So many things: 1 report, 2,000 reports."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _refused(why: str, hint: str) -> InvalidParameter:

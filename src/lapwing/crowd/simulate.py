@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.estimates import SHOWN, Estimates, aligned
 from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import some
 from lapwing.crowd.threads import THREADS, parts
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
@@ -45,8 +46,9 @@ class Simulation:
 
     def __repr__(self) -> str:
         return (
-            f"<{self.reports:,} reports of {type(self.protocol).__name__}, {self.bits_per_report} bits each, "
-            f"{self.seconds:.3g} s, {self.nanoseconds_per_report:.3g} ns each, {self.held_bytes / 1e6:.3g} MB held>"
+            f"<{some(self.reports, 'report')} of {type(self.protocol).__name__}, "
+            f"{some(self.bits_per_report, 'bit')} each, {self.seconds:.3f} s, "
+            f"{self.nanoseconds_per_report:,.0f} ns each, {self.held_bytes / 1e6:,.2f} MB held>"
         )
 
     @property
@@ -90,7 +92,7 @@ class Simulation:
         return Errors(estimates, truth)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Errors:
     """Estimated counts beside true ones."""
 
@@ -123,6 +125,22 @@ class Errors:
         names = ("truth", "estimate", "standard_errors_off")
         return [{"answer": label, **dict(zip(names, map(float, numbers), strict=True))} for label, *numbers in columns]
 
+    def __repr__(self) -> str:
+        return f"<Errors of {len(self.truth):,} answers, {self.largest:,.0f} people at most: print it>"
+
+    def __str__(self) -> str:
+        rows = self.rows()[:SHOWN]
+        names = aligned(["answer", *(str(row["answer"]) for row in rows)])
+        lines = [f"{names[0]} {'truth':>12} {'estimate':>12} {'off by':>10}   in standard errors"]
+        for name, row in zip(names[1:], rows, strict=True):
+            off = row["estimate"] - row["truth"]
+            numbers = f"{row['truth']:>12,.0f} {row['estimate']:>12,.0f} {off:>+10,.0f}"
+            lines.append(f"{name} {numbers}   {row['standard_errors_off']:+.1f}")
+        if len(self.truth) > SHOWN:
+            lines.append(f"… and {len(self.truth) - SHOWN:,} more")
+        lines.append(f"off by {self.root_mean_square:,.0f} (root mean square), {self.largest:,.0f} at most")
+        return "\n".join(lines)
+
 
 def simulate(
     protocol: Protocol,
@@ -145,6 +163,8 @@ def simulate(
     >>> run.reports, run.errors().largest < 10_000
     (100000, True)
     """
+    hint = "Pass a protocol first, then the people: {'bus': 300, 'bike': 500}."
+    checks.of_kind(Protocol, "is not a local protocol", hint, protocol=protocol)
     people, size = People.of(population), _piece_size(protocol)
     threads = THREADS if size == protocol.block and entropy.private else 1
 

@@ -1,0 +1,116 @@
+"""What people read: tables, short forms, and errors that say what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing.crowd import (
+    BinaryResponse,
+    CountMeanSketch,
+    Counts,
+    Estimates,
+    HadamardResponse,
+    LocalHashing,
+    PrefixExtension,
+    Rappor,
+    Reports,
+    Shuffled,
+    UnaryEncoding,
+    simulate,
+    suspicious,
+)
+from lapwing.crowd.fakes import maximal_gain
+from lapwing.errors import InvalidCall, InvalidParameter
+from lapwing.noise import Reproducible
+
+POLL: Any = UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])
+REPORTS = POLL.randomize(["bus"] * 300 + ["bike"] * 200, Reproducible(1))
+COUNTS: Any = POLL.absorb(None, REPORTS)
+
+
+def test_one_of_a_thing_is_not_written_as_several() -> None:
+    one = BinaryResponse.from_coins(0.5, 0.5)
+    assert repr(one.randomize([True])) == "<1 report of BinaryResponse, 1 bit each>"
+    assert repr(one.absorb(None, one.randomize([True]))) == "<counts of 1 report of BinaryResponse, 1 number>"
+    assert repr(simulate(one, [True])).startswith("<1 report of BinaryResponse, 1 bit each, ")
+    assert repr(COUNTS) == "<counts of 500 reports of UnaryEncoding, 3 numbers>"
+
+
+def test_estimates_are_short_in_a_prompt_and_a_table_in_print() -> None:
+    estimates = POLL.estimate(COUNTS)
+    assert repr(estimates) == "<Estimates of 3 answers from 500 reports: print it>"
+    assert 'interval("population")' in str(estimates)
+
+
+def test_emoji_stay_in_their_columns() -> None:
+    numbers = np.array([1.0, 2.0])
+    head, bird, plain, *_ = str(Estimates(["🐦", "plain"], 3, numbers, numbers, numbers, 1.0)).splitlines()
+    assert head.index("people") == plain.index(" 2 ") - 4
+    assert len(bird) - len(plain) == len("-1 … 3") - len("-2 … 6") - 1  # an emoji is one character on two columns
+
+
+def test_errors_put_the_truth_beside_the_estimates() -> None:
+    errors = simulate(POLL, {"bus": 300, "bike": 200}, entropy=Reproducible(2)).errors()
+    head, first, *_, last = str(errors).splitlines()
+    assert head.split()[:3] == ["answer", "truth", "estimate"]
+    assert first.split()[:2] == ["bus", "300"]
+    assert last.startswith("off by ")
+    assert repr(errors).endswith("people at most: print it>")
+
+
+def test_what_rappor_decodes_says_what_is_significant_and_whether_it_fits() -> None:
+    survey = Rappor(permanent_noise=0.5, one_if_unset=0.5, one_if_set=0.75)
+    run = simulate(survey, {"a": 15_000, "b": 5_000}, entropy=Reproducible(3))
+    text = str(run.estimate(["a", "b", "c"]))
+    assert "significant (bonferroni): 2 of 3: a, b" in text
+    assert "the model fits (p = " in text
+    assert "does not fit: other answers matter" in str(run.estimate(["b", "c"]))
+
+
+def test_suspicions_are_told_in_words() -> None:
+    survey = UnaryEncoding.symmetric(epsilon=1, domain=100)
+    honest = survey.randomize([0] * 1000, Reproducible(4))
+    assert str(suspicious(honest)).endswith("which does not mean that nobody lies")
+    attacked = honest + maximal_gain(survey, [7], n=50, padded=False)
+    assert str(suspicious(attacked)).endswith("suspicious: 50 reports of 1,050")
+
+
+@pytest.mark.parametrize(
+    ("mistake", "advice"),
+    [
+        (lambda: POLL.absorb(None, REPORTS.to_bytes()), "Reports.from_bytes(protocol, data)"),
+        (lambda: POLL.absorb(None, ["bike"]), "protocol.randomize(answers)"),
+        (lambda: POLL.absorb(REPORTS, REPORTS), "Write None first"),
+        (lambda: POLL.absorb(COUNTS, COUNTS), "Reports.from_bytes(protocol, data)"),
+        (lambda: POLL.estimate(COUNTS, confidence=95), "confidence=0.95"),
+        (lambda: POLL.estimate(COUNTS)["train"], "'bus', 'bike', 'car'"),
+        (lambda: simulate(COUNTS, POLL), "Pass a protocol first"),
+        (lambda: suspicious(COUNTS), "before they are counted"),
+        (lambda: Reports.from_bytes(POLL, 2 * REPORTS.to_bytes()), "one batch at a time"),
+    ],
+)
+def test_a_mistake_is_answered_with_what_to_write(mistake: Any, advice: str) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        mistake()
+    assert advice in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "kind", [BinaryResponse, CountMeanSketch, HadamardResponse, PrefixExtension, Rappor, Shuffled, UnaryEncoding]
+)
+def test_the_example_of_a_call_can_be_called(kind: type[Any]) -> None:
+    with pytest.raises(InvalidCall) as caught:
+        kind()
+    example = str(caught.value).split("Write ")[1].removesuffix(", for example.")
+    assert isinstance(eval(example, {kind.__name__: kind, "poll": POLL}), kind)
+
+
+def test_counts_and_local_hashing_still_read_well() -> None:
+    hashed = LocalHashing(epsilon=1)
+    with pytest.raises(InvalidParameter, match="Write candidates="):
+        hashed.estimate(hashed.empty())
+    with pytest.raises(InvalidParameter, match="parameters the counts were made with"):
+        Counts.from_bytes(POLL, REPORTS.to_bytes())
