@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lapwing.crowd import UnaryEncoding
+from lapwing.crowd import CountMeanSketch, Monitoring, StochasticRounding, UnaryEncoding
 from lapwing.crowd.fragmentation import AttributeFragments, Messages, ReportFragments
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible
@@ -48,6 +48,23 @@ def test_messages_that_do_not_come_from_everybody_are_refused() -> None:
         if positions:
             with pytest.raises(InvalidParameter, match="every position"):
                 pieces.absorb(None, Messages(np.array(positions), np.zeros(len(positions), dtype=np.bool_)))
+
+
+@pytest.mark.parametrize(
+    ("positions", "bits"),
+    [
+        ([-1, 0, 1, 2], [True] * 4),
+        ([0, 1, 10**13], [True] * 3),
+        ([0, 1, 2], [True]),
+        ([0.0, 1.0, 2.0], [True] * 3),
+        ([0, 1, 2], [1, 0, 1]),
+        ([[0, 1, 2]], [[True] * 3]),
+    ],
+)
+def test_messages_that_are_none_are_refused_before_they_fill_the_memory(positions: list[int], bits: list[bool]) -> None:
+    with pytest.raises(InvalidParameter) as raised:
+        AttributeFragments(POLL).absorb(None, Messages(np.array(positions), np.array(bits)))
+    assert raised.value.hint
 
 
 def bit_laws(protocol: UnaryEncoding, answer: int | None) -> list[Fraction]:
@@ -162,3 +179,31 @@ def test_report_fragments_average_the_coins_and_not_the_people() -> None:
     assert drawing == pytest.approx(20_000 * 0.7 * 0.3, rel=0.05)
     with pytest.raises(InvalidParameter, match="from everybody"):
         pieces.estimate(protocol.absorb(None, batches[0][:15]))
+
+
+def test_report_fragments_of_histories_are_histories() -> None:
+    watch = Monitoring(steps=4, changes=1, epsilon=3)
+    pieces = ReportFragments(watch, 3)
+    people = np.repeat([[0, 1, 1, 1], [0, 0, 0, 1]], 2000, axis=0)
+    for values in (people, list(people), iter(people)):
+        batches = pieces.randomize(values, Reproducible(6))
+        assert [batch.n for batch in batches] == [4000] * 3
+        found = pieces.estimate(pieces.absorb(None, batches))
+        assert (np.abs(found.counts - [0, 2000, 2000, 4000]) < NORMAL * found.population_standard_error).all()
+
+
+def test_report_fragments_of_open_domains_are_asked_about_candidates() -> None:
+    sketch = CountMeanSketch(epsilon=4, functions=64, width=64, salt="fragments")
+    pieces = ReportFragments(sketch, 2)
+    state = pieces.absorb(None, pieces.randomize(iter(PEOPLE * 10), Reproducible(7)))
+    found = pieces.estimate(state, ["bus", "bike"])
+    assert (np.abs(found.counts - [7000, 2500]) < NORMAL * found.population_standard_error).all()
+
+
+def test_a_mean_of_fragments_says_where_its_error_is() -> None:
+    """One bit each does not tell how the numbers differ, so what drawing the people adds is unknown."""
+    pieces = ReportFragments(StochasticRounding.from_epsilon(1, bounds=(0, 1)), 2)
+    state = pieces.absorb(None, pieces.randomize([0.5] * 100, Reproducible(8)))
+    with pytest.raises(InvalidParameter, match="no counts") as raised:
+        pieces.estimate(state)
+    assert "protocol.estimate" in raised.value.hint

@@ -218,3 +218,9 @@ def test_bits_where_a_level_has_none_are_not_counted() -> None:
 def test_parameters_that_make_no_sense_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         Monitoring(**parameters)
+
+
+def test_a_single_number_is_no_collection_of_histories() -> None:
+    with pytest.raises(InvalidParameter, match="many people") as raised:
+        Monitoring(steps=3, changes=1, epsilon=1).randomize(np.array(1))
+    assert raised.value.hint

@@ -12,8 +12,10 @@ from lapwing.crowd.monitoring import Monitoring
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.shuffling import Shuffled, minimum_batch
 from lapwing.errors import InvalidCall, InvalidParameter
+from lapwing.exact import exp_up
 from lapwing.noise import Reproducible
 from lapwing.privacy import shuffling
+from lapwing.privacy.written import written_up
 
 POLL = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike", "car"], unit="rider")
 PROTOCOLS: list[Protocol] = [
@@ -80,6 +82,18 @@ def test_the_explanation_says_when_to_open_and_what_is_left() -> None:
     assert "hides nobody better" in Shuffled(POLL, 3, 1e-6).explain()
 
 
+def test_no_odds_are_promised_that_hold_with_less_than_the_stated_probability() -> None:
+    """One person alone: the odds move by 2.25 = (0.6/0.4)² with probability 0.36, and e^ε is 1.93 at δ = 0.1."""
+    alone = Shuffled(UnaryEncoding(domain=2, one_if_true=0.6, one_if_other=0.4), n=1, delta=0.1)
+    assert exp_up(alone.privacy_loss().epsilon) < 2 < 2.24 < exp_up(alone.local_loss().epsilon)
+    assert "except with" not in alone.explain()
+    few = Shuffled(POLL, n=3, delta=0.01)  # hardly less than the local loss, and only at this δ
+    assert 0.9 * few.local_loss().epsilon < few.privacy_loss().epsilon < 0.999 * few.local_loss().epsilon
+    text, least = few.explain(), written_up(exp_up(few.privacy_loss().epsilon))
+    assert least not in text
+    assert text.count(written_up(exp_up(few.local_loss().epsilon))) == 2
+
+
 def test_misuse_is_explained() -> None:
     with pytest.raises(InvalidParameter, match="not a local protocol"):
         Shuffled("poll", 1000, 1e-6)  # type: ignore[arg-type]
@@ -87,3 +101,5 @@ def test_misuse_is_explained() -> None:
         Shuffled(POLL, 1000)  # type: ignore[call-arg]
     with pytest.raises(InvalidParameter, match="delta 0"):
         Shuffled(POLL, 1000, 0)
+    with pytest.raises(InvalidParameter, match="epsilon = 0"):
+        minimum_batch(POLL, 0, 1e-6)

@@ -252,3 +252,40 @@ def test_a_target_out_of_reach_says_so() -> None:
     assert s.least_people(1, 1, 1e-6) == 1
     with pytest.raises(InvalidParameter, match="not reached"):
         s.least_people(30, 0.01, 1e-6)
+
+
+def test_what_is_lost_is_not_stated_for_more_people_than_are_summed() -> None:
+    """Fewer people lose more, so their loss is no lower bound for others."""
+    most = s.LARGEST_BATCH
+    assert 0 < s.lower_bound(0.5, most, 1e-10) < s.best(0.5, most, 1e-10)
+    assert s.best(0.5, 100 * most, 1e-10) < s.lower_bound(0.5, most, 1e-10)
+    with pytest.raises(InvalidParameter, match="more than") as raised:
+        s.lower_bound(0.5, 100 * most, 1e-10)
+    assert raised.value.hint
+
+
+def test_the_sum_has_a_result_or_an_explanation_everywhere() -> None:
+    for tail in (Fraction(1, 10**400), 1e-320, 0.9):
+        assert true_delta(1.0, 17, 0.3) <= s.clones_delta(1, 17, 0.3, tail=tail)
+    with pytest.raises(InvalidParameter, match="no protection"):
+        s.clones_delta(1000, 17, 0.3)
+
+
+@pytest.mark.parametrize("local", [0.3, math.log(2), 1])
+def test_the_farthest_number_of_clones_in_the_largest_batch_is_within_the_slack(local: float) -> None:
+    """31 standard deviations away, where rounding the mean matters most: δ = 10^-200."""
+    share, trials = math.exp(-local), s.LARGEST_BATCH - 1
+    reach = round(31 * math.sqrt(trials * share * (1 - share)))
+    for k in (round(trials * share) - reach, round(trials * share) + reach):
+        with mp.workdps(60):
+            log = mpmath.loggamma(trials + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(trials - k + 1)
+            true = mpmath.exp(log + k * mpmath.log(mpf(share)) + (trials - k) * mpmath.log1p(-mpf(share)))
+            found = float(s._binomial(float(trials), np.array([float(k)]), share)[0])
+            assert abs(found - true) <= 0.7 * s.SLACK * true
+
+
+@pytest.mark.parametrize("local", [41, 10**6, 10**300])
+def test_a_loss_that_is_no_protection_is_left_as_it_is_without_computing_its_exponential(local: int) -> None:
+    assert s.shuffled(PureDP(local, relation="replace"), 10**5, 1e-6).epsilon == local
+    with pytest.raises(InvalidParameter, match="not reduced"):
+        s.blanket(local, 10**5, 1e-6)

@@ -9,7 +9,7 @@ one). Both need what shuffling needs, for every piece: nobody can tell which pie
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -55,6 +55,12 @@ class Messages:
 
     positions: NDArray[np.int64]
     bits: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        kinds = self.positions.dtype.kind, self.bits.dtype.kind
+        if kinds not in (("i", "b"), ("u", "b")) or self.positions.ndim != 1 or self.positions.shape != self.bits.shape:
+            why = "must be a whole number and a truth value each"
+            raise InvalidParameter("messages", f"<{self.bits.size} messages>", why, "Drop what is no message.")
 
     def __len__(self) -> int:
         return len(self.bits)
@@ -123,11 +129,12 @@ class AttributeFragments(metaclass=Helpful):
         import numpy as np
 
         width = self.protocol.shape[0]
-        each = np.bincount(messages.positions, minlength=width)
-        if len(each) != width or len(set(each.tolist())) > 1:
+        inside = messages.positions[(messages.positions >= 0) & (messages.positions < width)].astype(np.int64)
+        each = np.bincount(inside, minlength=width)
+        if len(inside) != len(messages) or len(set(each.tolist())) > 1:
             why = "must be as many for every position: everybody sends one for each"
             raise InvalidParameter("messages", f"<{len(messages)} messages>", why, "Wait until all have arrived.")
-        ones = np.bincount(messages.positions[messages.bits], minlength=width).astype(np.int64)
+        ones = np.bincount(inside[messages.bits], minlength=width).astype(np.int64)
         counted = Counts(self.protocol, int(each[0]), ones)
         return counted if state is None else state.merge(counted)
 
@@ -178,10 +185,8 @@ class ReportFragments(metaclass=Helpful):
 
     def randomize(self, values: Any, entropy: Entropy = SYSTEM) -> tuple[Reports, ...]:
         """One batch of reports for every fragment, to be shuffled each by itself."""
-        from lapwing.crowd.items import Answers
-
-        answers = Answers.of(values)
-        return tuple(self.protocol.randomize(answers, entropy) for _ in range(self.count))
+        kept = list(values) if isinstance(values, Iterator) else values  # which can be read only once
+        return tuple(self.protocol.randomize(kept, entropy) for _ in range(self.count))
 
     def absorb(self, state: Counts | None, batches: Sequence[Reports]) -> Counts:
         """The counts of all batches together."""
@@ -189,8 +194,8 @@ class ReportFragments(metaclass=Helpful):
             state = self.protocol.absorb(state, batch)
         return self.protocol.empty() if state is None else state
 
-    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """The count of every answer among people, each of whom sent `count` reports.
+    def estimate(self, state: Counts, *candidates: Any, **options: Any) -> Estimates:
+        """The count of every answer among people, each of whom sent `count` reports; open domains need candidates.
 
         Accuracy: only the coins are averaged. Drawing the people adds the same as ever.
         """
@@ -199,7 +204,11 @@ class ReportFragments(metaclass=Helpful):
         if state.n % self.count:
             why = f"are not {self.count} from everybody"
             raise InvalidParameter("state", f"<{state.n} reports>", why, "Absorb all batches of a person.")
-        found = self.protocol.estimate(state, confidence=confidence)
+        found: object = self.protocol.estimate(state, *candidates, **options)
+        if not isinstance(found, Estimates):
+            why = "estimates no counts of answers"
+            hint = "Write protocol.estimate(state): only what it says about the people who answered holds here."
+            raise InvalidParameter("protocol", type(self.protocol).__name__, why, hint)
         coins = (found.population_standard_error / self.count) ** 2
         drawing = np.maximum(found.sample_standard_error**2 - found.population_standard_error**2, 0) / self.count
         return replace(

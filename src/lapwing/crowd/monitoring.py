@@ -129,7 +129,7 @@ class Monitoring(Protocol):
         if isinstance(values, Answers):
             known: Any = _table(list(values.labels), self.steps)
             return Answers(known, values.places)
-        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__") or getattr(values, "ndim", 1) == 0:
             raise InvalidParameter("values", "<one answer>", "must be histories of many people", "Write [[0, 1, 1]].")
         table = values.to_numpy() if hasattr(values, "to_numpy") else values  # a data frame lists its columns
         if isinstance(table, np.ndarray) and table.dtype.kind in "biuf" and table.shape[1:] == (self.steps,):

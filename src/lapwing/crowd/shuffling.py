@@ -93,12 +93,12 @@ class Shuffled(metaclass=Helpful):
             [
                 f"Open a batch only when at least {self.n:,} people have reported{fakes}.",
                 f"Shuffled, it tells about the answer of one {unit} no more than ε = {written_up(central.epsilon)}"
-                f" at δ = {written_up(central.delta)}:"
+                f" at δ = {written_up(central.delta)}: whatever is done with it, nothing becomes more than"
+                f" {written_up(exp_up(central.epsilon))} times as likely by another answer of theirs, plus"
+                f" {written_up(central.delta)}."
                 if amplified
-                else "So small a batch hides nobody better than the protocol alone:",
-                f"whatever others guess about that answer, the odds move by a factor of"
-                f" {written_up(exp_up(central.epsilon))} at most"
-                + (f", except with a probability of {written_up(central.delta)}." if amplified else "."),
+                else f"So small a batch hides nobody better than the protocol alone: whatever others guess about the"
+                f" answer of one {unit}, the odds move by a factor of {written_up(exp_up(local.epsilon))} at most.",
                 f"Whoever sees a report with its sender learns up to ε = {written_up(local.epsilon)}"
                 f" (a factor of {written_up(exp_up(local.epsilon))}).",
                 "This is about one report each: who reports again pays again.",
@@ -117,7 +117,8 @@ def minimum_batch(
     True
     """
     share = checks.positive(honest_share=checks.share(honest_share=honest_share))
-    people = least_people(local_epsilon(as_protocol(protocol).privacy_loss()), epsilon, delta)
+    aimed = checks.positive(epsilon=epsilon)
+    people = least_people(local_epsilon(as_protocol(protocol).privacy_loss()), aimed, delta)
     return checks.whole(minimum=0, fakes=fakes) + math.ceil(Fraction(people) / share)
 
 

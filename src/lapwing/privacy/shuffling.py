@@ -43,7 +43,7 @@ LARGEST_BATCH = 1 << 40
 SMALLEST_DELTA = Fraction(1, 10**200)
 
 SLACK = 1e-8
-"""Relative, on every probability computed in floats: shuffling.md bounds their error by a fifth of it."""
+"""Relative, on every probability computed in floats: shuffling.md bounds their error by less."""
 _CLOSE = 1e-12  # relative, on quantities that differ from the truth by some hundred roundings at most
 _CLOSEST = 4e-14  # relative, on a threshold: less than a step for the largest batch
 _TAIL = 2.0**-20  # this part of delta pays for numbers of clones that are not summed
@@ -122,7 +122,8 @@ def blanket(epsilon: Number, n: int, delta: Number) -> Fraction:
     local, people, chosen = checks.not_negative(epsilon=epsilon), checks.whole(n=n), _delta(delta)
     if local == 0:
         return local
-    found = _least(lambda target: _blanket_delta(local, people, Fraction(target)) <= chosen, local)
+    small = local <= LARGEST_LOCAL
+    found = _least(lambda target: _blanket_delta(local, people, Fraction(target)) <= chosen, local) if small else None
     if found is None:
         raise _outside("epsilon", epsilon, f"is not reduced by this theorem for n = {people:,}")
     return Fraction(found)
@@ -164,10 +165,10 @@ def lower_bound(epsilon: Number, n: int, delta: Number) -> float:
     """What n shuffled answers by randomized response at ε₀ do lose: no bound for all protocols can be below it."""
     import numpy as np
 
-    local, chosen = float_down(checks.not_negative(epsilon=epsilon)), float_up(_delta(delta))
-    if local > LARGEST_LOCAL:
-        raise InvalidParameter("epsilon", epsilon, "is no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
-    others = np.array([min(checks.whole(n=n), LARGEST_BATCH) - 1.0])
+    local, chosen = float_down(_moderate(checks.not_negative(epsilon=epsilon))), float_up(_delta(delta))
+    if checks.whole(n=n) > LARGEST_BATCH:  # and not so many instead: they lose more
+        raise InvalidParameter("n", n, "is more than can be summed", f"Write n={LARGEST_BATCH} or less.")
+    others = np.array([n - 1.0])
     keep = 1 / (1 + math.exp(-local))
 
     def loses(target: float) -> bool:
@@ -208,11 +209,12 @@ def clones_delta(epsilon: Number, n: int, target: Number, *, tail: Number = Frac
 
     Numbers of clones that are rarer than about `tail`/2^20 are not looked at; their probability is added.
     """
-    local = float_up(checks.positive(epsilon=epsilon))
+    local = float_up(_moderate(checks.positive(epsilon=epsilon)))
     aimed = float_down(checks.not_negative(target=target))
     if aimed >= local:
         return 0.0
-    law = _law_of_clones(local, min(checks.whole(n=n), LARGEST_BATCH) - 1, float_down(checks.probability(tail=tail)))
+    rare = float_down(max(checks.probability(tail=tail), SMALLEST_DELTA))
+    law = _law_of_clones(local, min(checks.whole(n=n), LARGEST_BATCH) - 1, rare)
     differs = _differs(local, aimed, law.clones)
     return (float((differs * law.weights).sum()) + law.missing) * (1 + SLACK) + 1e-290
 
@@ -363,6 +365,12 @@ def _least(holds: Callable[[float], bool], local: Fraction) -> float | None:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def _moderate(epsilon: Fraction) -> Fraction:
+    if epsilon > LARGEST_LOCAL:
+        raise InvalidParameter("epsilon", epsilon, "is no protection", f"Write epsilon={LARGEST_LOCAL} or less.")
+    return epsilon
 
 
 def _delta(delta: Number) -> Fraction:
