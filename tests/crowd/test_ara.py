@@ -77,13 +77,22 @@ def test_guesses_are_the_most_frequent_answer_with_the_nearest_sum() -> None:
     one_bit = np.array([[0], [1], [7], [(1 << 17) - 1]], dtype=np.uint64)
     clients = BothSteps(SMALL, np.zeros(4, dtype=np.uint8), one_bit, 0 * one_bit)
     assert clients.weighted_sums() == pytest.approx([0, 1.20201279, 2.980197, 4.669917])
-    learned = Ara(["x", "y"], sums, guesses)
+    learned = Ara(SMALL, ["x", "y"], sums, guesses)
     assert learned.guess(clients) == ["x", "x", "y", "x"]
     assert learned.most_frequent(clients) == "x"
-    nothing = Ara(["x", "y"], (np.empty(0),), (np.empty(0, dtype=np.intp),))
+    nothing = Ara(SMALL, ["x", "y"], (np.empty(0),), (np.empty(0, dtype=np.intp),))
     assert nothing.guess(clients) == [None] * 4
 
 
 def test_reports_of_another_length_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="made for 32"):
         Ara.learn(["a", "b"], protocol=Rappor.from_symbols(f=0.5, p=0.5, q=0.75))
+    longer, more = (Rappor.from_symbols(k=k, m=m, f=0.5, p=0.5, q=0.75) for k, m in ((64, 8), (32, 16)))
+    with pytest.raises(InvalidParameter, match="made for 32"):
+        BothSteps.of(longer, ["a"]).weighted_sums()
+    learned = Ara.learn(["a", "b"])
+    with pytest.raises(InvalidParameter, match="other parameters"):
+        learned.guess(BothSteps.of(more, ["a"]))
+    assert learned.most_frequent(BothSteps.of(SMALL, [])) is None
+    with pytest.raises(InvalidParameter, match="population"):
+        compare_with_decoding({"a": 0})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import multiprocessing
+import os
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import fields
@@ -253,15 +255,42 @@ def test_reports_of_other_parameters_are_deleted_at_the_start(start: Callable[..
     assert device.stored("emoji") == 0
 
 
+def test_nobody_sends_reports_of_other_parameters_at_their_own_price(start: Callable[..., Device], days: Days) -> None:
+    """A process that still runs with the old parameters records beside one that donates with new and cheaper ones."""
+    before, cheap = start(), CountMeanSketch(epsilon=1, functions=16, width=64, salt="emoji")
+    after = start(emoji=Donation(protocol=cheap, lifetime=10, per_day=2))
+    sent = []
+    for _ in range(3):
+        before.record("emoji", "old")
+        after.record("emoji", "new")
+        sent += after.donate()
+        days.next()
+    assert [len(Reports.from_bytes(cheap, envelope.report)) for envelope in sent] == [1, 1, 1]
+    assert after.spent("emoji") == 3 * cheap.privacy_loss()
+
+
+def test_what_was_deleted_at_the_start_does_not_keep_later_events_out(
+    start: Callable[..., Device], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_STORED", 2)
+    before = start()
+    for _ in range(6):
+        before.record("emoji", "old")
+    after = start(emoji=Donation(protocol=CountMeanSketch(epsilon=1, functions=16, width=64), lifetime=10))
+    after.record("emoji", "new")
+    assert after.stored("emoji") == 1
+
+
 def test_two_who_donate_at_once_send_the_day_once(tmp_path: Path) -> None:
     path = tmp_path / "device.db"
     device = Device(path, {"emoji": Donation(protocol=EMOJI, lifetime=10, per_day=2)}, clock=lambda: FIRST)
     device.opt_in()
     for event in range(10):
         device.record("emoji", event)
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        sent = pool.map(donate_from, [str(path)] * 4)
-    assert sum(sent) == 2
+    here = {**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    call = [sys.executable, "-c", f"from test_device import donate_from; print(donate_from({str(path)!r}))"]
+    running = [subprocess.Popen(call, stdout=subprocess.PIPE, text=True, env=here) for _ in range(3)]
+    assert sum(int(process.communicate(timeout=60)[0]) for process in running) == 2
     assert device.spent("emoji") == 2 * EMOJI.privacy_loss()
 
 
@@ -280,6 +309,10 @@ def test_a_damaged_file_is_no_fresh_start(start: Callable[..., Device], tmp_path
 def test_mistakes_are_explained(start: Callable[..., Device]) -> None:
     with pytest.raises(InvalidParameter, match="nothing could ever be donated"):
         Donation(protocol=EMOJI, lifetime=1)
+    with pytest.raises(InvalidParameter, match="protocol"):
+        Donation(protocol="sketch", lifetime=1)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="Donation"):
+        start(emoji=EMOJI)
     with pytest.raises(InvalidParameter, match="per_day"):
         Donation(protocol=EMOJI, lifetime=10, per_day=0)
     device = start()

@@ -216,7 +216,7 @@ def test_a_ledger_that_charged_only_by_question_would_be_caught(fast: Path) -> N
     assert worst(yes, no) == 27
 
 
-STRANGE = [None, "yes", "no", float("nan"), "\ud800", b"\xff", [1], {}, np.array([[1, 2]]), 10**400, object()]
+STRANGE = [None, "yes", "no", float("nan"), "\ud800", b"\xff", [1], {}, np.array([[1, 2]]), 10**5000, object()]
 
 
 def test_neither_silence_nor_length_nor_cost_depends_on_answers(tmp_path: Path) -> None:
@@ -247,7 +247,8 @@ PROTOCOLS: list[Protocol] = [
 
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: type(protocol).__name__)
 def test_every_protocol_takes_no_answer_and_strange_ones_alike(fast: Path, protocol: Protocol) -> None:
-    start = policy(LN3, QuestionGroup(name="all", questions=[f"q{i}" for i in range(len(STRANGE))], charge=LN3))
+    every = QuestionGroup(name="all", questions=[f"q{i}" for i in range(len(STRANGE))], charge=LN3)
+    start = policy(len(STRANGE) * LN3, every)  # enough to look at each of them
     device = Lifetime(start, fast / "device.db")
     sent = [device.report(f"q{i}", value, protocol, period=i) for i, value in enumerate(STRANGE)]
     assert len({len(report) for report in sent}) == 1
@@ -421,6 +422,10 @@ def test_a_damaged_file_is_no_fresh_start(path: Path) -> None:
         (lambda: QuestionGroup(name="a", questions=["a"], charge=0), "greater than 0"),
         (lambda: QuestionGroup(name="", questions=["a"], charge=1), "name"),
         (lambda: policy().group_of("x"), "in no group"),
+        (lambda: policy(1, QuestionGroup(name="a", questions=["a"], charge=2)), "no answer could ever be sent"),
+        (lambda: QuestionGroup(name="a", questions=["a"], charge=2, allowance=1), "no answer could ever be sent"),
+        (lambda: QuestionGroup(name="a", questions=None, charge=2), "list"),  # type: ignore[arg-type]
+        (lambda: policy(1, "a"), "groups of questions"),  # type: ignore[arg-type]
     ],
 )
 def test_a_policy_that_promises_nothing_definite_is_refused(wrong: Callable[[], object], match: str) -> None:
@@ -432,9 +437,19 @@ def test_a_protocol_that_costs_more_than_a_period_is_refused_and_so_is_another_u
     device = Lifetime(policy(), path)
     with pytest.raises(InvalidParameter, match="charge"):
         device.report("q", "yes", UnaryEncoding.symmetric(epsilon=4, domain=2), period=0)
+    with pytest.raises(InvalidParameter, match="no local protocol"):
+        device.report("q", "yes", None, period=0)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="unit"):
         device.report("q", "yes", Coin(unit="household"), period=0)
     assert device.spent() == PureDP(0, relation="replace")
+
+
+def test_a_policy_lasts_until_its_first_allowance_ends() -> None:
+    groups = [
+        QuestionGroup(name="a", questions=["a"], charge=2, allowance=5),
+        QuestionGroup(name="b", questions=["b"], charge=1),
+    ]
+    assert [policy(total, *groups).periods() for total in (5, 6, 100)] == [1, 2, 2]
 
 
 def test_periods_are_counted_by_the_clock_alike_everywhere(path: Path) -> None:

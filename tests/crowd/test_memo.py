@@ -171,6 +171,17 @@ def test_noise_that_has_equal_inputs_has_equal_truths() -> None:
         assert seen.setdefault(form.decided_by(0, value), places) == places
 
 
+@pytest.mark.parametrize("later", [["a", "c", "b"], ["a", "b", "d"], ["a", "b", "c", "d"]], ids=repr)
+def test_another_list_has_another_response_to_every_answer(later: list[str]) -> None:
+    """Else the response to "a" would stay when the list changes, and that to "c" would not: who sees both is told."""
+    before, after = (
+        memo(BasicOneTimeRappor(permanent_noise=0.5, domain=[*domain, *range(60)]))
+        for domain in (["a", "b", "c"], later)
+    )
+    for value in ("a", "b", "c", 7, None):
+        assert (flips(before, value)[:63] != flips(after, value)[:63]).any()
+
+
 def test_bits_are_flipped_with_half_the_permanent_noise() -> None:
     for noise in (Fraction(1, 2), Fraction(1, 3), Fraction(1, 10**9)):
         device = memo(replace(SURVEY, permanent_noise=noise))
@@ -248,7 +259,7 @@ def test_when_an_answer_changes_is_not_hidden() -> None:
 
 
 def test_strange_answers_have_a_permanent_response() -> None:
-    for value in (None, float("nan"), "\ud800", b"\xff", [1], object(), 10**400):
+    for value in (None, float("nan"), "\ud800", b"\xff", [1], object(), 10**5000):
         assert memo().permanent(value).shape == (1,)
         assert memo(BasicOneTimeRappor(permanent_noise=0.5, domain=2)).permanent(value).shape == (1,)
 

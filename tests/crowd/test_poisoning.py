@@ -241,6 +241,14 @@ def test_parameters_that_make_no_sense_are_refused(wrong: Callable[[], object], 
         wrong()
 
 
+def test_fakes_need_a_whole_number_of_people_and_a_target() -> None:
+    for protocol in ROWS + OTHERS:
+        for targets, n in (([], 1), ("yes", 1), ([1], -1), ([1], 2.5)):
+            for attack in (maximal_gain, liars):
+                with pytest.raises(InvalidParameter, match=r"targets|n"):
+                    attack(protocol, targets, n)  # type: ignore[arg-type]
+
+
 def test_no_reports_are_not_suspicious() -> None:
     for protocol in ROWS + OTHERS:
         found = suspicious(protocol.randomize([]))

@@ -90,6 +90,7 @@ class BothSteps:
 
         from lapwing.crowd.bits import unpack_rows
 
+        _check_size(self.protocol)
         weights = np.zeros(BITS + 1)
         weights[1 : len(CONSTANTS) + 1] = CONSTANTS
         weights[len(CONSTANTS) + 1 :] = CONSTANTS[-1]
@@ -108,6 +109,7 @@ class Ara:
     Accuracy: nothing is unbiased here, and there are no errors to state. See ara.md.
     """
 
+    protocol: Rappor
     labels: Sequence[Any]
     sums: tuple[NDArray[np.float64], ...]
     """The sums seen in each cohort, rising."""
@@ -131,12 +133,13 @@ class Ara:
             np.add.at(seen, (which.ravel(), answers.places[here]), 1)
             stored.append(distinct)
             guesses.append(seen.argmax(axis=1) if len(distinct) else np.empty(0, dtype=np.intp))
-        return cls(answers.labels, tuple(stored), tuple(guesses))
+        return cls(protocol, answers.labels, tuple(stored), tuple(guesses))
 
     def guess(self, clients: BothSteps) -> list[Any]:
         """An answer for each client: that of the nearest sum stored in its cohort; None if there is none."""
         import numpy as np
 
+        self.protocol.check_own(clients.protocol)
         sums, places = clients.weighted_sums(), np.full(len(clients.cohorts), -1, dtype=np.intp)
         for cohort, (stored, guesses) in enumerate(zip(self.sums, self.guesses, strict=True)):
             here = np.flatnonzero(clients.cohorts == cohort)
@@ -146,8 +149,8 @@ class Ara:
         return [None if place < 0 else self.labels[place] for place in places.tolist()]
 
     def most_frequent(self, clients: BothSteps) -> Any:
-        """The answer guessed most often."""
-        return Counter(self.guess(clients)).most_common(1)[0][0]
+        """The answer guessed most often; None if there are no clients."""
+        return max(counted := Counter(self.guess(clients)), key=lambda guess: counted[guess], default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,7 @@ def compare_with_decoding(
     ARA is trained anew in each trial, with a population of its own (by default one just like it).
     """
     answers, trained = Answers.counted(population), Answers.counted(population if training is None else training)
+    checks.whole(population=len(answers))
     candidates = list({**population, **(training or {})})
     truth, share = max(population, key=lambda label: population[label]), max(population.values()) / len(answers)
     ara = decoding = single = 0
@@ -191,6 +195,7 @@ def compare_with_decoding(
 
 
 def _check_size(protocol: Rappor) -> None:
-    if protocol.bits != BITS:
-        why = f"has reports of {protocol.bits} bits, and the constants are made for {BITS}"
+    bits = getattr(protocol, "bits", None)
+    if not isinstance(protocol, Rappor) or bits != BITS:
+        why = f"has reports of {bits} bits, and the constants are made for {BITS}"
         raise InvalidParameter("protocol", "<Rappor>", why, f"Write Rappor(bits={BITS}, …), or decode with estimate.")

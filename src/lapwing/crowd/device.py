@@ -64,7 +64,7 @@ class Donation(metaclass=Helpful):
 
     def __post_init__(self) -> None:
         checks.whole(per_day=self.per_day)
-        lifetime, loss = checks.positive(lifetime=self.lifetime), self.protocol.privacy_loss()
+        lifetime, loss = checks.positive(lifetime=self.lifetime), crowd.as_protocol(self.protocol).privacy_loss()
         if loss.epsilon > lifetime:
             why = "is less than one report costs, so nothing could ever be donated"
             raise InvalidParameter("lifetime", self.lifetime, why, f"Allow {float(loss.epsilon):.6g} or more.")
@@ -120,7 +120,7 @@ class Device:
         entropy: Entropy = SYSTEM,
         allowance: Allowance | None = None,
     ) -> None:
-        self._features = {stable_name("features", name): donation for name, donation in features.items()}
+        self._features = _checked(features)
         self._clock, self._entropy, self._allowance = clock, entropy, allowance
         self._file = DeviceFile(path, None)
         self._file.create(allowed=True)
@@ -168,7 +168,7 @@ class Device:
             database.execute("UPDATE promise SET seen = seen + 1 WHERE feature = :feature", here)
             [seen] = database.execute("SELECT seen FROM promise WHERE feature = :feature", here).fetchone()
             if seen > MOST_STORED:  # a reservoir: each event waits with the same probability
-                places, drawn = _places(database, feature), uniform_below(seen, entropy=self._entropy)
+                places, drawn = _places(database, feature, protocol), uniform_below(seen, entropy=self._entropy)
                 if drawn >= len(places):
                     return
                 database.execute("DELETE FROM record WHERE place = :place", {"place": places[drawn]})
@@ -207,7 +207,7 @@ class Device:
     def stored(self, feature: str) -> int:
         """How many reports wait."""
         with self._file.transaction(write=False) as database:
-            return len(_places(database, self._known(feature)))
+            return len(_places(database, feature, self._features[self._known(feature)].protocol))
 
     def _promise(self, database: Database) -> None:
         """Write down what is promised: a lifetime may fall, it never rises. Delete what nobody wants."""
@@ -224,15 +224,13 @@ class Device:
             database.execute("INSERT OR IGNORE INTO promise VALUES (:feature, :lifetime, '0', 0)", promise)
             database.execute("UPDATE promise SET lifetime = :lifetime WHERE feature = :feature", promise)
         known = {(name, donation.protocol.fingerprint) for name, donation in self._features.items()}
-        database.execute("PRAGMA secure_delete = ON")
-        for place, feature, protocol in list(database.execute("SELECT place, feature, protocol FROM record")):
-            if (feature, protocol) not in known:
-                database.execute("DELETE FROM record WHERE place = :place", {"place": place})
+        waiting = database.execute("SELECT DISTINCT feature, protocol FROM record")
+        _delete(database, {feature for feature, protocol in waiting if (feature, protocol) not in known})
 
     def _drawn(self, database: Database, feature: str, donation: Donation) -> list[Envelope]:
         """As many of the reports that wait as day, lifetime and allowance let go, drawn at random, and charged."""
         lifetime, spent = _promised(database, feature) or (Fraction(0), Fraction(0))
-        loss, places = donation.protocol.privacy_loss(), _places(database, feature)
+        loss, places = donation.protocol.privacy_loss(), _places(database, feature, donation.protocol)
         affordable = int((lifetime - spent) / loss.epsilon) if lifetime > spent else 0
         envelopes = []
         for turn in permutation(len(places), self._entropy).tolist()[: min(donation.per_day, affordable)]:
@@ -257,6 +255,14 @@ class Device:
         return feature
 
 
+def _checked(features: Mapping[str, Donation]) -> dict[str, Donation]:
+    if not isinstance(features, Mapping) or not all(isinstance(one, Donation) for one in features.values()):
+        why = "must say for each feature what may be donated: a Donation"
+        hint = "Write {'emoji': Donation(protocol=preset('popular emoji'), lifetime=12)}."
+        raise InvalidParameter("features", f"<{type(features).__name__}>", why, hint)
+    return {stable_name("features", name): donation for name, donation in features.items()}
+
+
 def _opted_in(database: Database) -> bool:
     [opted_in] = database.execute("SELECT opted_in FROM device").fetchone()
     return bool(opted_in)
@@ -269,9 +275,10 @@ def _promised(database: Database, feature: str) -> tuple[Fraction, Fraction] | N
     return None if row is None else (Fraction(row["lifetime"]), Fraction(row["spent"]))
 
 
-def _places(database: Database, feature: str) -> list[int]:
-    query = "SELECT place FROM record WHERE feature = :feature"
-    return [place for (place,) in database.execute(query, {"feature": feature})]
+def _places(database: Database, feature: str, protocol: crowd.Protocol) -> list[int]:
+    """Of the reports that wait. Who runs with other parameters may have stored some, at another price."""
+    query = "SELECT place FROM record WHERE feature = :feature AND protocol = :protocol"
+    return [place for (place,) in database.execute(query, {"feature": feature, "protocol": protocol.fingerprint})]
 
 
 def _delete(database: Database, features: Any) -> None:

@@ -34,7 +34,8 @@ TRIES = 1 << 10
 
 def liars(protocol: Protocol, targets: Sequence[Any], n: int, entropy: Entropy = SYSTEM) -> Reports:
     """n people who name a target instead of the truth and follow the protocol otherwise: no check can tell."""
-    return protocol.randomize(Answers(list(targets), _drawn(targets, n, entropy)), entropy)
+    named = _named(targets)
+    return protocol.randomize(Answers(named, _drawn(named, n, entropy)), entropy)
 
 
 def random_reports(protocol: Protocol, n: int, entropy: Entropy = SYSTEM) -> Reports:
@@ -60,6 +61,8 @@ def maximal_gain(
     `padded`: rows of bits have as many ones as an honest report has on average, the rest of them at random.
     """
     from lapwing.noise import uniform_below
+
+    targets, n = _named(targets), checks.whole(minimum=0, n=n)
 
     def drawn(column: Column) -> NDArray[Any]:
         return uniform_below(column.below or 1, n, entropy).astype(column.dtype)
@@ -182,9 +185,15 @@ def _said(protocol: BinaryResponse, yes: bool, n: int) -> Reports:
     return Reports(protocol, n, (pack(np.full(n, yes)),))
 
 
+def _named(targets: Sequence[Any]) -> list[Any]:
+    if isinstance(targets, (str, bytes)) or not hasattr(targets, "__len__") or not len(targets):
+        raise InvalidParameter("targets", targets, "must be one or more answers", "Write targets=['a'].")
+    return list(targets)
+
+
 def _places(domain: Any, targets: Sequence[Any]) -> NDArray[np.int64]:
-    places = Answers.of(list(targets)).within(*domain_of(domain))
-    if not len(places) or (places < 0).any():
+    places = Answers.of(targets).within(*domain_of(domain))
+    if (places < 0).any():
         raise InvalidParameter("targets", list(targets), "must be answers of the domain", "Name some of them.")
     return places
 

@@ -6,9 +6,10 @@
     hash    h_j(item) = ⌊width · ((a·u₂ + b·u + c·v₂ + d·v + e) mod P) / P⌋,   P = 2²⁵ − 39, a prime;
             u₂ = u² mod P, v₂ = v² mod P
 
-The text of an item is its UTF-8; whole numbers are written in decimal digits, bytes are themselves. Lengths need no
-mark: a salt is 16 bytes or fewer and holds no zero byte. Every number on the way is a whole number below 2⁵², so
-doubles hold it exactly, which vector units multiply faster than integers; and so does JavaScript.
+The text of an item is its UTF-8; whole numbers are written in decimal digits (with more than 4300 they are no answer),
+bytes are themselves. Lengths need no mark: a salt is 16 bytes or fewer and holds no zero byte. Every number on the way
+is a whole number below 2⁵², so doubles hold it exactly, which vector units multiply faster than integers; and so does
+JavaScript.
 
 Accuracy: a·u² + b·u + e and c·v² + d·v are polynomials of degree two with uniform coefficients, so three-wise
 independent in u and in v (Wegman and Carter 1981), and sums of such functions of two characters are three-wise
@@ -50,11 +51,26 @@ def check_salt(salt: object) -> bytes:
 
 def text_of(item: object) -> bytes:
     """The bytes of an item: UTF-8 of text, digits of a whole number, bytes themselves, otherwise no answer."""
-    if isinstance(item, str):
-        return item.encode("utf-8", "surrogatepass")
-    if isinstance(item, bytes):
-        return bytes(item)
-    return b"%d" % int(item) if isinstance(item, Integral) else MISSING
+    try:
+        if isinstance(item, str):
+            return item.encode("utf-8", "surrogatepass")
+        if isinstance(item, bytes):
+            return bytes(item)
+        return b"%d" % int(item) if isinstance(item, Integral) else MISSING
+    except Exception:  # more digits than Python writes, a type of the user's own: an error would tell about the item
+        return MISSING
+
+
+def different_items(items: Sequence[Any], **named: object) -> list[Any]:
+    """Public items as a list; refused where two are one item, or one is none (but None, which is no answer)."""
+    listed = list(items)
+    texts = [text_of(item) for item in listed]
+    strange = any(text == MISSING and item is not None for text, item in zip(texts, listed, strict=True))
+    if strange or len(set(texts)) < len(texts):
+        [(name, _)] = named.items()
+        why = "must be different texts or whole numbers (5 and '5' are the same)"
+        raise InvalidParameter(name, f"<{name}>", why, f"Write {name}=['a', 'b'], each of them once.")
+    return listed
 
 
 @dataclass(frozen=True, slots=True)

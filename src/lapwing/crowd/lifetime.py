@@ -24,7 +24,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.checks import Number
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import Protocol, as_protocol
 from lapwing.errors import InvalidParameter, LedgerDamaged
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
@@ -57,12 +57,14 @@ class QuestionGroup(metaclass=Helpful):
     _allowance: Fraction | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        listed = [self.questions] if isinstance(self.questions, str) else list(self.questions)
+        listed = [self.questions] if isinstance(self.questions, str) else _listed("questions", self.questions)
         names = tuple(stable_name("questions", question) for question in listed)
         allowance = None if self.allowance is None else checks.positive(allowance=self.allowance)
-        for name, value in (("questions", names), ("_charge", checks.positive(charge=self.charge))):
+        charge = checks.positive(charge=self.charge)
+        if allowance is not None:
+            _check_charge(charge, allowance)
+        for name, value in (("questions", names), ("_charge", charge), ("_allowance", allowance)):
             object.__setattr__(self, name, value)
-        object.__setattr__(self, "_allowance", allowance)
         stable_name("name", self.name)
 
 
@@ -91,12 +93,17 @@ class LifetimePolicy(metaclass=Helpful):
         if not isinstance(self.period, timedelta) or self.period < timedelta(seconds=1):
             why = "must be a timedelta of a second or more"
             raise InvalidParameter("period", self.period, why, "Write timedelta(days=1).")
-        groups = tuple(self.groups)
+        groups = tuple(_listed("groups", self.groups))
+        if not all(isinstance(group, QuestionGroup) for group in groups):
+            hint = "Write [QuestionGroup(name='banners', questions=['shown'], charge=2)]."
+            raise InvalidParameter("groups", f"<{type(self.groups).__name__}>", "must be groups of questions", hint)
         asked = [question for group in groups for question in group.questions]
         if not asked or len(set(asked)) < len(asked) or len({group.name for group in groups}) < len(groups):
             why = "must name at least one question, each question once and each group once"
             hint = "Put questions that tell about each other into one group."
             raise InvalidParameter("groups", [group.name for group in groups], why, hint)
+        for group in groups:
+            _check_charge(group._charge, self.allowance.epsilon)
         object.__setattr__(self, "groups", groups)
 
     def group_of(self, question: str) -> QuestionGroup:
@@ -112,8 +119,10 @@ class LifetimePolicy(metaclass=Helpful):
         return timedelta(seconds=seconds) // self.period
 
     def periods(self) -> int:
-        """How many periods the allowance lasts if every group is asked in each."""
-        return int(self.allowance.epsilon // sum(group._charge for group in self.groups))
+        """How many periods all allowances last if every group is asked in each."""
+        together = self.allowance.epsilon / sum(group._charge for group in self.groups)
+        alone = [group._allowance / group._charge for group in self.groups if group._allowance is not None]
+        return int(min([together, *alone]))
 
 
 class DeviceFile(FileStore):
@@ -177,8 +186,8 @@ class Lifetime:
         """
         group = self.policy.group_of(question)
         now = self.policy.period_at(time.time()) if period is None else checks.whole(minimum=0, period=period)
-        place = {"question": question, "protocol": protocol.fingerprint.hex(), "period": min(now, _LATEST)}
         cost = self._cost(group, protocol)
+        place = {"question": question, "protocol": protocol.fingerprint.hex(), "period": min(now, _LATEST)}
         with self._file.transaction() as database:
             kept = database.execute(f"SELECT report FROM answer WHERE {_HERE}", place).fetchone()
             truthful = kept is None and self._charged(database, place, group, cost)
@@ -231,7 +240,7 @@ class Lifetime:
         return total if group._allowance is None else min(group._allowance, total)
 
     def _cost(self, group: QuestionGroup, protocol: Protocol) -> Fraction:
-        loss = protocol.privacy_loss()
+        loss = as_protocol(protocol).privacy_loss()
         if loss.unit != self.policy.allowance.unit or loss.relation != "replace":
             raise InvalidParameter("protocol", str(loss), "protects another unit than the policy", "Use the same unit.")
         if loss.epsilon > group._charge:
@@ -264,6 +273,18 @@ class Lifetime:
 
     def _loss(self, epsilon: Fraction) -> PureDP:
         return PureDP(epsilon, relation="replace", unit=self.policy.allowance.unit)
+
+
+def _listed(name: str, values: Any) -> list[Any]:
+    if not hasattr(values, "__iter__"):
+        raise InvalidParameter(name, f"<{type(values).__name__}>", "must be a list", f"Write {name}=[…].")
+    return list(values)
+
+
+def _check_charge(charge: Fraction, allowance: Fraction) -> None:
+    if charge > allowance:
+        why = f"is more than the allowance {float(allowance):g}, so no answer could ever be sent"
+        raise InvalidParameter("charge", float(charge), why, "Lower the charge, or raise the allowance.")
 
 
 _HERE = "question = :question AND protocol = :protocol AND period = :period"

@@ -4,10 +4,12 @@
     stream  HMAC-SHA-256(key, input ‖ 0) ‖ HMAC-SHA-256(key, input ‖ 1) ‖ …        numbers: 8 bytes, big-endian
     cohort  the first number below `cohorts` among as many bits as needed of stream("cohort", question)
     bit i   flipped if U < f/2, U having the binary digits of stream("permanent", version, f, question, set by, i)
-    set by  "bloom", bits, hashes, salt, cohort, text of the answer; or "basic", bits, place of the answer (−1: none)
+    set by  "bloom", bits, hashes, salt, cohort, text of the answer;
+            or "basic", bits, the list of answers (`protocol.stated`), place of the answer (−1: none)
 
 Nothing else is kept: neither answers nor responses lie on the device. Equal inputs have equal true bits, so no stream
-is used with two different signals, whose difference would show. The fresh noise of reports (p and q) is no part of the
+is used with two different signals, whose difference would show. Two sets of parameters share the responses to all
+answers or to none, or it would tell an answer whether they do. The fresh noise of reports (p and q) is no part of the
 input: other fresh noise on the same permanent response costs nothing more.
 """
 
@@ -101,7 +103,8 @@ class Memo(metaclass=Helpful):
     def lifetime_loss(self, distinct_values: int = 1) -> PureDP:
         """What all reports of this device to this question cost, if it has so many different answers in its life.
 
-        It compares lives in which the answer changes at the same times, to and from other answers.
+        It compares lives in which the answer changes at the same times, to and from other answers; those that the
+        protocol takes for one (None and all outside a list, 1 and "1") are one.
         """
         return self.protocol.lifetime_loss() * checks.whole(distinct_values=distinct_values)
 

@@ -112,12 +112,14 @@ class Protocol(metaclass=Helpful):
     @property
     def fingerprint(self) -> bytes:
         """16 bytes that differ wherever any parameter does."""
-        stated = {"protocol": type(self).__name__, "version": self.version, **self._stated(_marked)}
-        return hashlib.sha256(json.dumps(stated, sort_keys=True, ensure_ascii=True).encode()).digest()[:16]
+        return hashlib.sha256(stated(self).encode()).digest()[:16]
 
     def parameters(self) -> dict[str, Any]:
         """The public parameters, as plain values for a file, a form or a fingerprint."""
         return self._stated(_plain)
+
+    def _named(self, written: Callable[[object], Any]) -> dict[str, Any]:
+        return {"protocol": type(self).__name__, "version": self.version, **self._stated(written)}
 
     def _stated(self, written: Callable[[object], Any]) -> dict[str, Any]:
         return {field.name: written(getattr(self, field.name)) for field in fields(self) if field.init}
@@ -137,8 +139,6 @@ class Protocol(metaclass=Helpful):
         return PureDP(epsilon, relation="replace", unit=self.unit)
 
 
-def _plain(value: object) -> Any:
-    """A value as JSON has it; text for what JSON does not have."""
 def as_protocol(value: object) -> Protocol:
     """What is a protocol, as it is."""
     if isinstance(value, Protocol):
@@ -147,6 +147,15 @@ def as_protocol(value: object) -> Protocol:
     raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
 
 
+def stated(value: object) -> str:
+    """A public parameter as text that differs wherever it does: JSON."""
+    return json.dumps(_marked(value), sort_keys=True, ensure_ascii=True)
+
+
+def _plain(value: object) -> Any:
+    """A value as JSON has it; text for what JSON does not have."""
+    if isinstance(value, Protocol):
+        return value._named(_plain)
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, Integral):
@@ -163,7 +172,18 @@ def _marked(value: object) -> Any:
     """The same, with its kind wherever it is text for something else: 1/2 is not "1/2", and b"a" is not "61"."""
     if isinstance(value, (list, tuple)):
         return [_marked(one) for one in value]
+    if isinstance(value, Protocol):
+        return value._named(_marked)
+    if isinstance(value, str):  # JSON writes two surrogates like the one character that UTF-16 makes of them
+        whole = not any("\ud800" <= character <= "\udfff" for character in value)
+        return value if whole else {"surrogates": value.encode("utf-8", "surrogatepass").hex()}
     plain = _plain(value)
-    if not isinstance(plain, str) or isinstance(value, str):
+    if not isinstance(plain, str):
         return plain
-    return {"number" if ratio_of(value) is not None else type(value).__name__: plain}
+    if isinstance(value, bytes) or ratio_of(value) is not None:
+        return {"bytes" if isinstance(value, bytes) else "number": plain}
+    text = repr(value)  # str may leave out what differs
+    if " at 0x" in text or isinstance(value, frozenset):  # an address, an order by hashes
+        why = "is written differently by every process, so a device could not report the same way twice"
+        raise InvalidParameter("domain", f"<{type(value).__name__}>", why, "Use text, numbers or dates as answers.")
+    return {f"{type(value).__module__}.{type(value).__qualname__}": text}

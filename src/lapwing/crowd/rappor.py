@@ -26,7 +26,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import Protocol, stated
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.crowd.unary import UnaryEncoding
@@ -97,7 +97,11 @@ class PermanentResponse(Protocol):
 
     @abstractmethod
     def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
-        """Everything that decides which bits an answer sets: where this is equal, so are they."""
+        """Everything that decides which bits an answer sets: where this is equal, so are they.
+
+        Whether it is equal for two sets of parameters must be the same for all answers: they have one response in both
+        or two, and which of the two is told.
+        """
 
     def drawn_cohort(self, entropy: Entropy) -> int:
         """A cohort for one device; the basic forms have one for all."""
@@ -331,7 +335,8 @@ class BasicOneTimeRappor(PermanentResponse):
         return [place] if place >= 0 else []
 
     def decided_by(self, cohort: int, value: Any) -> tuple[object, ...]:
-        return ("basic", self.width, *(self.set_places(cohort, value) or [-1]))
+        # The list itself: an answer may have the same place in two lists and another has not, which would show.
+        return ("basic", self.width, stated(self.domain), *(self.set_places(cohort, value) or [-1]))
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
         """The count of every answer of the domain."""
