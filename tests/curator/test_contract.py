@@ -312,12 +312,12 @@ def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str) ->
             assert fetch(there, SALT) == fetch(query, SALT), (seed, query.explain())
 
 
-@pytest.mark.parametrize("size", [1, 64, 65, 1 << 14, (1 << 14) + 1, 1_000_000])
+@pytest.mark.parametrize("size", [1, 64, 65, 1 << 14, (1 << 14) + 1])
 def test_however_many_public_groups_there_are_every_engine_keeps_the_same(
     size: int, postgres_url: str, spark: SparkSession
 ) -> None:
     rng = random.Random(size)
-    rows = [(rng.choice([rng.randrange(9), 2**62 + rng.randrange(9)]), rng.randrange(size), i % 7) for i in range(400)]
+    rows = [(rng.choice([rng.randrange(9), 2**62 + rng.randrange(9)]), rng.randrange(size), i % 7) for i in range(200)]
     types = {"who": "integer", "g": "integer", "x": "integer"}
     asked = {}
     for engine, source in everywhere(rows, types, postgres_url, spark).items():
@@ -331,7 +331,7 @@ def test_however_many_public_groups_there_are_every_engine_keeps_the_same(
         )
         asked[engine] = table.group_by("g").agg(lw.count(), lw.sum("x"))
     named = [dict(zip(types, row, strict=True)) for row in rows]
+    expected = integers(asked["duckdb"], dict.fromkeys(asked["duckdb"].context.relations, named), SALT.seed)
+    assert len(expected) > min(size - 1, 20)
     for engine, query in asked.items():
-        expected = integers(query, dict.fromkeys(query.context.relations, named), SALT.seed)
-        assert len(expected) > min(size - 1, 20)
         assert fetch(query, SALT) == expected, engine

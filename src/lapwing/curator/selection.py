@@ -82,7 +82,8 @@ def linear(words: Sequence[Word], salt: Salt, purpose: str) -> exp.Expr:
     total: exp.Expr = double(salt.coefficient(f"{purpose} constant"))
     room = BITS if len(words) <= FEW else EXACT_BITS - 1 - (len(words) - 1).bit_length()
     for i, word in enumerate(words):
-        product: exp.Expr = word.number() * double(salt.coefficient(f"{purpose} {i}", min(BITS, room - word.bits)))
+        coefficient = salt.coefficient(f"{purpose} {i}", min(BITS, room - word.bits))
+        product: exp.Expr = word.number() * double(coefficient) if coefficient > 1 else word.number()
         if word.nullable:
             absent = double(salt.coefficient(f"{purpose} {i} null"))
             product = exp.Coalesce(this=exp.Paren(this=product), expressions=[absent])
@@ -124,6 +125,6 @@ def packing(size: int) -> tuple[exp.Expr, exp.Expr]:
         hashed = cast(hashed, "BIGINT")
     elif lost:
         hashed = exp.Paren(this=exp.BitwiseRightShift(this=hashed, expression=whole(lost)))
-    packed = exp.Paren(this=hashed * whole(1 << bits)) + exp.column("g")
+    packed = exp.BitwiseOr(this=exp.Paren(this=hashed * whole(1 << bits)), expression=exp.column("g"))
     mask = exp.BitwiseAnd(this=exp.column("place"), expression=whole((1 << bits) - 1))
     return packed, exp.Paren(this=mask)
