@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
+from lapwing.crowd.count_mean_sketch import candidate_list
+from lapwing.crowd.hashing import different_items
 from lapwing.crowd.items import parts
 from lapwing.crowd.regression import inverse
 from lapwing.crowd.reports import Reports
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 13
 MOST_ITERATIONS = 1000
+LONGEST_STEP = 1e6
 MOST_PAIRS = 256
 """Up to so many pairs the whole information matrix is inverted."""
 
@@ -92,9 +95,14 @@ def associate(
     if len(first) != len(second) or not len(first):
         why = f"are {len(second):,}, the others {len(first):,}"
         raise InvalidParameter("second", "<reports>", why, "Pass two reports of each person, in the same order.")
-    left, right = likelihoods(first, list(first_candidates)), likelihoods(second, list(second_candidates))
+    one_list = different_items(candidate_list(first_candidates), first_candidates=first_candidates)
+    other_list = different_items(candidate_list(second_candidates), second_candidates=second_candidates)
+    left, right = likelihoods(first, one_list), likelihoods(second, other_list)
     checks.positive(tolerance=tolerance)
     if checks.true_or_false(complete=complete):
+        if not one_list or not other_list:
+            why = "cannot be: there are no candidates"
+            raise InvalidParameter("complete", complete, why, "Name every answer, or write complete=False.")
         left, right = left[:, :-1], right[:, :-1]
     one, other = _marginal(left, tolerance), _marginal(right, tolerance)
     independence = _independence(
@@ -105,8 +113,8 @@ def associate(
     if complete:
         shares, errors = (np.pad(table, (0, 1)) for table in (shares, errors))
     return Association(
-        list(first_candidates),
-        list(second_candidates),
+        one_list,
+        other_list,
         len(first),
         shares,
         errors,
@@ -172,7 +180,7 @@ def _climb(left: Floats, right: Floats, start: Floats, tolerance: float) -> tupl
             return safe, height, iteration
         best = height
         move, bend = once - at, safe - 2 * once + at
-        length = -max(1.0, float(np.linalg.norm(move)) / max(float(np.linalg.norm(bend)), 1e-300))
+        length = -min(max(1.0, float(np.linalg.norm(move)) / max(float(np.linalg.norm(bend)), 1e-300)), LONGEST_STEP)
         leap = np.maximum(at - 2 * length * move + length**2 * bend, 1e-3 * safe)
         at = leap / leap.sum()
     return at, best, MOST_ITERATIONS
@@ -210,6 +218,8 @@ def _independence(left: Floats, right: Floats, permutations: int, entropy: Entro
         return float(((left.T @ other) ** 2).sum()) / len(left)
 
     seen, degrees = statistic(right), left.shape[1] * right.shape[1]
+    if not degrees:  # an answer that is always the same depends on nothing
+        return Independence(seen, 0, 1.0, permutations)
     if not permutations:
         return Independence(seen, degrees, float(chi2.sf(seen, degrees)), 0)
     above = sum(statistic(right[permutation(len(right), entropy)]) >= seen for _ in range(permutations))

@@ -47,6 +47,10 @@ class Counts:
     def merge(self, other: Counts) -> Counts:
         """Both together, as if one aggregator had seen all the reports."""
         self.protocol.check_own(other.protocol)
+        most = sum(max(part.n, int(part.table.max()), -int(part.table.min())) for part in (self, other))
+        if most >= 1 << 63:
+            why = "are larger than 64 bits hold, and than any collection's"
+            raise InvalidParameter("other", "<counts>", why, "Drop counts from elsewhere.")
         return Counts(self.protocol, self.n + other.n, self.table + other.table)
 
     def to_bytes(self) -> bytes:

@@ -20,8 +20,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing import checks
+from lapwing.crowd.count_mean_sketch import candidate_list
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import SHOWN, Estimates
+from lapwing.crowd.hashing import text_of
 from lapwing.crowd.regression import OUTLYING, Cells, Fit, fit_selected, least_squares
 from lapwing.errors import InvalidParameter
 
@@ -110,6 +112,7 @@ def decode(
 ) -> DecodedEstimates:
     """How many people gave each of the candidate answers.
 
+    A candidate named twice (the number 5 and the text "5" are one) is fitted once and has its count in both places.
     `correction` says what is kept at 1 − confidence: the chance of any false discovery ("bonferroni", "holm"), the
     expected share of false ones ("benjamini-hochberg"), or each test by itself ("none"). `selection="none"` fits all
     candidates at once: unbiased, with larger errors, and only for no more candidates than bits in all cohorts.
@@ -128,7 +131,14 @@ def decode(
     checks.one_of(CORRECTIONS, correction=correction)
     checks.one_of(("lasso", "none"), selection=selection)
     level = 1 - float(checks.probability(confidence=confidence))
-    labels = list(candidates)
+    labels = candidate_list(candidates)
+    texts = [text_of(label) for label in labels]
+    once = {text: place for place, text in reversed(list(enumerate(texts)))}
+    if len(once) < len(labels):  # the bits cannot tell them apart, so each would get a part of the count
+        options: dict[str, Any] = {"confidence": confidence, "correction": correction, "selection": selection}
+        found = decode(protocol, state, [labels[place] for place in once.values()], **options)
+        order = {text: place for place, text in enumerate(once)}
+        return replace(found._taken(np.array([order[text] for text in texts])), labels=labels)
     cells = whole = Cells.of(protocol, state, labels)
     if selection == "none":
         if len(labels) > cells.counted:

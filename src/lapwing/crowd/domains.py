@@ -21,6 +21,9 @@ def domain_of(domain: object, *, largest: int = 1 << 31) -> tuple[Sequence[Any],
             why = f"has more than {largest:,} answers"
             raise InvalidParameter("domain", domain, why, "Use a sketch: CountMeanSketch takes any number of answers.")
         return range(int(domain)), None
+    if isinstance(domain, (set, frozenset)):
+        why = "has no order, and reports tell answers by their places"
+        raise InvalidParameter("domain", "<set>", why, "Write domain=sorted(…).")
     if isinstance(domain, (str, bytes)) or not hasattr(domain, "__iter__"):
         raise InvalidParameter("domain", domain, "must be a list of answers or a number", "Write domain=['a', 'b'].")
     labels = tuple(values_of(domain))

@@ -39,7 +39,7 @@ class Estimates:
     population_standard_error: NDArray[np.float64]
     sample_standard_error: NDArray[np.float64]
     gain_per_fake: float
-    """How many people one report that does not follow the protocol can add to one count, at worst."""
+    """How many people one report that does not follow the protocol can add to one count, or take away, at worst."""
     confidence: float = 0.95
     remark: str = "unbiased"
 
@@ -70,7 +70,7 @@ class Estimates:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Ends of normal intervals for the counts; simultaneous ones hold for all answers at once (Bonferroni)."""
         checks.one_of(("population", "sample"), about=about)
-        failure = 1 - float(checks.probability(confidence=self.confidence))
+        failure = float(1 - checks.probability(confidence=self.confidence))
         z = -NormalDist().inv_cdf(failure / 2 / (max(len(self), 1) if simultaneous else 1))
         error = self.sample_standard_error if about == "sample" else self.population_standard_error
         return self.counts - z * error, self.counts + z * error
@@ -166,7 +166,7 @@ def from_support(
     Accuracy: (support − n·q)/(p − q) is unbiased. With c people behind an answer its variance is
     (c·p(1−p) + (n−c)·q(1−q))/(p−q)² over the coins; drawing the people adds n·f(1−f), f = c/n (Wang, Blocki, Li and Jha
     2017). The errors put the estimate, cut to 0 … n, in place of c. A fake report that supports an answer adds
-    (1 − q)/(p − q) to it.
+    (1 − q)/(p − q) to it, one that does not takes q/(p − q) away.
     """
     import numpy as np
 
@@ -176,4 +176,4 @@ def from_support(
     inside = np.clip(counts, 0, n)
     coins = (inside * p * (1 - p) + (n - inside) * q * (1 - q)) / spread**2
     drawing = inside * (1 - inside / max(n, 1))
-    return Estimates(labels, n, counts, np.sqrt(coins), np.sqrt(coins + drawing), (1 - q) / spread, confidence)
+    return Estimates(labels, n, counts, np.sqrt(coins), np.sqrt(coins + drawing), max(1 - q, q) / spread, confidence)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.crowd.threads import parts as parts  # TODO
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.records import as_records, column_values, place_of, ratio_of
+from lapwing.mechanisms.records import as_column, column_values, place_of, ratio_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +39,7 @@ class Answers:
             return values
         if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
             raise InvalidParameter("values", "<one answer>", "must be the answers of many people", "Write [answer].")
-        records = as_records(values)
+        records = as_column(values)
         if not isinstance(records, list) and records.dtype.kind in "iu":
             return cls._of_whole_numbers(records.ravel())
         if not isinstance(records, list) and records.dtype.kind == "b":

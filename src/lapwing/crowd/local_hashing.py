@@ -75,6 +75,8 @@ class LocalHashing(Protocol):
             why = f"must be at most {most:,} with {functions:,} functions"
             raise InvalidParameter("cells", width, why, "Write cells=None for the least error.")
         labels, index = (None, None) if self.domain is None else domain_of(self.domain)
+        if index is not None:
+            hashing.different_items(labels or (), domain=self.domain)
         domain = len(labels) if labels is not None and index is None else labels
         self._set(epsilon=as_written(epsilon), functions=functions, cells=width, domain=domain)
         other = flip_probability(epsilon, others=width - 1)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
@@ -12,6 +14,7 @@ from lapwing.checks import Number
 from lapwing.crowd.count_mean_sketch import as_written
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
+from lapwing.crowd.hadamard import walsh_hadamard
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import LocalHashing
@@ -65,9 +68,9 @@ class PrefixTree(Protocol):
             )
         length, step = checks.whole(length=self.length), checks.whole(step=self.step)
         start = min(checks.whole(start=self.start), length)
-        lengths = (*range(start, length, step), length)
-        if len(lengths) > MOST_LEVELS:
+        if -(-(length - start) // step) >= MOST_LEVELS:
             raise InvalidParameter("step", step, f"makes more than {MOST_LEVELS} levels", "Take longer steps.")
+        lengths = (*range(start, length, step), length)
         most = max(
             (len(self.alphabet) + 1) ** min(start, 64),
             checks.whole(keep=self.keep) * (len(self.alphabet) + 1) ** min(step, 64) if len(lengths) > 1 else 0,
@@ -81,6 +84,10 @@ class PrefixTree(Protocol):
     @abstractmethod
     def _protocol(self) -> Protocol:
         """How a beginning is reported: a protocol that is asked about candidates."""
+
+    @abstractmethod
+    def _values(self, row: NDArray[np.int64]) -> NDArray[np.float64]:
+        """What each cell (column) of each function (row) adds to the estimate of a string that it holds, at a level."""
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -108,8 +115,8 @@ class PrefixTree(Protocol):
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
         """The strings that are certainly there, with the counts that the last level gives them; most frequent first.
 
-        A candidate of the last level is certain if its interval, simultaneous for all of them, lies above zero: with
-        this confidence no string that nobody has is among them, as far as errors are normal (see prefixes.md).
+        A candidate of the last level is certain if its count is larger than cells drawn at random would give any of as
+        many candidates: with this confidence no string that nobody has is among them (see prefixes.md).
         Accuracy: the last level is a random sample of the people, so its counts are multiplied by n and divided by its
         size: unbiased for every candidate, and independent of the levels before. Strings near the limit appear only
         when they are overestimated. The errors are those of the sample; see prefixes.md.
@@ -124,7 +131,8 @@ class PrefixTree(Protocol):
             made = self._level(state, level, candidates, confidence)
             if length < self.length:
                 candidates = list(made.top(self.keep).labels)
-        certain = np.flatnonzero(made.interval("sample", simultaneous=True)[0] > 0)
+        failure = float(1 - checks.probability(confidence=confidence)) / max(len(candidates), 1)
+        certain = np.flatnonzero(made.counts > seldom_above(self._values(state.table[-1]), failure))
         found = self._of_everybody(made, state.n)
         return replace(
             found,
@@ -202,6 +210,12 @@ class PrefixExtension(PrefixTree):
     def _protocol(self) -> LocalHashing:
         return LocalHashing(epsilon=self.epsilon, functions=self.functions, salt=self.salt)
 
+    def _values(self, row: NDArray[np.int64]) -> NDArray[np.float64]:
+        inner = self._protocol()
+        table = row[:-1].reshape(inner.shape)
+        values: NDArray[np.float64] = table - table.mean(axis=1, keepdims=True)
+        return values / float(inner._true - Fraction(1, inner._width))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeHist(PrefixTree):
@@ -219,6 +233,11 @@ class TreeHist(PrefixTree):
     def _protocol(self) -> HadamardCountMeanSketch:
         return HadamardCountMeanSketch(epsilon=self.epsilon, functions=self.functions, width=self.width, salt=self.salt)
 
+    def _values(self, row: NDArray[np.int64]) -> NDArray[np.float64]:
+        inner = self._protocol()
+        cells: NDArray[np.float64] = walsh_hadamard(row[:-1].reshape(inner.shape)) / float(1 - 2 * inner.flip)
+        return (self.width * cells - int(row[-1]) / self.functions) / (self.width - 1)
+
 
 def beginning(text: object, length: int) -> str | None:
     """The first characters, filled up; none of what is no text."""
@@ -233,6 +252,28 @@ def continued(beginnings: Sequence[str], characters: int, alphabet: str) -> list
     for _ in range(characters):
         longer = [text + one for text in longer for one in (END if text.endswith(END) else alphabet + END)]
     return longer
+
+
+def seldom_above(values: NDArray[np.float64], failure: float) -> float:
+    """What the sum of one value from every row, drawn uniformly, exceeds with at most this probability.
+
+    Chernoff's bound: (Σ ln E e^(t·value) + ln(1/failure))/t for every t > 0. The best t of a normal law and some around
+    it are tried; each is valid, and the least counts.
+    """
+    import numpy as np
+
+    means = values.mean(axis=1, keepdims=True)
+    spread, needed = float(np.sqrt(values.var(axis=1).sum())), -math.log(failure)
+    if not spread:
+        return float(means.sum())
+
+    def limit(tilt: float) -> float:
+        tilted = tilt * (values - means)
+        top = tilted.max(axis=1, keepdims=True)
+        return float((top[:, 0] + np.log(np.exp(tilted - top).mean(axis=1))).sum() + needed) / tilt
+
+    normal = math.sqrt(2 * needed) / spread
+    return float(means.sum()) + min(limit(normal * 2 ** (i / 4)) for i in range(-12, 5))
 
 
 def _some(column: Column, held: NDArray[Any], n: int, which: NDArray[np.intp]) -> NDArray[Any]:

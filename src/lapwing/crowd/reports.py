@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.errors import InvalidParameter
@@ -104,7 +105,8 @@ class Reports:
         return hash(self.to_bytes())
 
     def __getitem__(self, which: Any) -> Reports:
-        """Some of the reports: a slice, or an array of places."""
+        """Some of the reports: a slice, an array of places, or one place."""
+        which = [which] if isinstance(which, Integral) else which
         parts = [column.to_bits(held, self.n)[which] for column, held in self._pairs()]
         return Reports(
             self.protocol, len(parts[0]), tuple(c.from_bits(b) for c, b in zip(self._layout, parts, strict=True))
@@ -159,6 +161,8 @@ class Reports:
         """What was sent; anything that no report of this protocol can be is refused."""
         import numpy as np
 
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise _refused("are not bytes", "Pass the bytes as they were sent.")
         view = memoryview(data)
         if bytes(view[:4]) != MAGIC or bytes(view[4:20]) != protocol.fingerprint:
             raise _refused("are not reports of this protocol", "Use the parameters the reports were made with.")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_FRAGMENTS = 1 << 17
+MOST_POSITIONS = 64
 MOST_TEXTS = 20_000
 MOST_AT_A_POSITION = 36
 """Fragments that are followed up at each position: the most frequent ones."""
@@ -87,7 +88,10 @@ class UnknownDictionary(Protocol):
         if length % piece or length < 2 * piece:
             why = "must be a multiple of fragment_length, and at least twice as long"
             raise InvalidParameter("length", length, why, f"Write length={max(2, -(-length // piece)) * piece}.")
-        if len(self.alphabet) ** piece > MOST_FRAGMENTS:
+        if length // piece > MOST_POSITIONS:
+            why = f"has more than {MOST_POSITIONS} fragments"
+            raise InvalidParameter("length", length, why, f"Write length={MOST_POSITIONS * piece} at most.")
+        if (len(self.alphabet) + 1) ** min(piece, 64) > MOST_FRAGMENTS:
             why = f"gives more than {MOST_FRAGMENTS:,} fragments to try"
             raise InvalidParameter("fragment_length", piece, why, "Write fragment_length=2.")
 
@@ -112,14 +116,6 @@ class UnknownDictionary(Protocol):
     def privacy_loss(self) -> PureDP:
         """The loss of a report on the whole text and of two on fragments."""
         return self._loss(self.whole.privacy_loss().epsilon + 2 * self.fragment.privacy_loss().epsilon)
-
-    def parameters(self) -> dict[str, Any]:
-        """The public parameters; those of the two RAPPOR protocols with their names and versions."""
-        inner = {
-            name: {"protocol": type(rappor).__name__, "version": rappor.version, **rappor.parameters()}
-            for name, rappor in (("whole", self.whole), ("fragment", self.fragment))
-        }
-        return Protocol.parameters(self) | inner
 
     def estimate(
         self,
@@ -244,7 +240,7 @@ class UnknownDictionary(Protocol):
 
     def _cut(self, label: Any) -> Any:
         """The text that is reported; what is no text is no answer."""
-        return str(label)[: self.length] if isinstance(label, str) else None
+        return label[: self.length] if isinstance(label, str) else None
 
     def _piece(self, text: Any, position: int) -> Any:
         if text is None:
