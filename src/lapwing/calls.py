@@ -54,10 +54,13 @@ def helpful(function: Callable[P, T]) -> Callable[P, T]:
         try:
             return function(*args, **named)
         except TypeError as error:
-            wanted, given = signature(function), tuple[Any, ...](args)
-            if next(iter(wanted.parameters), "") == "self":  # who calls a method does not write it
+            wanted, given, name = signature(function), tuple[Any, ...](args), function.__name__
+            first = next(iter(wanted.parameters), "")
+            if first in ("self", "cls"):  # who calls a method does not write it
                 wanted, given = wanted.replace(parameters=list(wanted.parameters.values())[1:]), args[1:]
-            misfit = _misfit(function.__name__, wanted, given, named)
+            if first == "cls":
+                name = f"{getattr(args[0], '__name__', '')}.{name}"
+            misfit = _misfit(name, wanted, given, named)
             raise error if misfit is None else misfit from None
 
     return called

@@ -14,11 +14,13 @@ from lapwing.crowd import (
     Estimates,
     HadamardResponse,
     LocalHashing,
+    Piecewise,
     PrefixExtension,
     Rappor,
     Reports,
     Shuffled,
     UnaryEncoding,
+    gain,
     simulate,
     suspicious,
 )
@@ -27,6 +29,10 @@ from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.noise import Reproducible
 
 POLL: Any = UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])
+UNARY: Any = UnaryEncoding
+PIECEWISE: Any = Piecewise
+GAIN: Any = gain
+SKETCH: Any = CountMeanSketch(epsilon=4, functions=16, width=16)
 REPORTS = POLL.randomize(["bus"] * 300 + ["bike"] * 200, Reproducible(1))
 COUNTS: Any = POLL.absorb(None, REPORTS)
 
@@ -85,6 +91,8 @@ def test_suspicions_are_told_in_words() -> None:
         (lambda: POLL.absorb(None, ["bike"]), "protocol.randomize(answers)"),
         (lambda: POLL.absorb(REPORTS, REPORTS), "Write None first"),
         (lambda: POLL.absorb(COUNTS, COUNTS), "Reports.from_bytes(protocol, data)"),
+        (lambda: POLL.estimate(REPORTS), "absorb(None, reports)"),
+        (lambda: POLL.estimate(None), "absorb(None, reports)"),
         (lambda: POLL.estimate(COUNTS, confidence=95), "confidence=0.95"),
         (lambda: POLL.estimate(COUNTS)["train"], "'bus', 'bike', 'car'"),
         (lambda: simulate(COUNTS, POLL), "Pass a protocol first"),
@@ -106,6 +114,25 @@ def test_the_example_of_a_call_can_be_called(kind: type[Any]) -> None:
         kind()
     example = str(caught.value).split("Write ")[1].removesuffix(", for example.")
     assert isinstance(eval(example, {kind.__name__: kind, "poll": POLL}), kind)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "advice"),
+    [
+        (lambda: UNARY.optimized(epsilon=1), "UnaryEncoding.optimized(1, domain=['yes', 'no'])"),
+        (lambda: UNARY.optimized(2, ["a", "b"]), "UnaryEncoding.optimized(1, domain=['yes', 'no'])"),
+        (lambda: UNARY.optimized(eps=2, domain=["a", "b"]), "Did you mean epsilon?"),
+        (lambda: PIECEWISE.from_epsilon(1), "Piecewise.from_epsilon(1, bounds=(0, 120))"),
+        (lambda: POLL.estimate(COUNTS, ["bus"]), "Write estimate(counts)"),
+        (lambda: POLL.absorb(REPORTS), "Write absorb(counts, reports)"),
+        (lambda: GAIN(POLL.estimate(COUNTS)), "Write gain(estimates, 0.05)"),
+        (lambda: SKETCH.estimate(SKETCH.empty()), "Write estimate(counts, ['red', 'green'])"),
+    ],
+)
+def test_a_call_that_does_not_fit_is_answered_with_one_that_does(mistake: Any, advice: str) -> None:
+    with pytest.raises(InvalidCall) as caught:
+        mistake()
+    assert advice in str(caught.value)
 
 
 def test_counts_and_local_hashing_still_read_well() -> None:

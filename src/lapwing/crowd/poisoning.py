@@ -21,6 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lapwing import checks
+from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.estimates import Estimates
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+@helpful
 def gain(estimates: Estimates, fake_share: Number) -> NDArray[np.float64]:
     """By how much fakes that are this share of all reports can raise each share, at worst.
 

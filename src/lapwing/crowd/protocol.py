@@ -17,11 +17,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import wraps
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lapwing import checks
-from lapwing.calls import Helpful
+from lapwing.calls import Helpful, helpful
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.items import Answers
 from lapwing.crowd.reports import Column, Reports
@@ -50,6 +51,15 @@ class Protocol(metaclass=Helpful):
     version: ClassVar[int] = 1
     """Changes whenever the same parameters would mean other reports."""
     unit: str = "person"
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Let calls that do not fit say what to write: of `estimate`, and of the other ways to make a protocol."""
+        object.__init_subclass__(**named)
+        for name, made in list(vars(cls).items()):
+            if name == "estimate" and not hasattr(made, "__wrapped__"):  # slots make every class twice
+                setattr(cls, name, helpful(_of_counts(made)))
+            elif isinstance(made, classmethod) and not hasattr(made.__func__, "__wrapped__"):
+                setattr(cls, name, classmethod(helpful(made.__func__)))
 
     def __post_init__(self) -> None:
         as_unit(self.unit)
@@ -94,6 +104,7 @@ class Protocol(metaclass=Helpful):
 
         return Counts(self, 0, np.zeros(self.shape, dtype=np.int64))
 
+    @helpful
     def absorb(self, state: Counts | None, reports: Reports) -> Counts:
         """The counts with these reports added; None is a start."""
         hint = "Write absorb(None, protocol.randomize(answers)), or Reports.from_bytes(protocol, data) for bytes."
@@ -145,6 +156,18 @@ def as_protocol(value: object) -> Protocol:
         return value
     hint = "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."
     raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
+
+
+def _of_counts(estimate: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, refusing what has not been counted."""
+
+    @wraps(estimate)
+    def of_counts(self: Protocol, *args: Any, **named: Any) -> Any:
+        for state in args[:1] or [named[name] for name in named if name == "state"]:
+            checks.of_kind(Counts, "are not counts", "Write estimate(protocol.absorb(None, reports)).", state=state)
+        return estimate(self, *args, **named)
+
+    return of_counts
 
 
 def stated(value: object) -> str:
