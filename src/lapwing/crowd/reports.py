@@ -161,9 +161,10 @@ class Reports:
         """What was sent; anything that no report of this protocol can be is refused."""
         import numpy as np
 
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise _refused("are not bytes", "Pass the bytes as they were sent.")
-        view = memoryview(data)
+        try:
+            view = memoryview(data)
+        except TypeError:
+            raise _refused("are not bytes", "Pass the bytes as they were sent.") from None
         if bytes(view[:4]) != MAGIC or bytes(view[4:20]) != protocol.fingerprint:
             raise _refused("are not reports of this protocol", "Use the parameters the reports were made with.")
         n, layout = int.from_bytes(view[20:28], "little"), protocol.layout
