@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,9 @@ def take_turns(contenders: list[Contender], turns: int) -> list[Timing]:
         Timing(one.name, one.note, taken, one.count_entropy() / one.work if one.count_entropy else 0.0)
         for one, taken in zip(contenders, seconds, strict=True)
     ]
+
+
+def peak() -> float:
+    """The largest resident memory of this process so far, in megabytes."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000

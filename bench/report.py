@@ -37,6 +37,7 @@ class Result:
     timings: list[Timing]
     aes: Timing
     memory: Timing
+    megabytes: float = 0.0
 
     @property
     def ours(self) -> Timing:
@@ -65,7 +66,8 @@ class Result:
 
     def rows(self) -> list[tuple[str, ...]]:
         """The lines of the table for this case, ours first."""
-        bars = "; ".join(f"{'met' if one.met else 'MISSED'}: {one.measured} ({one.demand})" for one in self.verdicts())
+        judged = [f"{'met' if one.met else 'MISSED'}: {one.measured} ({one.demand})" for one in self.verdicts()]
+        bars = "; ".join([*judged, *([f"at most {self.megabytes:,.0f} MB"] if self.case.peak else [])])
         memory = f"{self.share_of_memory:.0%}" if self.case.result_bytes else ""
         first = (self.case.title, "Lapwing", *self._speed(self.ours), "", f"{self.share_of_aes:.0%}", memory, bars)
         return [first, *(self._rival(timing) for timing in self.timings[1:])]
@@ -76,7 +78,9 @@ class Result:
         return ("", timing.name + note, *self._speed(timing), f"{_times(ratio)} as fast", "", "", "")
 
     def _speed(self, timing: Timing) -> tuple[str, str]:
-        return f"{_digits(timing.rate / 1e6)} M {self.case.unit}/s", _seconds(timing.typical)
+        many = timing.rate >= 1e5
+        rate = f"{_digits(timing.rate / 1e6)} M" if many else _digits(timing.rate)
+        return f"{rate} {self.case.unit}/s", _seconds(timing.typical)
 
 
 def _times(ratio: float) -> str:
@@ -118,6 +122,7 @@ def save(suite: Suite, results: list[Result]) -> None:
             "share_of_aes_floor": result.share_of_aes,
             "share_of_memory_bandwidth": result.share_of_memory,
             "seconds_for_one": {timing.name: timing.typical for timing in result.timings},
+            "megabytes": result.megabytes,
             "bars": [{"demand": one.demand, "measured": one.measured, "met": one.met} for one in result.verdicts()],
         }
         for result in results

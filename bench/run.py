@@ -14,7 +14,7 @@ import warnings
 from dataclasses import asdict
 
 from bench import floors, report
-from bench.measure import Timing, take_turns
+from bench.measure import Timing, peak, take_turns
 from bench.suite import Case, Suite
 
 
@@ -22,16 +22,17 @@ def _here(case: Case, turns: int) -> None:
     """Measure one case in this process and print the timings as JSON."""
     warnings.simplefilter("ignore")  # the peers warn about their own dependencies
     timings = take_turns([*case.contenders(), *floors.both()], turns)
-    print(json.dumps([asdict(timing) for timing in timings]))
+    print(json.dumps({"timings": [asdict(timing) for timing in timings], "megabytes": peak()}))
 
 
 def _apart(suite: Suite, case: Case, turns: int) -> report.Result:
     """Measure one case in a fresh process: the contenders, then the floors of AES and of memory."""
     print(f"{case.title} …", file=sys.stderr)
-    command = [sys.executable, "-m", suite.module, "--case", case.title, "--turns", str(turns)]
+    command = [sys.executable, "-m", suite.module, "--case", case.title, "--turns", str(case.turns or turns)]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    *timings, aes, memory = [Timing(**fields) for fields in json.loads(output.splitlines()[-1])]
-    return report.Result(case, timings, aes, memory)
+    found = json.loads(output.splitlines()[-1])
+    *timings, aes, memory = [Timing(**fields) for fields in found["timings"]]
+    return report.Result(case, timings, aes, memory, found["megabytes"])
 
 
 def run(suite: Suite) -> int:

@@ -33,6 +33,10 @@ class Case:
     bars: tuple[Ratio | Latency, ...]
     result_bytes: float
     """Bytes of result written for one unit of work (0: not a matter of memory)."""
+    turns: int | None = None
+    """If not as many as the suite has."""
+    peak: bool = False
+    """Whether the largest memory of the process is of interest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.measure import peak
+
 
 @dataclass(frozen=True, slots=True)
 class Ran:
@@ -25,12 +27,6 @@ class Ran:
     @property
     def typical(self) -> float:
         return statistics.median(self.seconds)
-
-
-def peak() -> float:
-    """The largest resident memory of this process so far, in megabytes."""
-    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM")) / 1000
 
 
 def run_here(make: Callable[[], Callable[[], Any]], runs: int) -> dict[str, float]:
