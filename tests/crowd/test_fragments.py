@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
-from chance import FALSE_ALARM, assert_follows
+from chance import FALSE_ALARM, assert_follows, assert_seldom
 from scipy import stats
 
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
@@ -147,6 +148,38 @@ def test_a_threshold_that_leaves_too_many_strings_rises() -> None:
     assert high.labels == ["abcdef"]
 
 
+def test_a_string_that_everybody_has_makes_no_false_ones() -> None:
+    """Its collisions are far from normal: 64 functions of 64 cells."""
+    named = 0
+    for run in range(20):
+        puzzle = replace(SMALL, salt=f"run {run}")
+        found = found_in(puzzle, ["abcdef"] * 3000, seed=run, false_fragments=8)
+        assert "abcdef" in found.labels
+        named += len(found) > 1
+    assert_seldom(named, 20, 0.05)
+
+
+@pytest.mark.parametrize("options", [{"false_fragments": 1e-20}, {"confidence": 1 - 2**-53}, {"confidence": 1e-9}])
+def test_thresholds_may_be_extreme(options: dict[str, float]) -> None:
+    counts = SMALL.absorb(None, SMALL.randomize(["abcdef"] * 3000, Reproducible(2)))
+    assert "abcdef" in SMALL.estimate(counts, **options).labels
+
+
+def test_a_threshold_that_every_fragment_passes_is_refused() -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        SMALL.estimate(SMALL.empty(), false_fragments=49)
+    assert caught.value.name == "false_fragments"
+
+
+def test_nothing_stands_out_at_a_position_that_nobody_reported() -> None:
+    reports = SMALL.randomize(["abcdef"] * 50, Reproducible(1))
+    first = reports[np.flatnonzero(reports.column("position") == 0)]
+    np.full(SMALL.positions * SMALL.pieces * 49, np.inf)  # what memory may have held before
+    apart = SMALL._standing_out(SMALL.absorb(None, first))
+    assert apart[0].any()
+    assert not apart[1:].any()
+
+
 def test_strings_are_joined_only_from_fragments_of_their_own_piece() -> None:
     texts = SMALL._texts()
     string = "cafe  "
@@ -181,12 +214,21 @@ def test_no_reports_find_nothing() -> None:
         ("pieces", 0),
         ("fragment", 5),
         ("salt", "\0"),
+        ("epsilon_fragments", 100),
+        ("epsilon_strings", 1e-20),
+        ("alphabet", "ab\ufffd"),
     ],
 )
 def test_wrong_parameters_are_named(name: str, value: Any) -> None:
     with pytest.raises(InvalidParameter) as caught:
         SequenceFragmentPuzzle(**{"epsilon_fragments": 1, "epsilon_strings": 1, name: value})
     assert caught.value.name == name
+
+
+def test_sizes_without_end_are_refused_at_once() -> None:
+    for sizes in ({"length": 10**9}, {"length": 10**9, "fragment": 10**9}, {"functions": 1 << 24, "width": 1 << 20}):
+        with pytest.raises(InvalidParameter, match="more than"):
+            SequenceFragmentPuzzle(epsilon_fragments=1, epsilon_strings=1, **sizes)
 
 
 def test_pieces_never_change() -> None:

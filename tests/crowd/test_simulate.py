@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from lapwing.crowd import Answers, CountMeanSketch, Counts, UnaryEncoding
+from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.simulate import People, simulate
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Reproducible
@@ -128,3 +129,11 @@ def test_strange_answers_are_people_too(strange: object) -> None:
 def test_what_is_no_population_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidParameter):
         simulate(POLL, wrong)
+
+
+def test_where_nothing_is_found_nothing_is_off() -> None:
+    puzzle = SequenceFragmentPuzzle(epsilon_fragments=1, epsilon_strings=1, functions=4, width=8, length=2)
+    errors = simulate(puzzle, {"ab": 3}, entropy=Reproducible(1)).errors()
+    assert len(errors.estimates) == 0
+    assert errors.largest == errors.root_mean_square == 0
+    assert errors.rows() == []

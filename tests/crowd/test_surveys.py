@@ -144,6 +144,12 @@ def test_estimates_of_one_of_k_add_up_to_everybody() -> None:
     assert found.counts.min() < 0
 
 
+def test_labels_may_be_a_range_that_begins_anywhere() -> None:
+    protocol, people = CategoryResponse.from_epsilon(30, domain=10), Answers(range(5, 13), np.array([0, 1, 7]))
+    assert people.within(range(10), None).tolist() == [5, 6, -1]
+    assert protocol.randomize(people[:2], Reproducible(1)).columns[0].tolist() == [5, 6]
+
+
 def test_strangers_are_spread_evenly() -> None:
     poll, n = CategoryResponse.from_epsilon(3, domain=["a", "b", "c", "d"]), 40_000
     table = collected(poll, Answers.counted({"z": n})).table
@@ -320,6 +326,58 @@ def test_a_fake_report_moves_a_mean_by_what_is_said_at_most(kind: Any) -> None:
         moves.append(abs(protocol.estimate(Counts(protocol, n, state.table + change)).mean - found.mean))
     assert max(moves) <= found.moved_by(1) * (1 + 1e-9)
     assert max(moves) > 0.9 * found.moved_by(1)
+
+
+@pytest.mark.parametrize("kind", [StochasticRounding, Piecewise])
+def test_few_reports_are_not_without_error(kind: Any) -> None:
+    protocol = kind.from_epsilon(1, bounds=(0, 10))
+    nobody = protocol.estimate(protocol.empty())
+    assert nobody.interval() == (-math.inf, math.inf)
+    assert str(nobody)
+    for seed in range(20):
+        found = protocol.estimate(protocol.absorb(None, protocol.randomize([5], Reproducible(seed))))
+        assert found.sample_standard_error >= found.population_standard_error > 5
+
+
+@pytest.mark.parametrize("cells", [2, 3, 8, 9])
+def test_no_place_of_the_window_has_less_variance_than_is_stated_at_least(cells: int) -> None:
+    for window in range(1, cells):
+        protocol = Piecewise(bounds=(0, 1), window=window, inside=Fraction(cells + window, 2 * cells), cells=cells)
+        inside, outside = protocol._densities()
+        variances = []
+        for start in range(cells - window + 1):
+            law = [inside if start <= cell < start + window else outside for cell in range(cells)]
+            mean = sum(p * cell for cell, p in enumerate(law))
+            variances.append(sum(p * (cell - mean) ** 2 for cell, p in enumerate(law)))
+        least = protocol._least_variance()
+        assert least <= min(variances)
+        if (cells - window) % 2 == 0:
+            assert least == min(variances)
+
+
+def test_the_closest_bounds_tell_numbers_apart() -> None:
+    assert StochasticRounding.from_epsilon(1, bounds=(0, 5e-324))._levels([0, 5e-324, 1]).tolist() == [
+        0,
+        LEVELS,
+        LEVELS,
+    ]
+
+
+class Contrary(float):
+    """A number of a type of the user's own."""
+
+    def __float__(self) -> float:
+        raise RuntimeError
+
+    def as_integer_ratio(self) -> tuple[int, int]:
+        raise RuntimeError
+
+
+def test_numbers_of_any_type_are_read_without_asking_it() -> None:
+    protocol = StochasticRounding.from_epsilon(1, bounds=(0, 4))
+    assert protocol._levels([Contrary(1), Contrary(math.inf), np.float32(2)]).tolist() == [
+        *(LEVELS // 4, LEVELS, LEVELS // 2)
+    ]
 
 
 def test_a_mean_can_be_read() -> None:

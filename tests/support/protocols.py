@@ -23,12 +23,16 @@ from lapwing.crowd import Counts, Estimates, Protocol, Reports, UnaryEncoding
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
+from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.local_hashing import LocalHashing
+from lapwing.crowd.monitoring import Monitoring
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
+from lapwing.crowd.prefixes import END, PrefixExtension, PrefixTree, TreeHist
 from lapwing.crowd.probabilities import flip_probability
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
+from lapwing.crowd.unknown import UnknownDictionary
 
 Report = tuple[int, ...]
 """A bit or a number for each column; a row of bits is the number it spells, lowest bit first."""
@@ -57,6 +61,12 @@ class Case:
     """What is estimated, if not `answers`; a single None stands for the sum of numbers."""
     candidates: bool = False
     """Whether the estimator has to be told what to estimate."""
+    asked: Callable[[Any, Counts, Sequence[Any]], Estimates] | None = None
+    """(protocol, counts, labels) → what is unbiased, if `estimate` makes a choice."""
+    score: Callable[[Any, Any], float] = lambda answer, label: answer == label
+    """(answer, label) → what somebody with this answer adds to the truth."""
+    additive: bool = True
+    """Whether estimates are sums over reports."""
     resalted: Callable[[int], Protocol] | None = None
     """The same with other hash functions, where estimates are unbiased over these only."""
     population_error_is_a_bound: bool = False
@@ -90,13 +100,16 @@ class Case:
         if self.estimated() == (None,):
             bounds: Any = getattr(self.protocol, "bounds", None)
             return np.clip(np.array(people, dtype=np.float64), *map(float, bounds))[:, None]
-        return np.array([[answer == label for label in self.estimated()] for answer in people], dtype=np.float64)
+        return np.array([[self.score(answer, label) for label in self.estimated()] for answer in people], dtype=float)
 
     def estimate(self, state: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Estimates, and their population and sample standard errors; of a mean, n times these."""
         protocol: Any = state.protocol
         found: Estimates | MeanEstimate
-        found = protocol.estimate(state, self.estimated()) if self.candidates else protocol.estimate(state)
+        if self.asked is not None:
+            found = self.asked(protocol, state, self.estimated())
+        else:
+            found = protocol.estimate(state, self.estimated()) if self.candidates else protocol.estimate(state)
         if isinstance(found, MeanEstimate):
             numbers = (found.mean, found.population_standard_error, found.sample_standard_error)
             return tuple(np.array([found.n * number]) for number in numbers)  # type: ignore[return-value]
@@ -290,6 +303,86 @@ def basic_rappor_law(protocol: BasicOneTimeRappor, answer: Any) -> Law:
     return {(row,): c for row, c in independent_bits([whether if a == answer else unset for a in domain]).items()}
 
 
+def fragments_law(protocol: SequenceFragmentPuzzle, answer: Any) -> Law:
+    """A position, a sketch report about the fragment there with its piece, and one about the whole string."""
+    text, size = _filled(protocol, answer), protocol.fragment
+    digest = hashlib.sha256(b"lapwing piece 1\0" + _salt(protocol) + b"\0" + plain_text(text)).digest()
+    piece = int.from_bytes(digest[:8], "little") % protocol.pieces
+    fragments, strings = (_sketch_of(protocol, e) for e in (protocol.epsilon_fragments, protocol.epsilon_strings))
+    law: Law = {}
+    positions = protocol.length // size
+    for position in range(positions):
+        part = sketch_law(fragments, f"{piece}\0{text[position * size : (position + 1) * size]}")
+        whole = sketch_law(strings, text)
+        law |= {(position, *a, *b): p * q / positions for a, p in part.items() for b, q in whole.items()}
+    return law
+
+
+def _filled(protocol: SequenceFragmentPuzzle, answer: Any) -> str:
+    text = answer if isinstance(answer, str) else "\ufffd"
+    return text[: protocol.length].ljust(protocol.length, protocol.padding)
+
+
+def _sketch_of(protocol: SequenceFragmentPuzzle, epsilon: Any) -> CountMeanSketch:
+    return CountMeanSketch(
+        epsilon=epsilon, functions=protocol.functions, width=protocol.width, salt=protocol.salt, unit=protocol.unit
+    )
+
+
+def prefix_law(protocol: PrefixTree, answer: Any) -> Law:
+    """A level, and an inner report about the beginning of that length."""
+    inner, lengths = _inner(protocol), _lengths(protocol)
+    known = isinstance(answer, str) and END not in answer
+    law: Law = {}
+    for level, length in enumerate(lengths):
+        start = answer[:length].ljust(length, END) if known else None
+        about = hadamard_sketch_law if isinstance(inner, HadamardCountMeanSketch) else local_hashing_law
+        law |= {(level, *report): p / len(lengths) for report, p in about(inner, start).items()}
+    return law
+
+
+def _lengths(protocol: PrefixTree) -> list[int]:
+    return [*range(protocol.start, protocol.length, protocol.step), protocol.length]
+
+
+def _inner(protocol: Any) -> Any:
+    same = {"epsilon": protocol.epsilon, "functions": protocol.functions, "salt": protocol.salt}
+    if isinstance(protocol, TreeHist):
+        return HadamardCountMeanSketch(**same, width=protocol.width)
+    return LocalHashing(**same)
+
+
+def unknown_law(protocol: UnknownDictionary, answer: Any) -> Law:
+    """A pair of positions, and three RAPPOR reports: on the whole, and on the two fragments."""
+    size, law = protocol.fragment_length, {}
+    pairs = list(itertools.combinations(range(protocol.length // size), 2))
+    whole = rappor_law(protocol.whole, answer[: protocol.length] if isinstance(answer, str) else None)
+    for number, pair in enumerate(pairs):
+        pieces = []
+        for position in pair:
+            filled = answer.ljust(protocol.length, protocol.filler) if isinstance(answer, str) else None
+            pieces.append(None if filled is None else filled[position * size : (position + 1) * size])
+        first, second = (rappor_law(protocol.fragment, piece) for piece in pieces)
+        for (a, p), (b, q), (c, r) in itertools.product(whole.items(), first.items(), second.items()):
+            law[number, *a, *b, *c] = p * q * r / len(pairs)
+    return law
+
+
+def monitoring_law(protocol: Monitoring, answer: Any) -> Law:
+    """A level, and a fair coin for each of its intervals but the one with the change that is told."""
+    history = tuple(answer or ()) + (0,) * protocol.steps
+    times = [t for t in range(protocol.steps) if history[t] != (history[t - 1] if t else 0)]
+    levels, flip = protocol.steps.bit_length(), flip_probability(protocol.epsilon)
+    law: Law = {}
+    for level, change in itertools.product(range(levels), range(protocol.changes)):
+        ones = [HALF] * (protocol.steps >> level)
+        if change < len(times) and times[change] >> level < len(ones):
+            ones[times[change] >> level] = 1 - flip if history[times[change]] else flip
+        for row, p in independent_bits(ones).items():
+            law[level, row] = law.get((level, row), Fraction(0)) + p / (levels * protocol.changes)
+    return law
+
+
 def _salt(protocol: Any) -> bytes:
     return protocol.salt.encode() if isinstance(protocol.salt, str) else bytes(protocol.salt)
 
@@ -400,6 +493,43 @@ def basic_rappor_variances(protocol: BasicOneTimeRappor, people: Sequence[Any], 
     return pure_variances(whether, unset, counted(people, labels), len(people))
 
 
+def fragments_variances(protocol: SequenceFragmentPuzzle, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """Of strings that were listed beforehand: those of their sketch."""
+    return sketch_variances(_sketch_of(protocol, protocol.epsilon_strings), people, labels)
+
+
+def prefix_variances(protocol: PrefixTree, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """The last level is a random part of the people: their sample variance, enlarged; less what drawing them adds."""
+    chance, inner, levels = np.random.default_rng(4), _inner(protocol), len(_lengths(protocol))
+    about = hadamard_sketch_variances if isinstance(inner, HadamardCountMeanSketch) else local_hashing_variances
+    sample = []
+    for _ in range(10):
+        drawn = np.flatnonzero(chance.integers(0, levels, len(people)) == 0)
+        some = [people[place] for place in drawn.tolist()]
+        sample.append((len(people) / len(some)) ** 2 * about(inner, some, labels)[1])
+    counts = counted(people, labels)
+    mean = np.mean(sample, axis=0)
+    return mean - counts * (1 - counts / len(people)), mean
+
+
+def monitoring_variances(protocol: Monitoring, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """n·c(t)·k²·L/(2p−1)² less s, and less s²/n if the people are drawn."""
+    n, yes = len(people), np.array(people, dtype=float).sum(axis=0)
+    ones = np.array([step.bit_count() for step in labels])
+    apart = float(1 - 2 * flip_probability(protocol.epsilon))
+    told = n * ones * protocol.changes**2 * protocol.steps.bit_length() / apart**2
+    return told - yes, told - yes**2 / n
+
+
+def listed_strings(protocol: SequenceFragmentPuzzle, state: Counts, labels: Sequence[Any]) -> Estimates:
+    return protocol._looked_up([_filled(protocol, label) for label in labels], state, 0.95)
+
+
+def listed_texts(protocol: PrefixTree, state: Counts, labels: Sequence[Any]) -> Estimates:
+    filled = [label.ljust(protocol.length, END) for label in labels]
+    return protocol._of_everybody(protocol._level(state, len(_lengths(protocol)) - 1, filled, 0.95), state.n)
+
+
 def _others(people: Sequence[Any], label: Any) -> list[int]:
     """How many people gave each of the other answers."""
     return [count for answer, count in Counter(people).items() if answer != label]
@@ -408,6 +538,7 @@ def _others(people: Sequence[Any], label: Any) -> list[int]:
 # --- the protocols ---------------------------------------------------------------------------------------------------
 
 TOWNS = ("Oslo", "Rome", "Bern", "Riga", "Kyiv", "Cork", "Graz", "Nice", "Lund", "Porto")
+WORDS = ("abcdef", "abcd", "fedcba", "hh", "abcdeg", "a", "cafe", "deface", "babe", "gaga")
 HALF, QUARTER, EIGHTH = Fraction(1, 2), Fraction(1, 4), Fraction(1, 8)
 
 ALL_PROTOCOLS = [
@@ -591,5 +722,105 @@ ALL_PROTOCOLS = [
         law=basic_rappor_law,
         variances=basic_rappor_variances,
         others={"domain": TOWNS[:9], "permanent_noise": QUARTER, "unit": "household"},
+    ),
+    Case(
+        name="sequence fragment puzzle",
+        protocol=SequenceFragmentPuzzle(
+            **{"epsilon_fragments": 3, "epsilon_strings": 4, "functions": 16, "width": 32, "length": 6, "salt": "a"},
+            **{"alphabet": "abcdefgh", "pieces": 4},
+        ),
+        answers=WORDS,
+        tiny=SequenceFragmentPuzzle(
+            **{"epsilon_fragments": 1, "epsilon_strings": 2, "functions": 1, "width": 2, "length": 2, "fragment": 1},
+            **{"alphabet": "abc", "padding": "_", "pieces": 3, "salt": "tiny"},
+        ),
+        tiny_answers=("ab", "ca", "bb", "a", "", "cccc", "xy", None),
+        law=fragments_law,
+        variances=fragments_variances,
+        others={
+            **{"epsilon_fragments": 1, "epsilon_strings": 1, "functions": 32, "width": 33, "length": 8, "fragment": 3},
+            **{"alphabet": "abcdefg", "padding": "_", "pieces": 8, "salt": "b", "unit": "household"},
+        },
+        asked=listed_strings,
+        resalted=lambda run: SequenceFragmentPuzzle(
+            **{"epsilon_fragments": 3, "epsilon_strings": 4, "functions": 16, "width": 32, "length": 6},
+            **{"alphabet": "abcdefgh", "pieces": 4, "salt": f"run {run}"},
+        ),
+        exactly=False,
+    ),
+    Case(
+        name="prefix extension",
+        protocol=PrefixExtension(epsilon=3, alphabet="abcdefgh", length=6, start=3, step=3, functions=64, salt="a"),
+        answers=WORDS,
+        tiny=PrefixExtension(epsilon=1, alphabet="01", length=2, start=1, step=1, functions=2, salt="tiny"),
+        tiny_answers=("00", "10", "1", "", "0111", "x", None),
+        law=prefix_law,
+        variances=prefix_variances,
+        others={
+            **{"epsilon": 1, "alphabet": "abcdefg", "length": 7, "start": 2, "step": 2, "keep": 32, "functions": 32},
+            **{"salt": "b", "unit": "household"},
+        },
+        asked=listed_texts,
+        additive=False,
+        resalted=lambda run: PrefixExtension(
+            epsilon=3, alphabet="abcdefgh", length=6, start=3, step=3, functions=64, salt=f"run {run}"
+        ),
+        exactly=False,
+    ),
+    Case(
+        name="TreeHist",
+        protocol=TreeHist(epsilon=3, alphabet="abcdefgh", length=6, start=3, step=3, functions=16, width=32, salt="a"),
+        answers=WORDS,
+        tiny=TreeHist(epsilon=1, alphabet="01", length=2, functions=2, width=4, salt="tiny"),
+        tiny_answers=("00", "10", "1", "", "0111", "x", None),
+        law=prefix_law,
+        variances=prefix_variances,
+        others={
+            **{"epsilon": 1, "alphabet": "abcdefg", "length": 7, "start": 2, "step": 2, "keep": 32, "functions": 32},
+            **{"width": 64, "salt": "b", "unit": "household"},
+        },
+        asked=listed_texts,
+        additive=False,
+        resalted=lambda run: TreeHist(
+            **{"epsilon": 3, "alphabet": "abcdefgh", "length": 6, "start": 3, "step": 3, "functions": 16, "width": 32},
+            salt=f"run {run}",
+        ),
+        exactly=False,
+    ),
+    Case(
+        name="unknown dictionary",
+        protocol=UnknownDictionary(
+            whole=OneTimeRappor(bits=70, hashes=2, cohorts=4, permanent_noise=HALF, salt=b"a"),
+            fragment=OneTimeRappor(bits=40, hashes=2, cohorts=2, permanent_noise=QUARTER, salt=b"b"),
+            alphabet="abcdefgh",
+            length=6,
+        ),
+        answers=WORDS,
+        tiny=UnknownDictionary(
+            whole=OneTimeRappor(bits=2, hashes=1, cohorts=1, permanent_noise=HALF, salt=b"tiny"),
+            fragment=Rappor.from_symbols(k=2, h=1, m=1, f=HALF, p=QUARTER, q=Fraction(3, 4), salt=b"tiny"),
+            alphabet="abcd",
+            length=3,
+            fragment_length=1,
+        ),
+        tiny_answers=("abc", "bca", "cdd", "ddd", "a", "", "abcdef", "xyz", None),
+        law=unknown_law,
+        others={
+            "whole": OneTimeRappor(bits=70, hashes=2, cohorts=4, permanent_noise=HALF, salt=b"c"),
+            "fragment": OneTimeRappor(bits=40, hashes=2, cohorts=3, permanent_noise=QUARTER, salt=b"b"),
+            **{"alphabet": "abcdefg", "length": 8, "fragment_length": 3, "filler": "_", "unit": "household"},
+        },
+    ),
+    Case(
+        name="monitoring",
+        protocol=Monitoring(steps=5, changes=2, epsilon=2),
+        answers=((0, 0, 0, 0, 0), (1, 1, 1, 1, 1), (0, 1, 1, 0, 0), (0, 0, 0, 0, 1), (1, 1, 0, 0, 0)),
+        labels=range(1, 6),
+        tiny=Monitoring(steps=5, changes=1, epsilon=1),
+        tiny_answers=((1, 1, 1, 1, 1), (0, 1, 1, 1, 1), (0, 0, 0, 0, 0), (0, 0, 1, 1, 1), (0, 0, 0, 0, 1), None),
+        law=monitoring_law,
+        variances=monitoring_variances,
+        others={"steps": 6, "changes": 3, "epsilon": 1, "unit": "household"},
+        score=lambda history, step: history[step - 1],
     ),
 ]

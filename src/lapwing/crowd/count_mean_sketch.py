@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_FUNCTIONS = 1 << 24
+MOST_NUMBERS = 1 << 30
+"""An aggregator keeps one for every cell of every function: 8 GB."""
 TILE, ITEMS = 1 << 15, 1 << 13
 """Cells, and items, looked up at a time: they and what they are computed from stay in the cache."""
 
@@ -55,10 +57,10 @@ class CountMeanSketch(Protocol):
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
-        check_size(self.functions, self.width)
-        epsilon = checks.positive(epsilon=self.epsilon)
+        functions, width = check_size(self.functions, self.width)
+        epsilon = checked_epsilon(epsilon=self.epsilon)
         self._set(epsilon=as_written(epsilon), _flip=flip_probability(epsilon / 2))
-        self._set(_salt=hashing.check_salt(self.salt))
+        self._set(functions=functions, width=width, _salt=hashing.check_salt(self.salt))
 
     @property
     def flip(self) -> Fraction:
@@ -113,6 +115,13 @@ class CountMeanSketch(Protocol):
         gain = (m * (1 - f) / apart - 1) / (m - 1)
         return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
 
+    def values(self, table: NDArray[np.integer]) -> NDArray[np.float64]:
+        """What each cell of each function adds to the estimate of an answer that is in it."""
+        f, apart, m = float(self._flip), float(1 - 2 * self._flip), self.width
+        ones, reports = table[:, :m], table[:, m:]
+        added: NDArray[np.float64] = (m * (ones - f * reports) / apart - reports) / (m - 1)
+        return added
+
     def _pairs(self, table: NDArray[np.integer], n: int) -> float:
         """How many ordered pairs of reports of one function share a cell: unbiased."""
         import numpy as np
@@ -153,12 +162,29 @@ class CountMeanSketch(Protocol):
         return table
 
 
-def check_size(functions: object, width: object) -> None:
-    """Refuse sketches of no use or of no end."""
-    if checks.whole(functions=functions) > MOST_FUNCTIONS:
+def check_size(functions: object, width: object, tables: int = 1) -> tuple[int, int]:
+    """Whole numbers; sketches of no use or of no end are refused."""
+    k, m = checks.whole(functions=functions), checks.whole(minimum=2, width=width)
+    if k > MOST_FUNCTIONS:
         raise InvalidParameter("functions", functions, f"is more than {MOST_FUNCTIONS:,}", "Write functions=1024.")
-    if checks.whole(minimum=2, width=width) > hashing.LARGEST_WIDTH:
+    if m > hashing.LARGEST_WIDTH:
         raise InvalidParameter("width", width, f"is more than {hashing.LARGEST_WIDTH:,}", "Write width=1024.")
+    if tables * k * m > MOST_NUMBERS:
+        why = f"makes more than {MOST_NUMBERS:,} numbers to keep"
+        raise InvalidParameter("functions", functions, why, "Use fewer functions or fewer cells.")
+    return k, m
+
+
+def checked_epsilon(**named: Number) -> Fraction:
+    """An epsilon of which each of two bits can take half, as an exact `Fraction`."""
+    [(name, asked)] = named.items()
+    epsilon = checks.positive(**named)
+    try:
+        flip_probability(epsilon / 2)
+    except InvalidParameter:
+        why = "is no protection" if epsilon > 1 else "is so small that reports would say nothing"
+        raise InvalidParameter(name, asked, why, f"Write {name}=4, for example.") from None
+    return epsilon
 
 
 def as_written(number: Fraction) -> int | Fraction:
@@ -222,18 +248,23 @@ def squares_from_pairs(pairs: float, n: int, functions: int, width: int) -> floa
 
     E(pairs) = (1/k)·[Σn_j² − n + (n² − Σn_j²)/m].
     """
-    found = (functions * pairs + n - n * n / width) / (1 - 1 / width)
-    return min(max(found, 0.0), float(n) * n)
+    return (functions * pairs + n - n * n / width) / (1 - 1 / width)
 
 
 def collision_errors(
     counts: NDArray[np.float64], n: int, coins: float | NDArray[np.float64], squares: float, functions: int, width: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The variance of coins and collisions, and what drawing the people adds, with estimates in the place of counts."""
+    """The variance of coins and collisions, and what drawing the people adds, with estimates in the place of counts.
+
+    An estimate squared is larger than the count squared by the variance itself, on average: the last division undoes
+    it. One function of two cells tells nothing about its collisions, so that the error is infinite.
+    """
     import numpy as np
 
     inside = np.clip(counts, 0, n)
-    others = np.maximum(squares - inside**2, 0.0)
+    others = np.clip(squares - counts**2, 0.0, float(n) * n)
     shared = (1 - 1 / functions) * (n - inside) + others / functions
-    scale = (width / (width - 1)) ** 2
-    return scale * (coins + (1 - 1 / width) / width * shared), inside * (1 - inside / max(n, 1))
+    error = (width / (width - 1)) ** 2 * (coins + (1 - 1 / width) / width * shared)
+    known = 1 - 1 / (functions * (width - 1))
+    error = error / known if known else np.full_like(inside, np.inf)
+    return error, inside * (1 - inside / max(n, 1))

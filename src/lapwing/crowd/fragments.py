@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd import hashing
-from lapwing.crowd.count_mean_sketch import CountMeanSketch, count_ones
+from lapwing.crowd.count_mean_sketch import CountMeanSketch, check_size, checked_epsilon, count_ones
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
+from lapwing.crowd.prefixes import seldom_above
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
@@ -35,6 +36,8 @@ MOST_FRAGMENTS = 1 << 24
 MOST_STRINGS = 1 << 20
 STEP = 0.1
 """By how many standard errors the threshold rises if it leaves too many strings."""
+NO_TEXT = "\ufffd"
+"""Stands for what is no text; no alphabet may have it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,18 +71,20 @@ class SequenceFragmentPuzzle(Protocol):
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
-        fragments = self._sketch(checks.positive(epsilon_fragments=self.epsilon_fragments))
-        strings = self._sketch(checks.positive(epsilon_strings=self.epsilon_strings))
+        length, fragment = self._checked_lengths()
+        functions, width = check_size(self.functions, self.width, 1 + length // fragment)
+        self._set(length=length, fragment=fragment, functions=functions, width=width, pieces=int(self.pieces))
+        fragments = self._sketch(checked_epsilon(epsilon_fragments=self.epsilon_fragments))
+        strings = self._sketch(checked_epsilon(epsilon_strings=self.epsilon_strings))
         self._set(_fragments=fragments, _strings=strings)
         self._set(epsilon_fragments=fragments.epsilon, epsilon_strings=strings.epsilon)
-        self._check_strings()
 
     def _sketch(self, epsilon: Number) -> CountMeanSketch:
         return CountMeanSketch(
             epsilon=epsilon, functions=self.functions, width=self.width, salt=self.salt, unit=self.unit
         )
 
-    def _check_strings(self) -> None:
+    def _checked_lengths(self) -> tuple[int, int]:
         length, fragment = checks.whole(length=self.length), checks.whole(fragment=self.fragment)
         if length % fragment:
             hint = f"Write length={-(-length // fragment) * fragment}."
@@ -89,9 +94,12 @@ class SequenceFragmentPuzzle(Protocol):
         if not isinstance(self.alphabet, str) or not 2 <= len(set(self.alphabet)) == len(self.alphabet):
             why = "must be text of two or more different characters"
             raise InvalidParameter("alphabet", self.alphabet, why, "Write alphabet='abcdefghijklmnopqrstuvwxyz'.")
-        if checks.whole(pieces=self.pieces) * len(self._characters) ** fragment > MOST_FRAGMENTS:
+        if NO_TEXT in self._characters:
+            raise InvalidParameter("alphabet", self.alphabet, "has U+FFFD, which stands for no text", "Drop it.")
+        if checks.whole(pieces=self.pieces) * len(self._characters) ** min(fragment, 64) > MOST_FRAGMENTS:
             why = f"makes more than {MOST_FRAGMENTS:,} fragments to look up"
             raise InvalidParameter("fragment", fragment, why, "Use shorter fragments, fewer pieces or letters.")
+        return length, fragment
 
     @property
     def positions(self) -> int:
@@ -139,30 +147,32 @@ class SequenceFragmentPuzzle(Protocol):
         errors lets 1 − Φ(z) of them through. z is chosen so that `false_fragments` of them are expected for each
         position and piece. A smaller threshold finds rarer strings; the price is only work, since p positions give
         about (1 + false_fragments)^p strings a piece, and of false ones one in `pieces` is looked up (above
-        `most_strings` the threshold rises). Of C strings looked up, those above Φ⁻¹(1 − (1 − confidence)/C) standard
-        errors are kept: with this confidence, none that nobody has. The count of a given string is unbiased; to be
-        found it must be large, so rare strings that were found tend to be estimated too high.
+        `most_strings` the threshold rises). Of C strings looked up, those are kept whose count is larger than cells
+        drawn at random would give any of C strings: with this confidence, none that nobody has. The count of a given
+        string is unbiased; to be found it must be large, so rare strings that were found tend to be estimated too high.
         """
         import numpy as np
 
         self.check_own(state.protocol)
         most = checks.whole(most_strings=most_strings)
         share = checks.positive(false_fragments=false_fragments) / len(self._characters) ** self.fragment
-        failure = 1 - float(checks.probability(confidence=confidence))
-        apart, threshold = self._standing_out(state), _above(float(share))
+        if not share < 1:
+            why = "is no less than all the fragments there are"
+            raise InvalidParameter("false_fragments", false_fragments, why, "Write false_fragments=2.")
+        failure = float(1 - checks.probability(confidence=confidence))
+        apart, threshold = self._standing_out(state), -NormalDist().inv_cdf(max(float(share), 1e-300))
         while _ways(apart > threshold) > most:
             threshold += STEP
         strings = self._joined(apart > threshold)
         looked_up = self._looked_up(strings, state, confidence)
-        error = looked_up.population_standard_error
-        enough = _above(failure / max(len(strings), 1)) * float(error.max(initial=0.0))
+        enough = seldom_above(self._strings.values(state.table[-1]), failure / max(len(strings), 1))
         kept = np.flatnonzero(looked_up.counts > enough)
         kept = kept[np.argsort(-looked_up.counts[kept], kind="stable")]
         return replace(
             looked_up,
             labels=[strings[place].rstrip(self.padding) for place in kept.tolist()],
             counts=looked_up.counts[kept],
-            population_standard_error=error[kept],
+            population_standard_error=looked_up.population_standard_error[kept],
             sample_standard_error=looked_up.sample_standard_error[kept],
             remark=f"found among {len(strings):,} strings; rare ones rather too high",
         )
@@ -180,7 +190,7 @@ class SequenceFragmentPuzzle(Protocol):
         items = hashing.hashed_items([_item(piece, text) for piece in range(self.pieces) for text in texts], self._key)
         tables = state.table[:-1]
         cells = sketch.look_up(tables, items)
-        out = np.empty(cells.shape)
+        out = np.zeros(cells.shape)  # nothing stands out where there are no reports
         for row, found, table in zip(out, cells, tables, strict=True):
             estimates = sketch.estimates_from(range(len(items)), found, table, int(table[:, -1].sum()), 0.95)
             error = float(estimates.population_standard_error.max())  # that of a fragment which nobody has
@@ -213,7 +223,7 @@ class SequenceFragmentPuzzle(Protocol):
 
     def _filled(self, answer: object) -> str:
         """An answer as a string of the one length; what is no text has a character that no alphabet should have."""
-        text = answer if isinstance(answer, str) else hashing.text_of(answer).decode("utf-8", "replace")
+        text = str.__str__(answer) if isinstance(answer, str) else hashing.text_of(answer).decode("utf-8", "replace")
         return text[: self.length].ljust(self.length, self.padding)
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -245,11 +255,6 @@ class SequenceFragmentPuzzle(Protocol):
 
 def _item(piece: int, fragment: str) -> str:
     return f"{piece}\0{fragment}"
-
-
-def _above(share: float) -> float:
-    """How many standard errors only this share of normal values exceeds."""
-    return NormalDist().inv_cdf(1 - share) if share < 1 else float("-inf")
 
 
 def _ways(kept: NDArray[np.bool_]) -> float:

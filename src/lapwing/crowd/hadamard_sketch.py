@@ -64,13 +64,13 @@ class HadamardCountMeanSketch(Protocol):
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
-        check_size(self.functions, self.width)
-        if self.width & (self.width - 1):
-            near = 1 << self.width.bit_length()
-            raise InvalidParameter("width", self.width, "must be a power of two", f"Write width={near}.")
+        functions, width = check_size(self.functions, self.width)
+        if width & (width - 1):
+            near = 1 << width.bit_length()
+            raise InvalidParameter("width", width, "must be a power of two", f"Write width={near}.")
         epsilon = checks.positive(epsilon=self.epsilon)
-        self._set(epsilon=as_written(epsilon), _flip=flip_probability(epsilon))
-        self._set(_salt=hashing.check_salt(self.salt))
+        self._set(epsilon=as_written(epsilon), _flip=flip_probability(self.epsilon))
+        self._set(functions=functions, width=width, _salt=hashing.check_salt(self.salt))
 
     @property
     def flip(self) -> Fraction:
@@ -117,7 +117,7 @@ class HadamardCountMeanSketch(Protocol):
         coins = n * c**2 - inside - (n - inside) / m
         squares = squares_from_pairs(self._pairs(state.table, n), n, self.functions, m)
         error, sampling = collision_errors(counts, n, coins, squares, self.functions, m)
-        gain = (m * c - 1) / (m - 1)
+        gain = (m * c + 1) / (m - 1)
         return Estimates(labels, n, counts, np.sqrt(error), np.sqrt(error + sampling), gain, confidence)
 
     def _pairs(self, table: NDArray[np.integer], n: int) -> float:

@@ -92,7 +92,7 @@ class Answers:
         """The place of everybody's answer in a public domain, −1 for any other. No index: the domain is a range."""
         import numpy as np
 
-        if index is None and isinstance(self.labels, range):
+        if index is None and isinstance(self.labels, range) and self.labels == range(len(self.labels)):
             known = np.arange(len(self.labels), dtype=np.int64)
             known[len(domain) :] = -1
         else:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.checks import Number
+from lapwing.crowd.count_mean_sketch import as_written
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
@@ -64,11 +65,13 @@ class Monitoring(Protocol):
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
-        if checks.whole(steps=self.steps) > MOST_STEPS:
-            raise InvalidParameter("steps", self.steps, f"is above {MOST_STEPS:,}", "Use longer steps.")
-        if checks.whole(changes=self.changes) > self.steps:
-            raise InvalidParameter("changes", self.changes, "is more than one per step", f"Write {self.steps} or less.")
-        self._set(_flip=flip_probability(self.epsilon))
+        steps, changes = checks.whole(steps=self.steps), checks.whole(changes=self.changes)
+        if steps > MOST_STEPS:
+            raise InvalidParameter("steps", steps, f"is above {MOST_STEPS:,}", "Use longer steps.")
+        if changes > steps:
+            raise InvalidParameter("changes", changes, "is more than one per step", f"Write {steps} or less.")
+        epsilon = as_written(checks.positive(epsilon=self.epsilon))
+        self._set(steps=steps, changes=changes, epsilon=epsilon, _flip=flip_probability(epsilon))
 
     @property
     def levels(self) -> int:

@@ -115,10 +115,14 @@ class _Numeric(Protocol):
             values = records.ravel().astype(np.float64, copy=False)
         low, high = float(self._low), float(self._high)
         with np.errstate(all="ignore"):  # a warning would depend on the data
-            share = (np.clip(values, low, high) / 2 - low / 2) / (high / 2 - low / 2)
+            share = (np.clip(values, low, high) - low) / self._width
             levels = np.rint(share * LEVELS)
             levels[np.isnan(levels)] = LEVELS // 2
             return np.clip(levels, 0, LEVELS).astype(np.int64)
+
+    def _nobody(self, gain: float, confidence: float) -> MeanEstimate:
+        """No reports: the middle, and an error without limit."""
+        return MeanEstimate(self._mean_of(0.5), 0, math.inf, math.inf, gain, confidence)
 
     def _mean_of(self, share: float) -> float:
         return float(self._low) + share * self._width
@@ -131,7 +135,7 @@ class _Numeric(Protocol):
 def _double(value: object) -> float:
     """A number as a double, infinite beyond the largest; NaN for what is none."""
     if isinstance(value, float):
-        return value
+        return float.__pos__(value)  # whatever a type of the user's own makes of it
     ratio = ratio_of(value)
     return float("nan") if ratio is None else quotient(*ratio)
 
@@ -188,13 +192,17 @@ class StochasticRounding(_Numeric):
 
         Accuracy: each bit of somebody drawn at random is one with the same probability λ, so the sample variance is
         λ(1−λ)/(n(1−2f)²). That of the coins alone is less by the variance of the numbers over n, which one bit each
-        does not tell: the population error is the same number, an upper bound.
+        does not tell: the population error is the same number, an upper bound. λ is taken between f and 1−f, where it
+        lies, so no error is zero.
         """
         self.check_own(state.protocol)
-        n, spread = max(state.n, 1), float(1 - 2 * self._flip)
+        if not state.n:
+            return self._nobody(self._width / float(1 - 2 * self._flip), confidence)
+        n, flip, spread = state.n, float(self._flip), float(1 - 2 * self._flip)
         share_of_ones = int(state.table[0]) / n
-        error = (share_of_ones * (1 - share_of_ones) / n) ** 0.5 * self._width / spread
-        mean = self._mean_of((share_of_ones - float(self._flip)) / spread)
+        likely = min(max(share_of_ones, flip), 1 - flip)
+        error = (likely * (1 - likely) / n) ** 0.5 * self._width / spread
+        mean = self._mean_of((share_of_ones - flip) / spread)
         return MeanEstimate(mean, state.n, error, error, self._width / spread, confidence)
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -273,28 +281,32 @@ class Piecewise(_Numeric):
 
         Accuracy: the mean and the mean square of a report are polynomials of the start of the window (numeric.md),
         which gives unbiased estimates of the mean and of the mean square of the numbers; the errors follow from both.
+        Neither is less than what the coins add to numbers in the middle, where they add least.
         """
         import numpy as np
 
         self.check_own(state.protocol)
-        n, cell = max(state.n, 1), np.arange(self.cells, dtype=np.float64)
-        first, second = float(state.table @ cell) / n, float(state.table @ cell**2) / n
         slope, level = (float(number) for number in self._line())
-        start = (first - level) / slope
-        spread = max(second - first**2, 0.0)
         furthest = self.cells - self.window
+        unit = self._width / (slope * furthest)
+        if not state.n:
+            return self._nobody(unit * (self.cells - 1), confidence)
+        n, cell = state.n, np.arange(self.cells, dtype=np.float64)
+        first, second = float(state.table @ cell) / n, float(state.table @ cell**2) / n
+        start = (first - level) / slope
+        least = float(self._least_variance())
+        spread = max((second - first**2) * n / max(n - 1, 1), least)
         inside, outside = (float(density) for density in self._densities())
         width, whole = self.window, self.cells
         squares = (second - outside * (whole - 1) * whole * (2 * whole - 1) / 6) / (inside - outside)
         squares = (squares - (width - 1) * width * (2 * width - 1) / 6) / width - (width - 1) * start
         scatter = min(max(squares - start**2 - 0.25, 0.0), furthest**2 / 4)
-        coins = max(spread - slope**2 * scatter, 0.0)
-        unit = self._width / (slope * furthest)
+        coins = max(spread - slope**2 * scatter, least)
         return MeanEstimate(
             self._mean_of(start / furthest),
             state.n,
             unit * (coins / n) ** 0.5,
-            unit * (spread / max(n - 1, 1)) ** 0.5,
+            unit * (spread / n) ** 0.5,
             unit * (whole - 1),
             confidence,
         )
@@ -308,6 +320,12 @@ class Piecewise(_Numeric):
         inside, outside = self._densities()
         slope = self.window * (inside - outside)
         return slope, slope * Fraction(self.window - 1, 2) + outside * Fraction(self.cells * (self.cells - 1), 2)
+
+    def _least_variance(self) -> Fraction:
+        """Of a report whose window stands exactly in the middle of all cells: no other place has less."""
+        (inside, outside), width, whole = self._densities(), self.window, self.cells
+        in_window, in_all = (Fraction(size * (size * size - 1), 12) for size in (width, whole))
+        return outside * in_all + (inside - outside) * in_window
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np

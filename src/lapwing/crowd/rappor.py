@@ -143,7 +143,8 @@ class OneTimeRappor(PermanentResponse):
             if checks.whole(**{name: getattr(self, name)}) > most:
                 hint = "Write bits=128, hashes=2, cohorts=8."
                 raise InvalidParameter(name, getattr(self, name), f"must be at most {most}", hint)
-        self._set(_salt=hashing.check_salt(self.salt))
+        whole = {name: int(getattr(self, name)) for name in ("bits", "hashes", "cohorts")}
+        self._set(**whole, _salt=hashing.check_salt(self.salt))
 
     @property
     def layout(self) -> tuple[Column, ...]:

@@ -107,12 +107,12 @@ class Errors:
     @property
     def root_mean_square(self) -> float:
         """Of all answers, in people."""
-        return float((self.off_by**2).mean() ** 0.5)
+        return float(((self.off_by**2).sum() / max(len(self.truth), 1)) ** 0.5)
 
     @property
     def largest(self) -> float:
         """The worst of all answers, in people."""
-        return float(abs(self.off_by).max())
+        return float(abs(self.off_by).max(initial=0.0))
 
     @property
     def standardized(self) -> NDArray[np.float64]:
