@@ -339,6 +339,18 @@ def test_few_reports_are_not_without_error(kind: Any) -> None:
         assert found.sample_standard_error >= found.population_standard_error > 5
 
 
+@pytest.mark.parametrize("people", [[0.9] * 20, [0.0, 1.0] * 10], ids=["alike", "at both ends"])
+def test_the_error_of_a_mean_over_the_coins_is_not_too_small_for_few_people(people: list[float]) -> None:
+    protocol, runs = Piecewise.from_epsilon(8, bounds=(0, 1)), 2000
+    everybody = protocol.randomize(np.tile(people, runs), Reproducible(3))
+    parts = (everybody[len(people) * run : len(people) * (run + 1)] for run in range(runs))
+    found = [protocol.estimate(protocol.absorb(None, part)) for part in parts]
+    squares = np.array([(one.mean - np.mean(people)) ** 2 for one in found])
+    stated = np.array([one.population_standard_error**2 for one in found])
+    short = squares - stated
+    assert short.mean() < Z * short.std() / math.sqrt(runs)
+
+
 @pytest.mark.parametrize("cells", [2, 3, 8, 9])
 def test_no_place_of_the_window_has_less_variance_than_is_stated_at_least(cells: int) -> None:
     for window in range(1, cells):

@@ -295,13 +295,13 @@ class Piecewise(_Numeric):
         first, second = float(state.table @ cell) / n, float(state.table @ cell**2) / n
         start = (first - level) / slope
         least = float(self._least_variance())
-        spread = max((second - first**2) * n / max(n - 1, 1), least)
         inside, outside = (float(density) for density in self._densities())
         width, whole = self.window, self.cells
         squares = (second - outside * (whole - 1) * whole * (2 * whole - 1) / 6) / (inside - outside)
         squares = (squares - (width - 1) * width * (2 * width - 1) / 6) / width - (width - 1) * start
-        scatter = min(max(squares - start**2 - 0.25, 0.0), furthest**2 / 4)
-        coins = max(spread - slope**2 * scatter, least)
+        scatter = squares - start**2 - 0.25  # may be negative: cutting it off would make the error too small
+        coins = max(second - first**2 - slope**2 * scatter, least)
+        spread = max((second - first**2) * n / max(n - 1, 1), coins)
         return MeanEstimate(
             self._mean_of(start / furthest),
             state.n,
