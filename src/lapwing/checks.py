@@ -163,6 +163,8 @@ _EXAMPLES = {
     "one_if_true": "0.75",
     "one_if_unset": "0.5",
     "pair": "(10, 11)",
+    "path": "'lifetime.db'",
+    "policy": "policy",
     "permanent_noise": "0.5",
     "prior": "0.5",
     "protocol": "poll",

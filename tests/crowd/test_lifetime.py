@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ from lapwing.crowd import (
 )
 from lapwing.crowd.lifetime import Lifetime, LifetimePolicy, QuestionGroup
 from lapwing.crowd.reports import Column
-from lapwing.errors import InvalidParameter, LedgerDamaged
+from lapwing.errors import InvalidCall, InvalidParameter, LedgerDamaged
 from lapwing.exact import ln_up
 from lapwing.noise import Entropy, Recorded, uniform_below
 from lapwing.privacy import PureDP
@@ -461,3 +461,10 @@ def test_periods_are_counted_by_the_clock_alike_everywhere(path: Path) -> None:
     ]
     device = Lifetime(day, path)
     assert len(device.report("q", "yes", COIN)) == len(device.report("q", "no", COIN, period=3))
+
+
+def test_a_ledger_without_a_policy_or_a_file_says_what_to_write(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="LifetimePolicy"):
+        Lifetime(cast(Any, 8), tmp_path / "device.db")
+    with pytest.raises(InvalidCall, match="Lifetime"):
+        cast(Any, Lifetime)()

@@ -8,13 +8,14 @@
 True
 """
 
+from lapwing.crowd import apple as apple
 from lapwing.crowd.association import Association, associate
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.decoding import DecodedEstimates, decode
-from lapwing.crowd.device import Device
+from lapwing.crowd.device import Device, Donation
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.fragmentation import AttributeFragments, ReportFragments
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
@@ -49,6 +50,7 @@ __all__ = [
     "DecodedEstimates",
     "Device",
     "Discovery",
+    "Donation",
     "Estimates",
     "HadamardCountMeanSketch",
     "HadamardResponse",
@@ -74,6 +76,7 @@ __all__ = [
     "UnaryEncoding",
     "UnknownDictionary",
     "Watcher",
+    "apple",
     "associate",
     "decode",
     "gain",

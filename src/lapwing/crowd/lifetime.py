@@ -141,7 +141,7 @@ class DeviceFile(FileStore):
     layout = frozenset(statements)
 
 
-class Lifetime:
+class Lifetime(metaclass=Helpful):
     """The device of one person, for all questions of one collector.
 
     Call `report` on a schedule that does not depend on answers: in every period for every question, with None when
@@ -167,6 +167,8 @@ class Lifetime:
     __slots__ = ("_file", "policy")
 
     def __init__(self, policy: LifetimePolicy, path: str | os.PathLike[str]) -> None:
+        hint = "Write LifetimePolicy(allowance=…, period=…, groups=[…])."
+        checks.of_kind(LifetimePolicy, "is not a policy", hint, policy=policy)
         self.policy = policy
         self._file = DeviceFile(path, None)
         self._file.create(allowed=True)

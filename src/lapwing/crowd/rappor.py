@@ -191,8 +191,8 @@ class OneTimeRappor(PermanentResponse):
 
         return np.full(len(rows), cohort, dtype=self.layout[0].dtype), rows
 
-    def estimate(
-        self, state: Counts, candidates: Sequence[Any] = (), *, confidence: float = 0.95, **options: Any
+    def estimate(  # type: ignore[override]  # an open domain needs candidates
+        self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95, **options: Any
     ) -> DecodedEstimates:
         """The counts of candidates, decoded: see `decoding.decode` for the options."""
         from lapwing.crowd.decoding import decode
