@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.crowd.count_mean_sketch import candidate_list
 from lapwing.crowd.hashing import different_items
-from lapwing.crowd.items import parts
 from lapwing.crowd.regression import inverse
 from lapwing.crowd.reports import Reports
+from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lapwing.crowd.threads import THREADS, one_by_one, parts, side_by_side
+from lapwing.crowd.threads import one_by_one, parts
 from lapwing.noise import bernoulli_bits
 
 if TYPE_CHECKING:
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
 
 WORD = 64
-LANES, GROUPED_LANES = 1 << 11, 1 << 14
+LANES, GROUPED_LANES = 1 << 13, 1 << 14
 """Words that one operation works on: a few such arrays fit into the cache."""
-FEW = 1 << 12
-"""Rows that are not worth a second thread."""
+FEW = 64
+"""Rows that are counted faster one by one."""
 
 
 def words_for(bits: int) -> int:
@@ -76,22 +76,19 @@ def ones(words: NDArray[np.uint64]) -> int:
 
 
 def column_counts(rows: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
-    """How many rows have a one in each column."""
-    halves = side_by_side(
-        lambda part: _counted(rows[part], bits), list(parts(len(rows), max(-(-len(rows) // THREADS), FEW)))
-    )
-    return np.sum(halves, axis=0) if halves else np.zeros(bits, dtype=np.int64)
-
-
-def _counted(rows: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
-    lanes = max(1, min(LANES // rows.shape[1], len(rows)))
+    """How many rows have a one in each column. Planes are rows again, fewer, each worth a power of two."""
+    if len(rows) <= FEW:
+        few: NDArray[np.int64] = unpack_rows(rows, bits).sum(axis=0, dtype=np.int64)
+        return few
+    lanes = max(1, min(LANES // rows.shape[1], len(rows) // 8))
     whole = len(rows) // lanes * lanes
     counter = Upright((lanes, rows.shape[1]))
     for start in range(0, whole, lanes):
         counter.add(rows[start : start + lanes])
-    rest: NDArray[np.int64] = unpack_rows(rows[whole:], bits).sum(axis=0, dtype=np.int64)
-    rest += counter.totals(bits).sum(axis=0)
-    return rest
+    total = column_counts(rows[whole:], bits)
+    for place, plane in enumerate(counter.planes()):
+        total += column_counts(plane, bits) << place
+    return total
 
 
 def grouped_column_counts(
@@ -144,18 +141,23 @@ class Upright:
             layer = _carry(self._planes[level], before, layer)
             level += 1
 
-    def totals(self, bits: int) -> NDArray[np.int64]:
-        """The counts: one row for each row of words."""
+    def planes(self) -> list[NDArray[np.uint64]]:
+        """The counts, bit by bit, the lowest first."""
         nothing = np.zeros(self._shape, dtype=np.uint64)
         level = 0
         while level < len(self._planes):  # what still waits finds company; carries may wait one plane higher
             if self._waiting[level] is not None:
                 self.add(nothing, level)
             level += 1
+        return self._planes
+
+    def totals(self, bits: int) -> NDArray[np.int64]:
+        """The counts: one row for each row of words."""
+        planes = self.planes()
         total = np.zeros((self._shape[0], bits), dtype=np.int64)
-        for first in range(0, len(self._planes), 8):
+        for first in range(0, len(planes), 8):
             byte = np.zeros((self._shape[0], bits), dtype=np.uint8)
-            for place, plane in enumerate(self._planes[first : first + 8]):
+            for place, plane in enumerate(planes[first : first + 8]):
                 byte |= unpack_rows(plane, bits) << np.uint8(place)
             total += byte.astype(np.int64) << first
         return total

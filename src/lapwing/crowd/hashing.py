@@ -56,7 +56,7 @@ def text_of(item: object) -> bytes:
             return item.encode("utf-8", "surrogatepass")
         if isinstance(item, bytes):
             return bytes(item)
-        return b"%d" % int(item) if isinstance(item, Integral) else MISSING
+        return b"%d" % int(item) if isinstance(item, (int, Integral)) else MISSING  # int first: it is told faster
     except Exception:  # more digits than Python writes, a type of the user's own: an error would tell about the item
         return MISSING
 
@@ -165,11 +165,6 @@ def _words(texts: Any, start: bytes, count: int) -> NDArray[np.float64]:
     """The first words of SHA-256 of many texts, modulo P: `count` rows."""
     import numpy as np
 
-    begun = hashlib.sha256(start)
-    digests = bytearray()
-    for text in texts:
-        one = begun.copy()
-        one.update(text)
-        digests += one.digest()[: 4 * count]
-    words = np.frombuffer(bytes(digests), dtype="<u4").reshape(-1, count) % PRIME
+    digests = b"".join([hashlib.sha256(start + text).digest()[: 4 * count] for text in texts])
+    words = np.frombuffer(digests, dtype="<u4").reshape(-1, count) % PRIME
     return np.ascontiguousarray(words.T.astype(np.float64))

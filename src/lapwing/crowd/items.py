@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
-from lapwing.crowd.threads import parts as parts  # TODO
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import as_column, column_values, place_of, ratio_of
 

@@ -26,7 +26,6 @@ from lapwing.calls import Helpful, helpful
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.items import Answers
 from lapwing.crowd.reports import Column, Reports
-from lapwing.crowd.threads import THREADS as THREADS
 from lapwing.crowd.threads import parts, side_by_side
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import ratio_of
