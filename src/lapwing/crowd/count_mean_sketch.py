@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_FUNCTIONS = 1 << 24
 MOST_NUMBERS = 1 << 30
 """An aggregator keeps one for every cell of every function: 8 GB."""
-TILE, ITEMS = 1 << 15, 1 << 13
+TILE, ITEMS = 1 << 17, 1 << 11
 """Cells, and items, looked up at a time: they and what they are computed from stay in the cache."""
 
 
@@ -233,9 +233,9 @@ def sums_at(
             for here in parts(part.stop - part.start, max(1, TILE // matrix.shape[1])):
                 chosen = slice(part.start + here.start, part.start + here.stop)
                 places = hashing.all_cells(matrix, coefficients[:, chosen], width)
+                places += (np.arange(len(places)) * tables.shape[2])[:, None]  # a row of the table for each function
                 for table, total in zip(tables, out, strict=True):
-                    for row, place in zip(table[chosen], places, strict=True):
-                        total[some] += row.take(place, mode="clip")
+                    total[some] += table[chosen].ravel().take(places, mode="clip").sum(axis=0)
         return out
 
     functions = tables.shape[1]

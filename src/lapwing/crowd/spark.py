@@ -60,7 +60,7 @@ def write_reports(reports: Reports, path: str | PathLike[str]) -> None:
 def absorb(protocol: Protocol, frame: DataFrame, *, column: str = "reports") -> Counts:
     """What is counted in all the reports of a DataFrame; `protocol.absorb` in one process gives the same integers.
 
-        counts = absorb(protocol, spark.read.parquet("reports/"))
+    As in `absorb(protocol, spark.read.parquet("reports/"))`.
     """
     import numpy as np
 
