@@ -9,6 +9,7 @@ needs a stability of its own. Where every row is a unit of its own, only what ma
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -27,7 +28,7 @@ Total = Literal["count", "count distinct", "sum", "avg", "min", "max"]
 
 
 @dataclass(frozen=True)
-class Node:
+class Node(ABC):
     """What every plan has: columns, and a way to say what it does."""
 
     @cached_property
@@ -35,18 +36,18 @@ class Node:
         """The columns by name."""
         return {column.name: column for column in self.columns}
 
-    @cached_property
+    @property
+    @abstractmethod
     def columns(self) -> tuple[Column, ...]:
         """The columns of its rows."""
-        raise NotImplementedError
 
     def parents(self) -> tuple[Plan, ...]:
         """The plans it is made from."""
         return ()
 
+    @abstractmethod
     def explain(self) -> str:
         """What happens, step by step."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
