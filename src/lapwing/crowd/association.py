@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
-from lapwing.crowd.count_mean_sketch import candidate_list
+from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.hashing import different_items
 from lapwing.crowd.regression import inverse
 from lapwing.crowd.reports import Reports

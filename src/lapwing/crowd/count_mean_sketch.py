@@ -11,9 +11,10 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd import hashing
 from lapwing.crowd.counts import Counts
+from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import THREADS, parts, side_by_side
@@ -185,18 +186,6 @@ def checked_epsilon(**named: Number) -> Fraction:
         why = "is no protection" if epsilon > 1 else "is so small that reports would say nothing"
         raise InvalidParameter(name, asked, why, f"Write {name}=4, for example.") from None
     return epsilon
-
-
-def as_written(number: Fraction) -> int | Fraction:
-    """4, 4.0 and Fraction(4) are one parameter."""
-    return int(number) if number.denominator == 1 else number
-
-
-def candidate_list(candidates: Any) -> list[Any]:
-    """The answers to be counted, in their order."""
-    if isinstance(candidates, (str, bytes)) or not hasattr(candidates, "__iter__"):
-        raise InvalidParameter("candidates", candidates, "must be a list of answers", "Write candidates=['a', 'b'].")
-    return list(candidates.tolist() if hasattr(candidates, "tolist") else candidates)
 
 
 def hashed_answers(answers: Answers, salt: bytes) -> hashing.Hashed:

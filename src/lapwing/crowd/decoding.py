@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing import checks
-from lapwing.crowd.count_mean_sketch import candidate_list
 from lapwing.crowd.counts import Counts
+from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import SHOWN, Estimates
 from lapwing.crowd.hashing import text_of
 from lapwing.crowd.regression import OUTLYING, Cells, Fit, fit_selected, least_squares

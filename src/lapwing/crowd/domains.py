@@ -30,3 +30,10 @@ def domain_of(domain: object, *, largest: int = 1 << 31) -> tuple[Sequence[Any],
     if len(labels) < 2:
         raise InvalidParameter("domain", domain, "must be two or more different answers", "Write domain=['a', 'b'].")
     return labels, places_of(labels, domain=labels)
+
+
+def candidate_list(candidates: Any) -> list[Any]:
+    """The answers to be counted, in their order."""
+    if isinstance(candidates, (str, bytes)) or not hasattr(candidates, "__iter__"):
+        raise InvalidParameter("candidates", candidates, "must be a list of answers", "Write candidates=['a', 'b'].")
+    return list(candidates.tolist() if hasattr(candidates, "tolist") else candidates)

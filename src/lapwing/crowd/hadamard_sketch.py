@@ -11,17 +11,16 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd import hashing
 from lapwing.crowd.count_mean_sketch import (
-    as_written,
-    candidate_list,
     check_size,
     collision_errors,
     squares_from_pairs,
     sums_at,
 )
 from lapwing.crowd.counts import Counts
+from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts

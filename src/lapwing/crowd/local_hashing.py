@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.crowd import hashing
-from lapwing.crowd.count_mean_sketch import as_written, candidate_list, sums_at
+from lapwing.crowd.count_mean_sketch import sums_at
 from lapwing.crowd.counts import Counts
-from lapwing.crowd.domains import Domain, domain_of
+from lapwing.crowd.domains import Domain, candidate_list, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts

@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.checks import Number
-from lapwing.crowd.count_mean_sketch import as_written
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import flip_probability
+from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.checks import Number
-from lapwing.crowd.count_mean_sketch import as_written
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.hadamard import walsh_hadamard
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import LocalHashing
+from lapwing.crowd.probabilities import as_written
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter

@@ -33,6 +33,11 @@ def flip_probability(epsilon: Number, *, others: int | Fraction = 1, name: str =
     return _fewest_digits(exact, 1 / (exp_down(exact) + others), lambda q: (1 - others * q) / q, name, epsilon)
 
 
+def as_written(number: Fraction) -> int | Fraction:
+    """4, 4.0 and Fraction(4) are one parameter."""
+    return int(number) if number.denominator == 1 else number
+
+
 def _moderate(epsilon: Number, name: str) -> Fraction:
     exact = checks.positive(**{name: epsilon})
     if exact > LARGEST_EPSILON:
