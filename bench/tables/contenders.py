@@ -14,7 +14,7 @@ import numpy as np
 GROUPS, ROWS, LOW, HIGH = 4, 2, 0, 100
 KEYS = 1000
 EPSILON = 1.0
-REPEATS = 5
+REPEATS = 15
 """How often everybody draws noise when errors are compared."""
 EDGES = np.linspace(0, 100, 1001)
 

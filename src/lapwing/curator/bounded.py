@@ -11,17 +11,17 @@ are packed into one whole number there, because engines sort few narrow columns 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlglot import exp
 
 from lapwing.curator.compile import Compiler, constant
 from lapwing.curator.dialects import attempt, cast, double, inline, when, whole
-from lapwing.curator.expressions import Constant, Expression, Kind, never_null
+from lapwing.curator.expressions import Column, Constant, Expression, Kind, columns_of, never_null
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
-from lapwing.curator.plan import Plan, is_each_row, unit_kind
+from lapwing.curator.plan import Plan, Scan, Where, is_each_row, unit_kind
 from lapwing.curator.selection import BITS, HASH_LIMIT, Salt, Word, packing, stages
 from lapwing.curator.statistics import Bounding, Statistic
 
@@ -74,7 +74,8 @@ class Bounded:
 
     def _flat(self) -> exp.Query:
         """Every row of the plan with its group and contents; rows of no public group do not compete with others."""
-        below, names = self.compiler.from_(self.plan, "r")
+        compiler = replace(self.compiler, untested=self._only_gridded())
+        below, names = compiler.from_(self.plan, "r")
         query = exp.select().from_(below, copy=False)
         places: list[exp.Expr] = []
         for i, key in enumerate(self.grouping.keys):
@@ -103,9 +104,23 @@ class Bounded:
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
         if not is_each_row(self.plan):
             selected.insert(0, exp.column("u", table="r").as_("u"))
-        selected += [self.compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
+        selected += [compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
         selected += [self.compiler.expression(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
         return query.select(*(selected or [whole(1).as_("one")]), copy=False)
+
+    def _only_gridded(self) -> frozenset[str]:
+        """The columns of a table that nothing reads but a grid."""
+        plan, read = self.plan, [*(key.expression for key in self.grouping.keys), *self.others]
+        while isinstance(plan, Where):
+            read.append(plan.condition)
+            plan = plan.parent
+        if not isinstance(plan, Scan):
+            return frozenset()
+        alone = [(value.filled() or (value, 0))[0].expression for value in self.values]
+        read += [expression for expression in alone if not isinstance(expression, Column)]
+        numbers = {field.name for field in plan.fields if field.kind == "number" and not field.unit}
+        gridded = {expression.name for expression in alone if isinstance(expression, Column)}
+        return frozenset(numbers & gridded - set().union(*map(columns_of, read)))
 
     def _survivors(self, flat: exp.Query) -> exp.Query:
         """The rows that the bounding keeps."""

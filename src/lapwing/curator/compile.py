@@ -15,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.bins import bin_of
-from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, double, inline, whole
+from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, clamped_if_finite, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
 from lapwing.curator.gridded import Gridded, gridded
 from lapwing.curator.plan import (
@@ -55,6 +55,8 @@ class Compiler:
 
     dialect: Dialect
     relations: Mapping[str, Relation]
+    untested: frozenset[str] = frozenset()
+    """Doubles that scans hand on as they are, because only `steps` reads them: it tests and clamps in one go."""
 
     def rows(self, plan: Plan) -> exp.Query:
         """A query with `u` (unless every row is a unit) and one column per column of the plan."""
@@ -89,7 +91,9 @@ class Compiler:
                 return clamped
             clamped = cast(clamped, "DOUBLE")
         else:
-            clamped = _clamped(raw, double(value.low), double(value.high))
+            low, high = double(value.low), double(value.high)
+            is_untested = isinstance(value.expression, Column) and value.expression.name in self.untested
+            clamped = clamped_if_finite(raw, low, high) if is_untested else _clamped(raw, low, high)
             if value.exponent < 0:  # PostgreSQL raises where a product is too small; on this grid both are 0
                 clamped = exp.Case().when(_is_tiny(clamped), double(0.0)).else_(clamped)
         scaled = clamped * double(2.0**value.exponent) + double(0.5)
@@ -254,7 +258,8 @@ def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
     names = {}
     for field in plan.fields:
         column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
-        names[field.name] = compiler.dialect.read(column, relation.types[field.name], field.kind)
+        tested = field.name not in compiler.untested
+        names[field.name] = compiler.dialect.read(column, relation.types[field.name], field.kind, tested=tested)
     if plan.each_row:
         return exp.select(*_listed(plan, compiler, names, None)).from_(table, copy=False)
     unit = next(field.name for field in plan.fields if field.unit)

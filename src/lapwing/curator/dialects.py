@@ -51,7 +51,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
-        """A finite double; others are NULL."""
+        """A double, perhaps infinite or NaN."""
 
     @abstractmethod
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
@@ -81,10 +81,11 @@ class Dialect(ABC):
         """The statement as text."""
         return query.sql(dialect=self.name)
 
-    def read(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
+    def read(self, column: exp.Expr, declared: str, kind: Kind, *, tested: bool = True) -> exp.Expr:
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
-        `declared` is the engine's own name of the type, `kind` what the owner says it means.
+        `declared` is the engine's own name of the type, `kind` what the owner says it means. A number that is not
+        `tested` may be infinite or NaN.
         """
         if kind == "text":
             return self.text(column, declared)
@@ -93,7 +94,8 @@ class Dialect(ABC):
         if kind == "integer":
             return self.integer(column, declared)
         if kind == "number":
-            return self.number(column, declared)
+            number = self.number(column, declared)
+            return finite(number) if tested else number
         return column if kind == "boolean" else self.moment(column, declared, kind)
 
     def number_from(self, text: exp.Expr) -> exp.Expr:
@@ -157,13 +159,21 @@ def whole(value: int) -> exp.Expr:
     return exp.Literal.number(value) if value >= 0 else exp.Paren(this=exp.Neg(this=exp.Literal.number(-value)))
 
 
+def _largest(sign: int) -> exp.Expr:
+    return cast(exp.Literal.string(LARGEST_DOUBLE if sign > 0 else "-" + LARGEST_DOUBLE), "DOUBLE")
+
+
 def finite(value: exp.Expr) -> exp.Expr:
     """A double that is neither infinite nor NaN (which every engine takes to be larger than all numbers), or NULL."""
-    most, least = (
-        cast(exp.Literal.string(LARGEST_DOUBLE), "DOUBLE"),
-        cast(exp.Literal.string("-" + LARGEST_DOUBLE), "DOUBLE"),
-    )
-    return when(exp.and_(value.copy() >= least, value.copy() <= most), value.copy())
+    return when(exp.and_(value.copy() >= _largest(-1), value.copy() <= _largest(1)), value.copy())
+
+
+def clamped_if_finite(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
+    """A finite double clamped, others NULL: `finite` and a clamp with half of their comparisons."""
+    inside = exp.and_(value.copy() >= low.copy(), value.copy() <= high.copy())
+    below = exp.and_(value.copy() < low.copy(), value.copy() >= _largest(-1))
+    above = exp.and_(value.copy() > high.copy(), value.copy() <= _largest(1))
+    return exp.Case().when(inside, value.copy()).when(below, low).when(above, high)
 
 
 def whole_part(value: exp.Expr) -> exp.Expr:
@@ -209,7 +219,7 @@ class DuckDB(Dialect):
         return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return finite(column if declared == "DOUBLE" else cast(column, "DOUBLE"))
+        return column if declared == "DOUBLE" else cast(column, "DOUBLE")
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         if declared == "TIMESTAMP WITH TIME ZONE":

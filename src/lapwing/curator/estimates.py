@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 from lapwing.curator.gridded import Gridded
@@ -28,7 +29,12 @@ class Confidence:
     @property
     def deviations(self) -> float:
         """How many standard deviations of a normal distribution."""
-        return -NormalDist().inv_cdf((1 - self.level) / 2)
+        return _deviations(self.level)
+
+
+@lru_cache(maxsize=16)
+def _deviations(level: float) -> float:
+    return -NormalDist().inv_cdf((1 - level) / 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +53,22 @@ def counted(value: int, width: float) -> Estimate:
 
 def summed(value: int, width: float, grid: Gridded) -> Estimate:
     """A sum, back from steps."""
-    step = float(grid.granularity)
+    step = grid.step
     return Estimate(value * step, ((value - width) * step, (value + width) * step))
 
 
 def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gridded) -> Estimate:
     """A sum from the statistics of a mean: Σ(x − m) + m·n."""
-    return summed(centred + grid.middle * count, widths[1] + abs(grid.middle) * widths[0], grid)
+    middle = grid.middle
+    return summed(centred + middle * count, widths[1] + abs(middle) * widths[0], grid)
 
 
 def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: Confidence) -> Estimate:
     """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
-    step = float(grid.granularity)
-    low, high = grid.low, grid.high
+    low, high, middle, step = grid.low, grid.high, grid.middle, grid.step
 
     def back(steps: float) -> float:
-        return min(max((grid.middle + steps) * step, low), high)
+        return min(max((middle + steps) * step, low), high)
 
     value = back(centred / count) if count > 0 else back(0)
     noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
@@ -79,7 +85,7 @@ def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, c
 def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *, root: bool) -> Estimate:
     """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
     count, first, second = statistics
-    most, step = (grid.reach + grid.moved) ** 2, float(grid.granularity)
+    most, step = (grid.reach + grid.moved) ** 2, grid.step
     point = second / count - (first / count) ** 2 if count > 0 else 0.0
     counts = (count - widths[0], count + widths[0])
     mean = _quotient((first - widths[1], first + widths[1]), counts)

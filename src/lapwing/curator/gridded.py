@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from lapwing.curator.expressions import Call, Constant, Expression
 from lapwing.errors import InvalidParameter
@@ -40,10 +41,7 @@ class Gridded:
     @property
     def steps(self) -> tuple[int, int]:
         """The bounds in steps."""
-        if self.is_whole:
-            return int(self.low), int(self.high)
-        scale = math.ldexp(1.0, self.exponent)
-        return math.floor(float(self.low) * scale + 0.5), math.floor(float(self.high) * scale + 0.5)
+        return _steps(self.low, self.high, None if self.is_whole else self.exponent)
 
     @property
     def middle(self) -> int:
@@ -85,9 +83,22 @@ class Gridded:
         return 0.0 if self.is_whole else 0.5
 
     @property
+    def step(self) -> float:
+        """The width of one step, exactly."""
+        return math.ldexp(1.0, -self.exponent)
+
+    @property
     def granularity(self) -> Fraction:
         """The width of one step."""
         return Fraction(1, 1 << self.exponent) if self.exponent >= 0 else Fraction(1 << -self.exponent)
+
+
+@lru_cache(maxsize=256)
+def _steps(low: float, high: float, exponent: int | None) -> tuple[int, int]:
+    if exponent is None:
+        return int(low), int(high)
+    scale = math.ldexp(1.0, exponent)
+    return math.floor(float(low) * scale + 0.5), math.floor(float(high) * scale + 0.5)
 
 
 def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int = SUM_BITS) -> Gridded:

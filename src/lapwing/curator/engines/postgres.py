@@ -15,7 +15,6 @@ from lapwing.curator.dialects import (
     SQL_TYPES,
     Dialect,
     double,
-    finite,
     in_calendar,
     md5_digits,
     when,
@@ -83,7 +82,7 @@ class PostgresDialect(Dialect):
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
         if declared != "numeric":
-            return finite(exp.cast(column, "DOUBLE"))
+            return exp.cast(column, "DOUBLE")
         size = exp.func("ABS", column.copy())  # of NaN it is NaN, which is larger than every number
         seen = when(size.copy() > exp.Literal.number("1e-300"), exp.cast(column.copy(), "DOUBLE"), double(0.0))
         return when(size < exp.Literal.number("1e300"), seen)

@@ -16,7 +16,7 @@ from uuid import uuid4
 from sqlglot import exp
 
 from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import SQL_TYPES, Dialect, finite, in_calendar, md5_digits, whole, whole_part
+from lapwing.curator.dialects import SQL_TYPES, Dialect, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.engines.contained import contained
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
@@ -73,7 +73,7 @@ class SparkDialect(Dialect):
         return exp.cast(column, "BIGINT") if kind_of(declared) == "integer" else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
-        return finite(column if declared == "double" else exp.cast(column, "DOUBLE"))
+        return column if declared == "double" else exp.cast(column, "DOUBLE")
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
         return in_calendar(exp.cast(column, SQL_TYPES[kind]), kind)
