@@ -1,6 +1,6 @@
 """Write the bundled synthetic data set. Nobody in it exists; the numbers come from a fixed seed.
 
-python tools/make_clinic.py > src/lapwing/data/clinic.csv
+python tools/make_clinic.py > src/lapwing/datasets/clinic.csv
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import lapwing
 from lapwing.cli.commands import app
 from lapwing.cli.demo import REGIONS
-from lapwing.data import clinic
+from lapwing.datasets import clinic
 
 
 def run(*words: str, code: int = 0) -> str:

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing import checks
-from lapwing.data import clinic
+from lapwing.datasets import clinic
 from lapwing.mechanisms import Count, Histogram, Mean, Median
 from lapwing.privacy import PureDP
 

@@ -29,4 +29,4 @@ def clinic_csv() -> Path:
     >>> clinic_csv().name
     'clinic.csv'
     """
-    return Path(str(files("lapwing") / "data" / "clinic.csv"))
+    return Path(str(files("lapwing") / "datasets" / "clinic.csv"))

@@ -1,0 +1,1 @@
+"""How good private models are, beside diffprivlib's and without noise."""

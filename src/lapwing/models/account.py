@@ -1,0 +1,52 @@
+"""Where the fits of a model are paid for: a ledger, a data set in it, and who asks."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from lapwing.calls import Helpful
+from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.journal import EVERYBODY
+from lapwing.privacy.neighbours import as_unit
+
+
+@dataclass(frozen=True, slots=True)
+class Account(metaclass=Helpful):
+    """A data set of a ledger that has an allowance. Every fit is charged to it before a row is read.
+
+    Copies are the same account: `sklearn.clone`, cross validation and processes of a pool all spend the one allowance.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lapwing.privacy import Ledger, PureDP
+    >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> ledger.open("patients", PureDP(3, unit="patient"))
+    >>> account = Account(ledger, "patients", unit="patient")
+    >>> account.charge(PureDP(1, unit="patient"))
+    >>> print(account.remaining())
+    ε = 2 (add_remove, per patient)
+    """
+
+    ledger: Ledger | str | os.PathLike[str]
+    dataset: str
+    analyst: str = EVERYBODY
+    unit: str = "person"
+    _opened: Ledger = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        as_unit(self.unit)
+        opened = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger, create=False)
+        object.__setattr__(self, "_opened", opened)
+
+    def __deepcopy__(self, memo: Any) -> Account:
+        return self
+
+    def charge(self, loss: Loss) -> None:
+        """Spend it durably, or raise `BudgetExceeded`."""
+        self._opened.charge(self.dataset, loss, analyst=self.analyst)
+
+    def remaining(self) -> Loss:
+        """What is left."""
+        return self._opened.remaining(self.dataset, analyst=self.analyst)

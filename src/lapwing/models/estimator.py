@@ -1,0 +1,197 @@
+"""What every private estimator does the same: check public parameters, pay, and only then read a row.
+
+    public parameters → recipe (all noise decided) → charge (durable) → rows within bounds → model
+
+Privacy: the relation is add_remove and the unit one row of X (and y): who owns several rows is protected as one row.
+The recipe may depend on the number and the names of the columns, never on a value or the number of rows.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.errors import InvalidParameter, MissingExtra, NotPrivateWarning
+from lapwing.models.account import Account
+from lapwing.models.columns import Box, Floats, classes_of, matrix, places, same_rows, targets, width_of
+from lapwing.models.quote import Line, Quote
+from lapwing.models.spending import Spending
+from lapwing.noise import SYSTEM, Entropy, Reproducible
+from lapwing.privacy import Loss
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError:  # pragma: no cover
+    raise MissingExtra("scikit-learn", "models") from None
+
+
+class Recipe(Protocol):
+    """Everything that is decided before a row is read: bounds, grids, and noise for each released number."""
+
+    @property
+    def loss(self) -> Loss:
+        """What the fit costs; the lines add up to at most this."""
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """Each release of the fit and its part of the loss."""
+
+
+R = TypeVar("R", bound=Recipe)
+
+
+class PrivateEstimator(BaseEstimator, Generic[R]):  # type: ignore[misc]
+    """The contract. Subclasses give a constructor that stores its arguments, `_recipe` and `_learn`."""
+
+    epsilon: Any
+    bounds: Any
+    account: Account | None
+    random_state: Any
+
+    @abstractmethod
+    def _recipe(self, columns: int, names: Sequence[str] | None) -> R:
+        """Check every parameter and decide all noise, for a table of so many columns."""
+
+    @abstractmethod
+    def _learn(self, recipe: R, X: Floats, y: Any, entropy: Entropy) -> None:
+        """Read the rows: `X` in doubles (NaN where there is no number), `y` as `_target` gives it."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Pay for the fit, then learn from the rows. A crash after the charge burns the budget, it never leaks it."""
+        columns = width_of(X)
+        validate_data(self, X, skip_check_array=True)  # remembers the number and the names of the columns
+        self._demand(X, y)
+        recipe = self._recipe(columns, self._names())
+        if self.account is not None:
+            self.account.charge(recipe.loss)
+        self._learn(recipe, matrix(X), self._target(y), entropy_of(self.random_state))
+        self.privacy_loss_ = recipe.loss
+        return self
+
+    def quote(self, columns: int | Sequence[str] | None = None) -> Quote:
+        """What a fit would cost and how noisy each released number would be. Nothing is spent or read.
+
+        `columns` is how many there are, or their names; it may be left out after a fit, or if `bounds` tells.
+        """
+        names = None if columns is None or isinstance(columns, int) else list(columns)
+        if names is None and isinstance(self.bounds, dict):
+            names = list(self.bounds)
+        if names is not None:
+            columns = len(names)
+        if columns is None:
+            columns = getattr(self, "n_features_in_", None) or _told(self.bounds)
+        recipe = self._recipe(checks.whole(columns=columns), names)
+        remaining = None if self.account is None else self.account.remaining()
+        return Quote(type(self).__name__, recipe.loss, tuple(recipe.lines), remaining)
+
+    def _target(self, y: Any) -> Any:
+        return None
+
+    def _demand(self, X: Any, y: Any) -> None:
+        """Refuse a call without the target that is needed, before anything is paid."""
+
+    def _names(self) -> list[str] | None:
+        found = getattr(self, "feature_names_in_", None)
+        return None if found is None else list(found)
+
+    def _box(self, columns: int, names: Sequence[str] | None) -> Box:
+        return Box.of(self.bounds, columns, names)
+
+    def _spending(self) -> Spending:
+        """What this estimator may lose, by the parameters it has."""
+        unit = "person" if self.account is None else self.account.unit
+        return Spending.of(self.epsilon, getattr(self, "delta", None), getattr(self, "rho", None), unit)
+
+    def _rows(self, X: Any) -> Floats:
+        """Rows to apply a fitted model to; as many columns as were learnt from."""
+        check_is_fitted(self)
+        width_of(X)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return matrix(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # a value that is no number is the middle of its bounds
+        return tags
+
+
+class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[misc]
+    """Predicts a number within `target_bounds`."""
+
+    target_bounds: Any
+
+    def _demand(self, X: Any, y: Any) -> None:
+        same_rows(X, y)
+
+    def _target(self, y: Any) -> Floats:
+        return targets(y)
+
+    def _target_box(self) -> Box:
+        return Box.of(self.target_bounds, 1, name="target_bounds")
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² on these rows: not private, for it reads them without noise."""
+        return _unpriced(self, super().score(X, y, sample_weight))
+
+
+class PrivateClassifier(ClassifierMixin, PrivateEstimator[R]):  # type: ignore[misc]
+    """Predicts one of the public `classes`."""
+
+    classes: Any
+
+    def _demand(self, X: Any, y: Any) -> None:
+        same_rows(X, y)
+        self.classes_ = classes_of(self.classes)
+
+    def _target(self, y: Any) -> NDArray[np.int64]:
+        return places(y, self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of these rows that is predicted rightly: not private, for it reads them without noise."""
+        return _unpriced(self, super().score(X, y, sample_weight))
+
+
+class PrivateTransformer(TransformerMixin, PrivateEstimator[R]):  # type: ignore[misc]
+    """Maps rows to other rows."""
+
+
+class PrivateClusterer(ClusterMixin, PrivateEstimator[R]):  # type: ignore[misc]
+    """Finds groups of rows."""
+
+
+def entropy_of(random_state: Any) -> Entropy:
+    """The system's entropy; for a whole number or bytes a reproducible source, whose fits are not private."""
+    if random_state is None:
+        return SYSTEM
+    if isinstance(random_state, Entropy):
+        return random_state
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
+        return Reproducible(int(random_state))
+    hint = "Leave it out; write a whole number for experiments that need not be private."
+    raise InvalidParameter("random_state", f"<{type(random_state).__name__}>", "is no source of noise", hint)
+
+
+def _unpriced(estimator: object, score: float) -> float:
+    warnings.warn(
+        f"the score of {type(estimator).__name__} is not private: it was computed from the rows without noise. Use "
+        "rows that are public, or lapwing.models.PrivateScore, which is paid for.",
+        NotPrivateWarning,
+        stacklevel=3,
+    )
+    return score
+
+
+def _told(bounds: Any) -> int:
+    try:
+        if len(bounds) and all(hasattr(pair, "__len__") for pair in bounds):
+            return len(bounds)
+    except TypeError:
+        pass
+    raise InvalidParameter("columns", None, "how many columns there are is not known yet", "Write quote(columns=10).")
