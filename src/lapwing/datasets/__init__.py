@@ -1,4 +1,7 @@
-"""Bundled synthetic data to try things on. Nobody in it exists (tools/make_clinic.py made it from a fixed seed)."""
+"""Bundled data to try things on: a clinic where nobody exists, and the old public census extract UCI Adult.
+
+tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py packed the census from its published files.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,10 @@ import csv
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+
+from lapwing.datasets.census import ADULT_BOUNDS, adult, adult_file
+
+__all__ = ["ADULT_BOUNDS", "adult", "adult_file", "clinic", "clinic_csv"]
 
 
 def clinic() -> dict[str, list[Any]]:
