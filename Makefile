@@ -9,10 +9,10 @@ PYODIDE := tools/pyodide/node_modules/.package-lock.json
 PROJECT := pyproject.toml uv.lock tools/setup
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench clean
+.PHONY: help demo test lint format bench bench-models clean
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
 	@$(BIN)/lapwing demo
@@ -35,6 +35,9 @@ format: $(DEV) ## let ruff sort imports, fix what it can and format
 
 bench: $(PEERS) ## measure us, our peers and the floors side by side: noise on one core, tables and crowds on all
 	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; exit $$status
+
+bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 seeds in every cell
+	@.venv-bench/bin/python -m bench.models
 
 clean: ## remove both environments and every cache
 	rm -rf .venv .venv-bench tools/pyodide/node_modules
