@@ -28,6 +28,9 @@ SMALL: dict[str, dict[str, Any]] = {
     "discovery": {"sizes": (5_000, 20_000), "puzzle": PUZZLE},
     "trust": {"sizes": (1_000, 2_000), "repeats": 2},
     "growth": {"sizes": (1_000, 300_000, 600_000), "repeats": 1},
+    "regression-data": {},
+    "regression": {"epsilons": (1.0,), "repeats": 2, "private_epsilons": (1.0,), "private_repeats": 1},
+    "regression-audit": {"questions": (1, 16), "samples": 200, "fits": 20},
 }
 
 

@@ -42,6 +42,6 @@ def run(
     screen = theme.console(stderr=True)
     with theme.told():
         for experiment in map(named, list(EXPERIMENTS) if names == ["all"] else names):
-            with waiting(experiment.name, screen):
-                files = experiment.write(out, full=full)
+            with waiting(experiment.name, screen) as heard:
+                files = experiment.write(out, full=full, heard=heard)
             typer.echo("  ".join(str(file) for file in files))

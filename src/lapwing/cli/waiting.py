@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
 
@@ -14,21 +14,22 @@ PATIENCE = 1.0
 
 
 @contextmanager
-def waiting(what: str, screen: Console) -> Iterator[None]:
+def waiting(what: str, screen: Console) -> Iterator[Callable[[int, int], None]]:
     """A bar that moves, and the time, on a terminal and only if it takes longer; it leaves nothing behind.
 
-    Privacy: the bar does not say how far the engine is, for that would tell how many rows it has read.
+    What it yields may be told how much is done, of how much.
+    Privacy: the bar does not say how far an engine is, for that would tell how many rows it has read.
     """
     if not screen.is_terminal:
-        yield
+        yield lambda done, total: None
         return
     columns = (TextColumn(what), BarColumn(pulse_style="private"), TimeElapsedColumn())
     progress = Progress(*columns, console=screen, transient=True)
-    progress.add_task(what, total=None)
+    task = progress.add_task(what, total=None)
     timer = Timer(PATIENCE, progress.start)
     timer.start()
     try:
-        yield
+        yield lambda done, total: progress.update(task, completed=done, total=total)
     finally:
         timer.cancel()
         timer.join()

@@ -18,10 +18,15 @@ from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
 from lapwing.experiments.growth import GROWTH
 from lapwing.experiments.percentages import LAPLACE, RESPONSE
+from lapwing.experiments.regression import REGRESSION
+from lapwing.experiments.regression_audit import REGRESSION_AUDIT
+from lapwing.experiments.regression_data import REGRESSION_DATA
 from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.trust import TRUST
 
-_ALL = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
+_CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
+_MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT)
+_ALL = (*_CROWDS, *_MODELS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

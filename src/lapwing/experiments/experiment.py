@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 """Plain values by name: a line of the CSV."""
+Heard = Callable[[int, int], None]
+"""Who is told how much is done, of how much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,8 +42,10 @@ class Experiment:
         """The numbers."""
         return self.compute(**({**self.full, **sizes} if full else sizes))
 
-    def write(self, folder: str | Path, *, full: bool = False, **sizes: Any) -> list[Path]:
-        """A picture, its numbers and a page, named after the experiment."""
+    def write(self, folder: str | Path, *, full: bool = False, heard: Heard | None = None, **sizes: Any) -> list[Path]:
+        """A picture, its numbers and a page, named after the experiment; `heard` is told how far it is."""
+        if heard is not None and "heard" in self.compute.__annotations__:
+            sizes["heard"] = heard
         rows = self.rows(full=full, **sizes)
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)

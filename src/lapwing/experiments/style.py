@@ -24,14 +24,16 @@ _THOUSAND, _MILLION = 1e3, 1e6
 _BETWEEN = ((8, (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)), (200, (1.0, 2.0, 5.0)))  # ticks of short logarithmic axes
 
 
-def figure(across: int = 1, *, size: tuple[float, float] | None = None, **options: Any) -> tuple[Figure, list[Axes]]:
-    """A figure with some panels beside one another."""
+def figure(
+    across: int = 1, down: int = 1, *, size: tuple[float, float] | None = None, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """A figure with some panels beside one another, and some such rows."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib", "experiments") from None
-    made = Figure(figsize=size or (7.5 if across == 1 else 4.6 * across, 4.2), layout="constrained")
-    grid = made.subplots(1, across, squeeze=False, **options)
+    made = Figure(figsize=size or (7.5 if across == 1 else 4.6 * across, 4.2 * down), layout="constrained")
+    grid = made.subplots(down, across, squeeze=False, **options)
     panels = list(grid.flat)
     for axes in panels:
         _quiet(axes)
