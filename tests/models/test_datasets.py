@@ -63,7 +63,7 @@ def test_another_part_is_refused():
 
 def test_the_file_is_small_and_names_its_authors_and_licence_beside_it():
     assert adult_file().stat().st_size < 500_000
-    notice = adult_file().with_name("adult.LICENSE.md").read_text(encoding="utf-8")
+    notice = adult_file().with_name("adult.LICENSE.txt").read_text(encoding="utf-8")
     assert all(words in notice for words in ("Becker", "Kohavi", "10.24432/C5XW20", "CC BY 4.0"))
 
 
