@@ -240,8 +240,7 @@ def tell(rows: Sequence[Row]) -> str:
         "features that were chosen by looking at all records. The other lines are estimators with public bounds, under "
         "add_remove for one record, after the same choice of features; predictions cost nothing once they are fitted. "
         f"Whoever reads no record and always says {sum(PRICES) / 2:g} is off by {middle / exact:.2f} times the error "
-        "without privacy: with so few records there is little to learn below ε = 0.3, and no private method should be "
-        "worse than that."
+        "without privacy: of so few records there is little to learn below ε = 0.3."
         f"\n\n{CAUTION}"
     )
 
