@@ -1,0 +1,299 @@
+"""Least squares that pays for what it learns: three ways, one contract."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Protocol
+
+import numpy as np
+
+from lapwing import checks
+from lapwing.models.account import Account
+from lapwing.models.columns import Box, Floats
+from lapwing.models.estimator import PrivateRegressor
+from lapwing.models.exact import totals
+from lapwing.models.linear_moments import (
+    LIMIT,
+    STEP,
+    TARGET_WEIGHT,
+    Moments,
+    centre_sums,
+    entries,
+    flat,
+    sizes,
+    weighed,
+)
+from lapwing.models.linear_output import GRID, Ball, shrunk_rows, sums
+from lapwing.models.linear_solve import Line as Fitted
+from lapwing.models.linear_solve import shrunken, trimmed
+from lapwing.models.quote import Line
+from lapwing.models.spending import Spending
+from lapwing.noise import Entropy
+from lapwing.privacy import Loss
+
+METHODS = ("sufficient_statistics", "functional", "output")
+_ENOUGH = 3.0
+"""A first look at fewer rows than so many scales of its noise means: learn the mean of the target and no slopes."""
+
+
+class Way(Protocol):
+    """One way to a line from rows and targets in whole steps of −2^16 … 2^16."""
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """What it releases."""
+
+    def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
+        """Slopes for columns and target within −1 … 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Noisy sums of products of weighed rows, around a centre that a first look has found."""
+
+    width: int
+    constant: bool
+    spending: Spending
+
+    @property
+    def looks(self) -> tuple[Any, Any, Any]:
+        """Noise of the first look at the centre, of the sums of products, and of the mean alone."""
+        width, first, second = self.width, *self.spending.split(3, 17)
+        if not self.constant:
+            second = self.spending
+        return (
+            first.additive(l1=STEP, l2_squared=STEP**2, dimensions=width + 2),
+            second.additive(l1=LIMIT, l2_squared=LIMIT**2, dimensions=entries(width + self.constant)),
+            second.additive(l1=2 * STEP, l2_squared=2 * STEP**2, dimensions=2),
+        )
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """The first look is left out without a constant, for then there is no centre."""
+        first, second, _ = self.looks
+        look = Line("a first look at the centre", first.privacy_loss(), first.accuracy() / STEP, "rows, each weighed")
+        sums = Line(
+            "sums of products; if the first look saw few rows, the mean of the target alone",
+            second.privacy_loss(),
+            second.accuracy() / LIMIT,
+            "rows, each weighed",
+        )
+        return (look, sums) if self.constant else (sums,)
+
+    def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
+        """Look, move to the centre, weigh, sum, solve."""
+        look, noise, alone = self.looks
+        squared, centre = self.spending.concentrated, np.zeros(self.width + 1)
+        if self.constant:
+            seen = look.release(centre_sums(columns, target, squared=squared), entropy).astype(float)
+            variance = look.variance
+            if seen[0] < _ENOUGH * np.sqrt(variance / 2):
+                return self._mean(alone, target, entropy)
+            centre = np.rint(_clear(seen[1:] / seen[0], variance / seen[0] ** 2) * STEP)
+        rows = weighed(columns, target, centre, constant=self.constant, squared=squared)
+        found = Moments.of(noise.release(flat(rows), entropy) / LIMIT, self.width + self.constant)
+        centre /= STEP
+        reach = 1 + float(abs(centre[-1]))
+        peak = _peak(self.constant, reach, squared=squared)
+        line = shrunken(found, noise.variance / LIMIT**2, reach, peak, constant=self.constant)
+        return Fitted(line.slopes, centre[-1] + line.start - float(centre[:-1] @ line.slopes), line.variances)
+
+    def _mean(self, alone: Any, target: Floats, entropy: Entropy) -> Fitted:
+        rows = np.column_stack([np.full(len(target), float(STEP)), target])
+        count, total = alone.release(totals(rows, STEP), entropy).astype(float)
+        spread = float(np.sqrt(alone.variance))
+        level = float(_clear(np.array([total / count]), (spread / count) ** 2)[0]) if count > 2 * spread else 0.0
+        return Fitted(np.zeros(self.width), level, np.ones(self.width))
+
+
+@dataclass(frozen=True, slots=True)
+class Functional:
+    """The coefficients of the sum of squared errors over the whole box, each with noise (Zhang et al. 2012)."""
+
+    width: int
+    constant: bool
+    spending: Spending
+
+    @property
+    def noise(self) -> Any:
+        """By what a row of the largest entries adds: the bound is attained."""
+        width = self.width + self.constant
+        pairs = width * (width + 1) // 2
+        return self.spending.additive(
+            l1=(pairs + TARGET_WEIGHT * width + 1) * STEP**2,
+            l2_squared=(pairs + TARGET_WEIGHT**2 * width + 1) * STEP**4,
+            dimensions=entries(width),
+        )
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """One release."""
+        noise = self.noise
+        return (
+            Line("the coefficients of the squared error", noise.privacy_loss(), noise.accuracy() / STEP**2, "rows"),
+        )
+
+    def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
+        """Sum, add noise, minimise what has a minimum."""
+        noise, parts = self.noise, [columns, target]
+        if self.constant:
+            parts = [np.full(len(columns), float(STEP)), *parts]
+        rows = np.column_stack(parts)
+        found = Moments.of(noise.release(flat(rows), entropy) / STEP**2, self.width + self.constant)
+        return trimmed(found, noise.variance / STEP**4, 1.0, 1.0, constant=self.constant)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Noise on the solution of a ridge regression over a ball."""
+
+    ball: Ball
+    constant: bool
+    spending: Spending
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """One release."""
+        noise = self.ball.noise(self.spending)
+        what = "half widths of the target for one of the column"
+        return (Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what),)
+
+    def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
+        """Minimise, certify, add noise."""
+        if self.constant:
+            columns = np.column_stack([np.full(len(columns), float(STEP)), columns])
+        noise = self.ball.noise(self.spending)
+        solved = self.ball.solve(*sums(shrunk_rows(columns, target)))
+        found = np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
+        slopes = found[int(self.constant) :]
+        start = float(found[0]) if self.constant else 0.0
+        return Fitted(slopes, start, np.full(len(slopes), noise.variance / GRID**2))
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    box: Box
+    target_box: Box
+    way: Way
+    spending: Spending
+
+    @property
+    def loss(self) -> Loss:
+        return self.spending.stated
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        return self.way.lines
+
+
+class LinearRegression(PrivateRegressor[_Recipe]):
+    """A linear function of the columns that predicts the target.
+
+    `method` is "sufficient_statistics" (noisy sums of products of weighed rows, and slopes shrunk by as much as is
+    noise), "functional" (noisy coefficients of the squared error over all of the bounds) or "output" (noise on the
+    solution of a ridge regression, `regularization` being the ridge on columns scaled to −1 … 1). Rows count the less
+    the farther from the centre they are, except for "functional": where the target is linear in the columns that
+    changes nothing but the spread; where it is not, the line fits best near the centre.
+
+    `coef_interval_` are intervals of the stated `confidence`, one slope at a time, by a normal approximation. For
+    "sufficient_statistics" they cover noise, sampling and shrinkage as far as slopes are alike in size; for
+    "functional" noise and sampling, but not the bias of its ridge; for "output" the noise around the ridge's solution
+    and nothing else. Slopes of columns that hardly vary are shrunk to 0: that says nothing about the slopes.
+
+    Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Predicting is free.
+    Accuracy: with too few rows for the noise the prediction is about the mean of the target, not absurd.
+    Proof: linear.md
+
+    >>> X = np.arange(2000).reshape(-1, 1) % 100
+    >>> model = LinearRegression(epsilon=10, bounds=(0, 100), target_bounds=(0, 300)).fit(X, 3.0 * X[:, 0])
+    >>> bool(2.5 < model.coef_[0] < 3.5)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        method: str = "sufficient_statistics",
+        epsilon: Any = 1.0,
+        delta: Any = None,
+        rho: Any = None,
+        bounds: Any = None,
+        target_bounds: Any = None,
+        fit_intercept: bool = True,
+        regularization: Any = None,
+        confidence: Any = 0.95,
+        account: Account | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.method = method
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.fit_intercept = fit_intercept
+        self.regularization = regularization
+        self.confidence = confidence
+        self.account = account
+        self.random_state = random_state
+
+    def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
+        method = checks.one_of(METHODS, method=self.method)
+        constant = checks.true_or_false(fit_intercept=self.fit_intercept)
+        checks.probability(confidence=self.confidence)
+        ridge = None if self.regularization is None else checks.positive(regularization=self.regularization)
+        spending = self._spending()
+        way: Way
+        if method == "functional":
+            way = Functional(columns, constant, spending)
+        elif method == "output":
+            way = Output(Ball.of(columns + constant, spending, ridge), constant, spending)
+        else:
+            way = Statistics(columns, constant, spending)
+        return _Recipe(self._box(columns, names), self._target_box(), way, spending)
+
+    def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
+        told = np.isfinite(y)
+        if not told.all():
+            X, y = X[told], y[told]
+        box, target_box = recipe.box, recipe.target_box
+        if not self.fit_intercept:
+            X, box = box.back(box.scaled(X)), _around_zero(box)
+            target_box = _around_zero(target_box)
+        line = recipe.way.learn(box.steps(X), target_box.steps(y.reshape(-1, 1))[:, 0], entropy)
+        half = float(target_box.half[0])
+        self.coef_ = half * line.slopes / box.half
+        self.intercept_ = float(target_box.middle[0] + half * line.start - self.coef_ @ box.middle)
+        if not self.fit_intercept:
+            self.intercept_ = 0.0
+        factor = NormalDist().inv_cdf((1 + float(self.confidence)) / 2)
+        width = factor * half * np.sqrt(line.variances) / box.half
+        self.coef_interval_ = np.column_stack([self.coef_ - width, self.coef_ + width])
+
+    def predict(self, X: Any) -> Floats:
+        """The target for rows clamped to the bounds, itself within the bounds of the target."""
+        rows = self._rows(X)
+        box, target_box = self._box(rows.shape[1], self._names()), self._target_box()
+        found: Floats = box.back(box.scaled(rows)) @ self.coef_ + self.intercept_
+        return np.clip(found, target_box.low[0], target_box.high[0])
+
+
+def _clear(values: Floats, variance: float) -> Floats:
+    """Within −1 … 1, and nearer to 0 the less they stand out from their noise (James and Stein's positive part)."""
+    inside = np.clip(values, -1.0, 1.0)
+    return inside * np.maximum(0.0, 1 - variance / np.maximum(inside**2, variance))
+
+
+def _peak(constant: bool, reach: float, *, squared: bool) -> float:
+    """The weight of a row at the centre, the largest there is, in units of the limit."""
+    row = np.full((1, 1), 1.0 if constant else 0.0)
+    size = float(sizes(row, np.array([reach]), squared=squared)[0])
+    return 1 / (float(np.sqrt(size)) if squared else size)
+
+
+def _around_zero(box: Box) -> Box:
+    """The least box around 0 that holds this one: without an intercept the line goes through the data's own 0."""
+    ends = [max(abs(low), abs(high)) for low, high in box.bounds]
+    return Box(tuple((-end, end) for end in ends))

@@ -1,0 +1,113 @@
+"""From noisy sums of products to a line. All of it is post-processing: it sees noisy numbers and their known noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from lapwing.models.columns import Floats
+from lapwing.models.linear_moments import TARGET_WEIGHT, Moments
+
+_SHRINKAGES = np.geomspace(1e-4, 10.0, 26)
+_FEW = 3.0
+"""A weight of all rows below so many standard deviations of its noise is as good as none."""
+_SMALLEST_RESIDUAL = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Slopes, the value at the origin, and the variance of each slope; in units of the given moments."""
+
+    slopes: Floats
+    start: float
+    variances: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _Centred:
+    """Sums of products around the means, and the variance of their noise."""
+
+    columns: Floats
+    target: Floats
+    noise: float
+    target_noise: float
+    residual: float
+    middle: Floats
+    level: float
+
+    def line(self, slopes: Floats, variances: Floats) -> Line:
+        return Line(slopes, self.level - float(self.middle @ slopes), variances)
+
+
+def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
+    """The mean of the slopes given the noisy sums, where slopes are thought to be drawn around 0.
+
+    The matrix is drawn towards a multiple of the identity by as much as its distance from one is noise (as Ledoit and
+    Wolf 2004 do for sampling noise); how far slopes spread is averaged over, by how likely it makes the noisy sums.
+    """
+    centred = _centred(moments, variance, reach, peak, constant=constant)
+    if centred is None:
+        return _flat_line(moments, reach)
+    matrix, left = _towards_round(centred.columns, centred.noise)
+    values, vectors = np.linalg.eigh(matrix)
+    values, seen = np.maximum(values, 0.0), vectors.T @ centred.target
+    spreads = _SHRINKAGES[:, None]
+    noise = centred.target_noise + left * centred.noise * spreads * len(seen) + centred.residual * values
+    total = values**2 * spreads + noise
+    fit = -np.sum(np.log(total) + seen**2 / total, axis=1) / 2
+    chances = np.exp(fit - fit.max()) / np.sum(np.exp(fit - fit.max()))
+    means = values * spreads * seen / total
+    along = chances @ means
+    around = chances @ (spreads * noise / total + (means - along) ** 2)
+    return centred.line(vectors @ along, vectors**2 @ around)
+
+
+def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
+    """The minimum of the noisy quadratic form, after a ridge of four standard deviations of the noise and without the
+    directions in which the form still has no minimum (Zhang et al. 2012, section 6)."""
+    centred = _centred(moments, variance, reach, peak, constant=constant)
+    if centred is None:
+        return _flat_line(moments, reach)
+    ridge = 4 * np.sqrt(centred.noise)
+    values, vectors = np.linalg.eigh(centred.columns)
+    inverse = np.where(values + ridge > 0, 1 / np.maximum(values + ridge, ridge / 4), 0.0)
+    slopes = vectors @ (inverse * (vectors.T @ centred.target))
+    noise = centred.target_noise + centred.noise * float(slopes @ slopes) + centred.residual * np.maximum(values, 0.0)
+    return centred.line(slopes, vectors**2 @ (inverse**2 * noise))
+
+
+def _centred(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> _Centred | None:
+    """Moments around the means; None if there are too few rows to speak of means.
+
+    `peak` is the largest weight of a row: the products of the residuals vary by at most so much of the moments.
+    """
+    columns, target, noise = moments.columns, moments.target, variance / TARGET_WEIGHT**2
+    if not constant:
+        level = np.sqrt(variance)
+        residual = float(np.clip(moments.square / max(np.trace(columns), level), _SMALLEST_RESIDUAL, 1.0))
+        return _Centred(columns, target, variance, noise, peak * residual, np.zeros(len(target)), 0.0)
+    rows = columns[0, 0]
+    if rows < _FEW * np.sqrt(variance):
+        return None
+    middle, level = np.clip(columns[0, 1:] / rows, -2, 2), float(np.clip(target[0] / rows, -reach, reach))
+    around = columns[1:, 1:] - rows * np.outer(middle, middle)
+    aims = target[1:] - rows * middle * level
+    residual = float(np.clip(moments.square / rows - level**2, _SMALLEST_RESIDUAL, reach**2))
+    extra = variance * level**2 + noise * float(np.mean(middle**2)) if len(middle) else 0.0
+    return _Centred(around, aims, variance, noise + extra, peak * residual, middle, level)
+
+
+def _flat_line(moments: Moments, reach: float) -> Line:
+    columns = len(moments.target) - 1
+    return Line(np.zeros(columns), 0.0, np.full(columns, reach**2))
+
+
+def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float]:
+    """The matrix drawn towards a multiple of the identity, and the share of its noise variance that is left."""
+    size = len(matrix)
+    round_ = max(np.trace(matrix) / size, np.sqrt(variance) / 4) * np.eye(size)
+    away = matrix - round_
+    distance = float(np.sum(away**2))
+    kept = max(0.0, 1 - size**2 * variance / distance) if distance > 0 else 0.0
+    return round_ + kept * away, kept**2
