@@ -186,6 +186,15 @@ def test_estimators_are_scored_like_the_rest() -> None:
     assert errors == pytest.approx(plain_error(chosen()))
 
 
+def test_another_library_gets_its_line_if_it_is_there() -> None:
+    theirs = [{**row, "method": regression.THEIRS, "median": 4000.0} for row in select(study_rows(), method="output")]
+    assert regression.THEIRS not in {row["method"] for row in study_rows()} or "diffprivlib" in sys.modules
+    rows = [*(row for row in study_rows() if row["method"] != regression.THEIRS), *theirs]
+    assert f"| {regression.THEIRS} |" in regression.tell(rows)
+    labels = [line.get_label() for line in regression.draw(rows).axes[3].lines]
+    assert "diffprivlib (up to 4,000)" in labels
+
+
 def test_the_study_tells_how_far_it_is() -> None:
     told: list[tuple[int, int]] = []
     regression.compute(

@@ -142,11 +142,11 @@ def draw(rows: Sequence[Row]) -> Figure:
     style.name_axes(second, "Method 2: functional mechanism (not private)", "ε", "error, target scaled to −1 … 1")
     style.name_axes(both, "Both at one scale", "ε", price)
     style.name_axes(private, "The same axes, with methods that are private", "ε", price)
+    private.set_ylim(5, HIGHEST)
     for axes in (first, second, both, private):
         style.numbers(axes, x="log", y="log")
         axes.set_xlim(0.008, 12.5)
         style.only_ticks(axes.xaxis, [0.01, 0.1, 1, 10])
-    private.set_ylim(both.get_ylim()[0], HIGHEST)
     style.legend(private, loc="upper right")
     style.caption(
         figure,
@@ -237,10 +237,10 @@ def tell(rows: Sequence[Row]) -> str:
         "function than the one it releases, and pays once for any number of predictions: "
         "`lapwing experiment run regression-audit` shows what that costs. Method 2 scales by the least and the largest "
         "value of each column, which one record can move; with public bounds it would keep its promise. Both work on "
-        "features that were chosen by looking at all records. The other lines are estimators with public bounds, under "
-        "add_remove for one record, after the same choice of features; predictions cost nothing once they are fitted. "
-        f"Whoever reads no record and always says {sum(PRICES) / 2:g} is off by {middle / exact:.2f} times the error "
-        "without privacy: of so few records there is little to learn below ε = 0.3."
+        "features that were chosen by looking at all records. The other lines are estimators with public bounds (ours "
+        "under add_remove, for one record), after the same choice of features; predictions cost nothing once they are "
+        f"fitted. Whoever reads no record and always says {sum(PRICES) / 2:g} is off by {middle / exact:.2f} times the "
+        "error without privacy: of so few records there is little to learn below ε = 0.3."
         f"\n\n{CAUTION}"
     )
 

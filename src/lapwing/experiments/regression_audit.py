@@ -259,8 +259,8 @@ def tell(rows: Sequence[Row]) -> str:
         f"{most['epsilon']:.2f}, the most it can show being {most['ceiling']:.2f}.\n\n"
         "An estimator that is private spends ε once, on the fit; predictions only process its result further. An audit "
         f"of {ours['samples']:,} fits of `lapwing.models.LinearRegression` with ε = {EPSILON:g} on the same tables "
-        f"shows {ours['epsilon']:.2f}, however many predictions are asked for. An audit refutes and does not prove; the "
-        f"proof is beside the code.\n\n{CAUTION}"
+        f"shows {ours['epsilon']:.2f}, however many predictions are asked for. An audit refutes and does not prove; "
+        f"the proof is beside the code.\n\n{CAUTION}"
     )
 
 
