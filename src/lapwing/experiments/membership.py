@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import MissingExtra
 from lapwing.experiments import style
-from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
+from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy, select
 from lapwing.noise import Entropy, bernoulli, permutation, uniform_below
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ SETTINGS: dict[str, Any] = {"hidden": (64,), "epochs": 60, "sampling": 0.25, "le
 FALSE_ALARMS = tuple(round(0.02 * k, 2) for k in range(51))
 
 
-def compute(epsilons: Sequence[float] = EPSILONS, models: int = 8) -> list[Row]:
+def compute(epsilons: Sequence[float] = EPSILONS, models: int = 8, heard: Heard | None = None) -> list[Row]:
     """For no privacy and each epsilon: hits over false alarms, the attacker's advantage, and the model's accuracy."""
     images, labels, others, truth = _digits()
     rows: list[Row] = []
-    for epsilon in (None, *epsilons):
+    for done, epsilon in enumerate((None, *epsilons)):
         scores, inside, right = [], [], []
         for number in range(models):
             source = entropy("membership", epsilon, number)
@@ -44,6 +44,8 @@ def compute(epsilons: Sequence[float] = EPSILONS, models: int = 8) -> list[Row]:
             scores.append(-_losses(model, images, labels))
             inside.append(members)
             right.append(float(np.mean(np.argmax(model(others), axis=1) == truth)))
+            if heard is not None:
+                heard(done * models + number + 1, (len(epsilons) + 1) * models)
         rows += _summary(epsilon, scores, inside, right)
     return rows
 
@@ -71,7 +73,8 @@ def advantage(scores: Sequence[Floats], inside: Sequence[NDArray[np.bool_]]) -> 
         values, member = np.concatenate(scores[learn]), np.concatenate(inside[learn])
         order = np.argsort(-values, kind="stable")
         gain = np.cumsum(np.where(member[order], 1 / member.sum(), -1 / (~member).sum()))
-        threshold = values[order[np.argmax(gain)]]
+        last = np.append(np.diff(values[order]) != 0, True)  # of equal values: a threshold takes all of them or none
+        threshold = values[order[np.argmax(np.where(last, gain, -1.0))]]
         found += [
             float(np.mean(score[member] >= threshold) - np.mean(score[~member] >= threshold))
             for score, member in zip(scores[use], inside[use], strict=True)
