@@ -1,0 +1,212 @@
+"""Statistical queries answered by people who trust nobody, and MASKED-PARITY, where a second round is worth 2^d people.
+
+Everybody answers one query about themselves, through randomized response. So an algorithm that asks for averages needs
+no curator; but what it asks of whom in one round cannot depend on what that round tells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidCall
+from lapwing.exact import ln_up
+from lapwing.mechanisms import RandomizedResponse
+from lapwing.models.columns import BITS, Floats, same_rows
+from lapwing.models.estimator import entropy_of
+from lapwing.models.parity import Bits, odd_ones, packed
+from lapwing.noise import Entropy, bernoulli, uniform_below
+from lapwing.privacy import PureDP
+
+Query = Callable[[Any, Any], NDArray[Any]]
+"""Of rows and their labels: a number from −1 to 1 for each row by itself."""
+
+_ONE = 1 << BITS
+
+
+class QueryOracle:
+    """The mean of a query over a population, from one randomized bit of each of so many people, who then are done.
+
+    A number v from −1 to 1 becomes yes with probability (1 + v)/2, on a grid of 2^-17, and the yes or no goes through
+    randomized response. What is no finite number counts as 0.
+
+    Privacy: pure ε for everybody who answers, with no curator to trust (replace: that somebody answered is not hidden).
+    Accuracy: `tolerance(people)`; unbiased up to the grid. People should come in random order.
+    Proof: queries.md
+
+    >>> oracle = QueryOracle(np.zeros((1000, 1)), np.ones(1000), epsilon=2, random_state=1)
+    >>> abs(oracle.ask(lambda X, y: y, people=600) - 1) < oracle.tolerance(600)
+    True
+    >>> oracle.remaining
+    400
+    """
+
+    def __init__(self, X: Any, y: Any, *, epsilon: Number, unit: str = "person", random_state: Any = None) -> None:
+        same_rows(X, y)
+        self._X, self._y, self._asked = np.asarray(X), np.asarray(y), 0
+        self._coins = RandomizedResponse.from_epsilon(epsilon, unit=unit)
+        self._entropy = entropy_of(random_state)
+
+    def __repr__(self) -> str:
+        return f"QueryOracle({self.privacy_loss()}, {self.remaining} people left)"
+
+    @property
+    def remaining(self) -> int:
+        """People who have not answered yet. How many there are is public where nobody is trusted."""
+        return len(self._X) - self._asked
+
+    def privacy_loss(self) -> PureDP:
+        """Of everybody, whatever is asked: nobody answers twice."""
+        return self._coins.privacy_loss()
+
+    def ask(self, query: Query, *, people: int) -> float:
+        """An estimate of the mean of the query, from the next so many people."""
+        return float(self.answers(query, people=people).mean()) / self._slope
+
+    def answers(self, query: Query, *, people: int) -> Floats:
+        """What the next so many people send, as −1 or 1. Each has the mean v·(e^ε − 1)/(e^ε + 1)."""
+        count = checks.whole(people=people)
+        if count > self.remaining:
+            why = f"{self.remaining} people are left, and nobody answers twice"
+            raise InvalidCall("ask", why, "Ask fewer people, or fewer queries.")
+        asked = slice(self._asked, self._asked + count)
+        self._asked += count
+        with np.errstate(all="ignore"):  # a warning would depend on a record
+            values = np.asarray(query(self._X[asked], self._y[asked]), dtype=float)
+        return local_answers(values, self._coins, self._entropy)
+
+    def tolerance(self, people: int, *, failure: Number = 0.05) -> float:
+        """How far an answer from so many people, drawn at random, may be off the mean of the population (Hoeffding)."""
+        half = float(ln_up(2 / checks.probability(failure=failure)))
+        return math.sqrt(2 * half / checks.whole(people=people)) / self._slope
+
+    def people_for(self, tolerance: Number, *, queries: int = 1, failure: Number = 0.05) -> int:
+        """People each of so many queries needs, so that all are within the tolerance."""
+        risk = checks.probability(failure=failure) / checks.whole(queries=queries)
+        return math.ceil(2 * float(ln_up(2 / risk)) / (float(checks.positive(tolerance=tolerance)) * self._slope) ** 2)
+
+    @property
+    def _slope(self) -> float:
+        return float(self._coins.alpha)
+
+
+def local_answers(values: Floats, coins: RandomizedResponse, entropy: Entropy) -> Floats:
+    """A randomized −1 or 1 for every number from −1 to 1."""
+    with np.errstate(all="ignore"):
+        steps = np.rint(np.clip(np.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0), -1, 1) * _ONE)
+    yes = uniform_below(2 * _ONE, len(steps), entropy) < steps + _ONE
+    return np.where(coins.release(yes, entropy), 1.0, -1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedParity:
+    """Rows (x, i, b) of d bits, a place from 0 to d − 1 and a mask bit, labelled −1 or 1 by a secret r and one bit a.
+
+    Where b = 1 the label shows one bit, (−1)^r_i; where b = 0 it is the parity (−1)^(r·x + a). So r is easy to learn,
+    and a is easy to learn for whoever knows r. d is a power of two.
+    """
+
+    secret: tuple[bool, ...]
+    flipped: bool
+
+    def labels(self, X: NDArray[Any]) -> NDArray[np.int64]:
+        """Of rows as `draw` makes them."""
+        x, place, mask = parts_of(X)
+        shown = np.array(self.secret)[place]
+        odd = odd_ones(packed(x) & packed([self.secret])) ^ self.flipped
+        return np.where(np.where(mask, shown, odd), -1, 1)
+
+    @classmethod
+    def drawn(cls, bits: int, entropy: Entropy) -> MaskedParity:
+        """A random concept."""
+        coins = np.asarray(bernoulli(0.5, check_power(bits) + 1, entropy)).tolist()
+        return cls(tuple(coins[:-1]), coins[-1])
+
+    @staticmethod
+    def draw(bits: int, rows: int, entropy: Entropy) -> NDArray[np.uint8]:
+        """Uniform rows: d bits, then the place, then the mask."""
+        x = np.asarray(bernoulli(0.5, rows * check_power(bits), entropy)).reshape(rows, bits)
+        place = uniform_below(bits, rows, entropy)
+        return np.column_stack((x, place, bernoulli(0.5, rows, entropy))).astype(np.uint8)
+
+
+def learn_in_two_rounds(oracle: QueryOracle, bits: int) -> MaskedParity:
+    """Half of the people show r; then the other half, who are told r, show a. People needed: about d²·ln d."""
+    secret = _learn_secret(oracle, bits, people=oracle.remaining // 2)
+    mean = oracle.ask(_disguised(np.array([secret])), people=oracle.remaining)
+    return MaskedParity(secret, mean < 0)
+
+
+def learn_in_one_round(oracle: QueryOracle, bits: int, *, random_state: Any = None) -> MaskedParity:
+    """The same with everybody asked at once: the second half must guess r, and only right guesses tell about a.
+
+    Each of them is given a guess by public dice. About one in 2^d is right, and which ones is known afterwards. No
+    other way to ask in one round is essentially better (queries.md).
+    """
+    secret = _learn_secret(oracle, bits, people=oracle.remaining // 2)
+    left = oracle.remaining
+    guesses = np.asarray(bernoulli(0.5, left * bits, entropy_of(random_state))).reshape(left, bits)
+    answers = oracle.answers(_disguised(guesses), people=left)
+    return MaskedParity(secret, float(answers[(guesses == secret).all(axis=1)].sum()) < 0)
+
+
+def one_round_ceiling(bits: int, people: int, *, epsilon: Number) -> float:
+    """No way to ask everybody at once finds a with a larger probability than this, on average over r and a.
+
+    >>> one_round_ceiling(32, 1_000_000, epsilon=1) < 0.51
+    True
+    """
+    signal = people * math.expm1(float(checks.positive(epsilon=epsilon))) ** 2 / 2.0**bits
+    return min(1.0, 0.5 + math.sqrt(signal / 8) / 2)
+
+
+def parts_of(X: NDArray[Any]) -> tuple[Bits, NDArray[np.int64], Bits]:
+    """The bits, the place and the mask of every row, whatever stands there."""
+    bits = X.shape[1] - 2
+    return X[:, :bits] == 1, X[:, bits].astype(np.int64) % bits, X[:, bits + 1] == 1
+
+
+def check_power(bits: int) -> int:
+    """A power of two, so that places have Walsh functions."""
+    if checks.whole(bits=bits, minimum=2) & (bits - 1):
+        raise InvalidCall("MaskedParity", f"{bits} is no power of two", "Write bits=8, for example.")
+    return bits
+
+
+def _learn_secret(oracle: QueryOracle, bits: int, people: int) -> tuple[bool, ...]:
+    """r, from its d Walsh coefficients: each query is about all places at once, which saves a factor d of people."""
+    each = max(1, people // check_power(bits))
+    walsh = _walsh(bits)
+    found = np.array([oracle.ask(_coefficient(row), people=each) for row in walsh])
+    return tuple((walsh.T @ found < 0).tolist())
+
+
+def _coefficient(signs: Floats) -> Query:
+    def query(X: Any, y: Any) -> NDArray[Any]:
+        _, place, mask = parts_of(X)
+        return np.asarray(mask * signs[place] * y)
+
+    return query
+
+
+def _disguised(guesses: Bits) -> Query:
+    """y·(−1)^(guess·x) where the mask is 0: the same sign for everybody if the guess is right."""
+    words = packed(guesses)
+
+    def query(X: Any, y: Any) -> NDArray[Any]:
+        x, _, mask = parts_of(X)
+        return np.asarray(~mask * np.where(odd_ones(packed(x) & words), -1, 1) * y)
+
+    return query
+
+
+def _walsh(size: int) -> Floats:
+    numbers = np.arange(size, dtype=np.uint64)
+    return np.where(odd_ones((numbers[:, None] & numbers)[..., None]), -1.0, 1.0)
