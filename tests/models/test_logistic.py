@@ -1,0 +1,362 @@
+"""Logistic regression: its noise, the size of what a row changes, the certificate, strange tables, audits."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from lapwing.adversary import audit
+from lapwing.errors import InvalidParameter, NotPrivateWarning
+from lapwing.models.logistic import LogisticRegression, class_totals, product_totals
+from lapwing.models.logistic_cube import Cube, cube_radius
+from lapwing.models.logistic_frame import STEP, Frame, overview_totals
+from lapwing.models.logistic_objective import Tilted
+from lapwing.models.logistic_solver import Objective, likely, minimum, rounding
+from lapwing.models.spending import Spending
+from lapwing.noise import Reproducible
+from lapwing.privacy import ZCDP, ApproxDP, PureDP
+
+pytestmark = pytest.mark.filterwarnings("ignore::lapwing.errors.NotPrivateWarning")
+
+FALSE_ALARM = 1e-6
+METHODS = ["auto", "objective", "means", "functional"]
+
+
+def fixed(seed: int) -> Reproducible:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return Reproducible(seed)
+
+
+def blobs(rows: int, columns: int, classes: int, seed: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(classes, size=rows)
+    centres = rng.uniform(-0.6, 0.6, size=(classes, columns))
+    return centres[y] + 0.25 * rng.normal(size=(rows, columns)), y
+
+
+# The cube
+
+
+@pytest.mark.parametrize(("dimensions", "scale"), [(1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(3))])
+def test_the_radius_of_the_cube_follows_its_law(dimensions: int, scale: Fraction) -> None:
+    from scipy.stats import chi2
+
+    source, draws, top = fixed(1), 8000, 40
+    counts = np.bincount([min(cube_radius(dimensions, scale, source), top) for _ in range(draws)], minlength=top + 1)
+    r = np.arange(2000)
+    law = (2.0 * r + 1) ** dimensions * np.exp(-r / float(scale))
+    law = np.append(law[:top], law[top:].sum()) / law.sum()
+    keep = law * draws > 10
+    expected = np.append(law[keep], law[~keep].sum()) * draws
+    observed = np.append(counts[keep], counts[~keep].sum())
+    assert ((observed - expected) ** 2 / expected).sum() < chi2.isf(FALSE_ALARM, len(expected) - 1)
+
+
+def test_noise_of_the_cube_has_the_variance_it_states_and_a_sixth_of_that_of_laplace() -> None:
+    from scipy.stats import norm
+
+    cube = Cube(Fraction(1), largest=100, dimensions=40)
+    draws = np.array([cube.release(np.zeros((1, 40), dtype=np.int64), fixed(seed))[0] for seed in range(300)])
+    # The squares of a draw share a radius: their mean deviates by 2/√41 for it and by √(4/5)/√40 for the directions.
+    deviation = math.sqrt((4 / 41 + 0.8 / 40) / len(draws))
+    assert abs(np.mean(draws**2) / cube.variance - 1) < norm.isf(FALSE_ALARM / 2) * deviation
+    assert cube.variance < 2 * (40 * 100) ** 2 / 5.5
+    assert 0.9 < np.mean(np.abs(draws) <= cube.accuracy(0.95)) < 0.99
+
+
+def test_an_absurd_epsilon_of_the_cube_is_cut_and_a_tiny_one_refused() -> None:
+    cube = Cube(Fraction(10**9), largest=100, dimensions=5)
+    assert cube.scale == 5
+    assert cube.privacy_loss() == PureDP(20)
+    with pytest.raises(InvalidParameter, match="epsilon"):
+        _ = Cube(Fraction(1, 10**12), largest=1 << 30, dimensions=50).scale
+
+
+# What a row changes
+
+
+def extreme(rng: np.random.Generator, rows: int, columns: int, kind: str) -> NDArray[Any]:
+    if kind == "corners":
+        return rng.choice([-1.0, 1.0], size=(rows, columns)) * STEP
+    if kind == "mixed":
+        return rng.choice([-STEP, -1.0, 0.0, 1.0, STEP], size=(rows, columns))
+    return np.rint(rng.uniform(-1, 1, size=(rows, columns)) * STEP)
+
+
+@pytest.mark.parametrize("kind", ["corners", "mixed", "random"])
+@pytest.mark.parametrize("classes", [2, 4])
+def test_no_row_changes_a_statistic_by_more_than_is_stated(kind: str, classes: int) -> None:
+    rng = np.random.default_rng(3)
+    for trial in range(40):
+        columns = int(rng.integers(1, 7))
+        steps, places = extreme(rng, 6, columns, kind), rng.integers(classes, size=6)
+        frame = Frame(
+            rows=6, fewest_rows=1, most_rows=9, centre=rng.uniform(-1, 1, size=columns), width=rng.uniform(0.07, 1),
+            squared=rng.uniform(0.1, columns + 1), plenty=1,
+        )  # fmt: skip
+        without = np.delete(np.arange(6), trial % 6)
+        change = overview_totals(steps) - overview_totals(steps[without])
+        assert np.abs(change).max() <= STEP
+        rows = frame.place(steps, constant=True)
+        assert (np.sum(rows.astype(np.int64) ** 2, axis=1) <= int((1 + frame.squared) * STEP**2)).all()
+        changed = class_totals(rows, places, classes) - class_totals(rows[without], places[without], classes)
+        assert np.abs(changed).max(axis=1).sum() <= STEP
+        assert np.abs(product_totals(rows) - product_totals(rows[without])).max() <= 1 << 20
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
+def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, epsilon: Fraction) -> None:
+    rng = np.random.default_rng(5)
+    columns = 4
+    tilted = Tilted(Spending.of(epsilon), columns, classes, float(columns))
+    parts = tilted.tilt.privacy_loss().epsilon + epsilon * tilted.percent / 100 + epsilon / 100
+    assert parts <= epsilon
+    most = 0.0
+    for _ in range(60):
+        row = rng.choice([-1.0, 1.0], size=(1, columns))
+        theta = rng.normal(size=(columns, tilted.scores)) * rng.choice([0, 0.1, 3.0, 50.0])
+        alone = Objective(row, rng.integers(classes, size=1), classes, 0.0, np.zeros_like(theta))
+        assert np.abs(alone.gradient(theta)).max(axis=0).sum() <= (1 if classes == 2 else 2)
+        curvature = alone.curvature(theta) / tilted.ridge
+        most = max(most, np.linalg.slogdet(np.eye(len(curvature)) + curvature)[1])
+    allowed = float(epsilon) * tilted.percent / 100
+    assert most <= allowed
+    assert most > 0.9 * allowed or tilted.ridge == 1.0
+
+
+# The certificate
+
+
+def precise_gradient(objective: Objective, theta: NDArray[Any]) -> NDArray[Any]:
+    """In extended precision where the machine has it."""
+    wide = np.longdouble
+    scores = objective.X.astype(wide) @ theta.astype(wide)
+    if objective.classes == 2:
+        chances = 1 / (1 + np.exp(-scores)) - objective.places[:, None]
+    else:
+        risen = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances = risen / risen.sum(axis=1, keepdims=True)
+        chances[np.arange(len(chances)), objective.places] -= 1
+    found: NDArray[Any] = objective.X.T.astype(wide) @ chances + objective.ridge * theta + objective.tilt
+    return found
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", ["corners", "mixed", "random"])
+def test_the_minimum_is_certified_for_ordinary_and_for_extreme_rows(classes: int, kind: str) -> None:
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        columns, rows = 5, 3000
+        X = extreme(rng, rows, columns, kind) / STEP
+        places = (X @ rng.normal(size=(columns, classes))).argmax(axis=1) if seed % 2 else np.zeros(rows, dtype=int)
+        tilted = Tilted(Spending.of(10 ** (seed - 1)), columns, classes, float(columns))
+        slack = tilted.slack(2.0 * rows)
+        assert tilted.certain(2.0 * rows)
+        tilt = (tilted.tilt.noise(fixed(seed)).T / 2**30).astype(float)
+        objective = Objective(X, places, classes, tilted.ridge, tilt)
+        theta = minimum(objective, slack / 4)
+        precise, size = precise_gradient(objective, theta), float(np.linalg.norm(theta))
+        error = float(np.linalg.norm(precise - objective.gradient(theta)))
+        bound = rounding(
+            rows, size, columns=columns, classes=classes, numbers=theta.size,
+            ridge=tilted.ridge, tilt=float(np.linalg.norm(tilt)),
+        )  # fmt: skip
+        assert error <= bound <= slack / 4
+        assert float(np.linalg.norm(precise)) <= slack / 2
+
+
+def test_many_parameters_are_solved_without_a_matrix() -> None:
+    X, y = blobs(60, 600, 3, 0)
+    rows = np.rint(np.clip(X, -1, 1) * STEP) / STEP
+    tilted = Tilted(Spending.of(5), 600, 3, 600.0)
+    objective = Objective(rows, y, 3, tilted.ridge, (tilted.tilt.noise(fixed(2)).T / 2**30).astype(float))
+    theta = minimum(objective, tilted.slack(100.0) / 4)
+    assert np.linalg.norm(precise_gradient(objective, theta)) <= tilted.slack(100.0) / 2
+
+
+def test_more_rows_than_doubles_can_certify_are_told_by_public_numbers() -> None:
+    tilted = Tilted(Spending.of(1000), 11, 2, 11.0)
+    assert tilted.certain(1e7)
+    assert not tilted.certain(1e12)
+
+
+def test_probabilities_do_not_overflow() -> None:
+    with np.errstate(all="raise"):
+        assert likely(np.array([[-1e9], [0.0], [1e9]])).ravel().tolist() == [0.0, 0.5, 1.0]
+        assert likely(np.array([[1e9, -1e9, 0.0]])).tolist() == [[1.0, 0.0, 0.0]]
+
+
+# The estimator
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_classes_that_lie_apart_are_told_apart(method: str, classes: int) -> None:
+    X, y = blobs(4000, 4, classes, 1)
+    model = LogisticRegression(method=method, epsilon=5, bounds=(-1, 1), classes=range(classes), random_state=1)
+    model.fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.8
+    chances = model.predict_proba(X)
+    assert chances.shape == (4000, classes)
+    assert np.allclose(chances.sum(axis=1), 1)
+    assert np.array_equal(model.classes_[chances.argmax(axis=1)], model.predict(X))
+    assert model.coef_.shape == (1 if classes == 2 else classes, 4)
+    inside = np.clip(X, -1, 1) @ model.coef_.T + model.intercept_
+    assert np.allclose(inside.squeeze(), model.decision_function(X))
+
+
+def test_much_data_gives_the_coefficients_of_the_plain_model() -> None:
+    from sklearn.linear_model import LogisticRegression as Plain
+
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(50_000, 3)) * [1, 10, 100] + [0, 5, -50]
+    y = rng.random(50_000) < 1 / (1 + np.exp(-(X @ [2.0, -0.1, 0.01] + 1.5)))
+    bounds = [(-1, 1), (-5, 15), (-150, 50)]
+    ours = LogisticRegression(epsilon=20, bounds=bounds, classes=[False, True], random_state=0).fit(X, y)
+    plain = Plain(C=1e6).fit(X, y)
+    half = np.array([1, 10, 100])
+    assert ours.method_ == "objective"
+    assert np.allclose(ours.coef_ * half, plain.coef_ * half, atol=0.15)
+    assert np.allclose(ours.intercept_, plain.intercept_, atol=0.15)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_an_intercept_the_plane_passes_through_zero(method: str) -> None:
+    X, y = blobs(500, 2, 3, 2)
+    model = LogisticRegression(
+        method=method, bounds=[(0, 2), (-3, 1)], classes=[0, 1, 2], fit_intercept=False, random_state=0
+    )
+    model.fit(X, y)
+    assert np.allclose(model.intercept_, 0)
+    assert np.allclose(model.decision_function(np.zeros((1, 2))), 0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("spent", [{}, {"delta": 1e-6}, {"epsilon": None, "rho": 0.1}], ids=str)
+def test_nothing_in_a_table_stops_a_fit(method: str, spent: dict[str, Any]) -> None:
+    strange: list[tuple[Any, Any]] = [
+        (np.empty((0, 3)), np.empty(0)),
+        ([[1, 2, 3]], [1]),
+        ([[np.nan, np.inf, -np.inf]] * 5, [0, 1, 2, np.nan, 7]),
+        ([["a", None, 10**400], [1, 2, 3]], ["x", None]),
+        (np.full((9, 3), 1e300), np.zeros(9)),
+        (np.zeros((50, 3)), np.ones(50)),
+        (np.full((4, 3), 0.5), [0, 0, 1, 1]),
+    ]
+    for classes in ([0, 1], [0, 1, 2]):
+        for X, y in strange:
+            model = LogisticRegression(method=method, bounds=(-1, 1), classes=classes, random_state=4, **spent)
+            model.fit(X, y)
+            assert np.isfinite(model.coef_).all()
+            assert np.isfinite(model.intercept_).all()
+            assert set(model.predict([[np.nan, 1e308, "text"]]).tolist()) <= set(classes)
+
+
+def test_more_columns_than_rows_and_one_class_only() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 50))
+    model = LogisticRegression(epsilon=10, bounds=(-3, 3), classes=["no", "yes"], random_state=0)
+    model.fit(X, ["yes"] * 20)
+    assert model.predict(X).shape == (20,)
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_the_loss_is_what_was_asked_for_and_the_lines_add_up_to_it() -> None:
+    X, y = blobs(100, 3, 3, 0)
+    for spent, loss in (
+        ({"epsilon": 2}, PureDP(2)),
+        ({"epsilon": 2, "delta": 1e-6}, ApproxDP(2, 1e-6)),
+        ({"epsilon": None, "rho": 0.5}, ZCDP(0.5)),
+    ):
+        for method in METHODS:
+            model = LogisticRegression(method=method, bounds=(-1, 1), classes=[0, 1, 2], random_state=0, **spent)
+            assert model.fit(X, y).privacy_loss_ == loss
+            quote = model.quote()
+            assert quote.loss == loss
+            sizes = [getattr(line.loss, "rho", None) or line.loss.epsilon for line in quote.lines]
+            stated = Spending.of(**({"epsilon": None} | spent)).size
+            assert sum(sizes) <= stated
+            assert sum(sizes) > 0.99 * stated
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"method": "magic"}, {"classes": [1]}, {"classes": None}, {"bounds": None}, {"fit_intercept": "yes"}],
+    ids=str,
+)
+def test_wrong_parameters_are_refused_before_anything_is_read(wrong: dict[str, Any]) -> None:
+    model = LogisticRegression(**({"bounds": (-1, 1), "classes": [0, 1]} | wrong))
+    with pytest.raises(Exception, match=next(iter(wrong)) if wrong != {"bounds": None} else "bounds"):
+        model.fit([[0.0]], [1])
+
+
+def test_a_clone_has_the_same_parameters_and_the_same_seed_the_same_fit() -> None:
+    X, y = blobs(200, 2, 2, 0)
+    model = LogisticRegression(method="objective", epsilon=3, bounds=(-1, 1), classes=[0, 1], random_state=7)
+    other = clone(model)
+    assert other.get_params() == model.get_params()
+    assert np.array_equal(model.fit(X, y).coef_, other.fit(X, y).coef_)
+
+
+def test_small_tables_are_learnt_well_at_epsilon_one() -> None:
+    from sklearn.datasets import load_breast_cancer, load_digits
+
+    for table, least in ((load_breast_cancer(), 0.85), (load_digits(), 0.65)):
+        bounds = [(low, high if high > low else low + 1) for low, high in zip(*_ends(table.data), strict=True)]
+        hits = []
+        for seed in range(4):
+            order = np.random.default_rng(seed).permutation(len(table.data))
+            train, test = order[len(order) // 5 :], order[: len(order) // 5]
+            model = LogisticRegression(bounds=bounds, classes=sorted(set(table.target)), random_state=seed)
+            model.fit(table.data[train], table.target[train])
+            hits.append(np.mean(model.predict(table.data[test]) == table.target[test]))
+        assert np.mean(hits) > least
+
+
+def _ends(X: NDArray[Any]) -> tuple[list[float], list[float]]:
+    return X.min(axis=0).tolist(), X.max(axis=0).tolist()
+
+
+# Audits: no fit is caught, and fits that cost more than they say are
+
+
+def _fit(method: str, epsilon: float) -> Any:
+    def release(rows: NDArray[Any], entropy: Any) -> float:
+        model = LogisticRegression(
+            method=method, epsilon=epsilon, bounds=(-1, 1), classes=[0, 1], fit_intercept=False, random_state=entropy
+        )
+        model.fit(rows[:, :1], rows[:, 1])
+        return float(model.coef_[0, 0])
+
+    return release
+
+
+@pytest.mark.parametrize("method", ["objective", "means", "functional"])
+def test_no_method_is_caught_and_one_that_spends_more_than_it_says_is(method: str) -> None:
+    pair = (np.array([[1.0, 1.0]]), np.empty((0, 2)))
+    good = audit(_fit(method, 1.0), pair, samples=400, claimed=1, confidence=1 - FALSE_ALARM, entropy=fixed(1))
+    assert not good.caught, good.explain()
+    broken = audit(_fit(method, 12.0), pair, samples=240, claimed=1, confidence=0.999, entropy=fixed(2))
+    assert broken.caught, broken.explain()
+
+
+def test_the_cube_keeps_its_claim_and_a_smaller_one_is_caught() -> None:
+    pair = (np.full((1, 3), 10), np.zeros((1, 3), dtype=np.int64))
+
+    def release(largest: int) -> Any:
+        cube = Cube(Fraction(1), largest, 3)
+        return lambda values, entropy: float(cube.release(values, entropy).sum())
+
+    good = audit(release(10), pair, samples=2000, claimed=1, confidence=1 - FALSE_ALARM, entropy=fixed(3))
+    assert not good.caught, good.explain()
+    assert good.epsilon_lower_bound > 0.2
+    broken = audit(release(3), pair, samples=2000, claimed=1, confidence=0.999, entropy=fixed(4))
+    assert broken.caught, broken.explain()
