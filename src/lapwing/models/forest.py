@@ -179,7 +179,7 @@ def boosted_trees(
             nodes = levels[-1].descend(cells, nodes)
         total = sums.release(sums_by(nodes, leaves, weights).ravel(), entropy).reshape(kept, leaves).T / WHOLE
         number = counts.release(np.bincount(nodes, minlength=leaves), entropy)
-        values = _values(total, number, math.sqrt(sums.variance) / WHOLE, classes)
+        values = _values(total, number, math.sqrt(sums.variance) / WHOLE, classes, plan.trees)
         scores += values[nodes]
         yield Tree(tuple(levels), values)
 
@@ -191,10 +191,14 @@ def _prior(part: Spending, y: Integers, classes: int, entropy: Entropy) -> Tree:
     return Tree((), whole(SCORE * odds)[None, :])
 
 
-def _values(total: Floats, number: Integers, noise: float, classes: int) -> Integers:
-    """What a leaf adds to the scores: half a Newton step (for two classes both halves), less where noise is large."""
+def _values(total: Floats, number: Integers, noise: float, classes: int, trees: int) -> Integers:
+    """What a leaf adds to the scores: a part of a Newton step, less where noise is large.
+
+    Two classes move apart by half a step each. For more the step is short if other trees can still add to it.
+    """
+    length = 0.5 if classes == 2 else min(1.0, 0.5 + 1 / trees)
     curvature = np.maximum(number.astype(float), 0.0) * max(classes - 1, 1) / classes**2
-    steps = total / (2 * (curvature + noise)[:, None])
+    steps = length * total / (curvature + noise)[:, None]
     if classes == 2:
         steps = np.concatenate([-steps, steps], axis=1)
     return whole(np.clip(SCORE * steps, -LARGEST_VALUE, LARGEST_VALUE))

@@ -30,7 +30,7 @@ Cells = NDArray[np.int16]
 
 PARTS = 64
 """Cuts lie at 64ths of the width of the bounds."""
-CUTS = (1, 2, 4, 8, 12, 16, 24, 32, 40, 48, 52, 56, 60, 62, 63)
+CUTS = (1, 2, 3, *range(4, 62, 2), 61, 62, 63)
 """Denser towards both ends, where skewed columns have their rows."""
 LARGEST_DEPTH = 12
 CONTRAST_STEPS = 1 << 10
