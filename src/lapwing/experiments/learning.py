@@ -1,0 +1,367 @@
+"""What can be learnt privately: how many rows it takes, beside what the theorems promise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from lapwing.experiments import style
+from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
+from lapwing.models.learning import Conjunction, OccamLearner, conjunctions, occam_sample_bound
+from lapwing.models.parity import ParityLearner, parity_sample_bound
+from lapwing.models.queries import (
+    MaskedParity,
+    QueryOracle,
+    learn_in_one_round,
+    learn_in_two_rounds,
+    one_round_ceiling,
+)
+from lapwing.noise import Entropy, bernoulli
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+SOURCE = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith, What can we learn privately? (2011)"
+ERROR, TARGET = 0.1, Conjunction((0, 1, 2))
+NEARLY_NONE = 50.0
+"""An epsilon at which nothing is hidden any more."""
+LEVELS = (NEARLY_NONE, 1.0, 0.5, 0.2)
+SIZES = (10, 15, 23, 35, 53, 80, 120, 180, 270, 400, 600)
+PARITY_LEVELS = (2.0, 1.0, 0.5)
+PARITY_SIZES = (90, 110, 135, 165, 200, 250, 300, 370, 450, 550, 675)
+WIDTHS = (4, 8, 16, 32, 64, 128)
+SURE = 0.9
+MASKED_WIDTHS = (8, 16, 32)
+MASKED_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
+ROUNDS = {"two rounds": learn_in_two_rounds, "one round": learn_in_one_round}
+
+
+def occam(columns: int = 7, sizes: Sequence[int] = SIZES, repeats: int = 60) -> list[Row]:
+    """For each epsilon and number of rows: how often the answer errs less than `ERROR`."""
+    concepts, rows = conjunctions(columns), list[Row]()
+    for epsilon in LEVELS:
+        for size in sizes:
+            source, found = entropy("occam", epsilon, size), 0
+            for _ in range(repeats):
+                X = _bits(size, columns, source)
+                learner = OccamLearner(epsilon=epsilon, concepts=concepts, random_state=source)
+                found += _distance(learner.fit(X, TARGET(X)).concept_, TARGET) < ERROR
+            rows.append(
+                {
+                    "concepts": len(concepts),
+                    "epsilon": epsilon,
+                    "rows": size,
+                    "success": found / repeats,
+                    "bound": _occam_promise(len(concepts), size, epsilon),
+                }
+            )
+    return rows
+
+
+def _occam_promise(concepts: int, size: float, epsilon: float) -> float:
+    return float(max(0.0, 1 - concepts * (1 + ERROR * math.expm1(-epsilon)) ** size))
+
+
+def _distance(one: Conjunction, other: Conjunction) -> float:
+    """On what share of all rows of bits two conjunctions differ."""
+    both = len({*one.columns, *other.columns})
+    return float(2.0 ** -len(one.columns) + 2.0 ** -len(other.columns) - 2 * 2.0**-both)
+
+
+def draw_occam(rows: Sequence[Row]) -> Figure:
+    """A rising line for each epsilon, its bound dashed."""
+    figure, [axes] = style.figure(size=(7.8, 4.6))
+    levels = list(dict.fromkeys(column(rows, "epsilon")))
+    for place, epsilon in enumerate(levels):
+        chosen = select(rows, epsilon=epsilon)
+        label = "no privacy" if epsilon == NEARLY_NONE else f"ε = {epsilon:g}"
+        _rising(
+            axes,
+            chosen,
+            lambda size, one=chosen[0]: _occam_promise(one["concepts"], size, one["epsilon"]),
+            place,
+            label,
+        )
+    style.numbers(axes, x="log", y="percent")
+    axes.set_ylim(0, 1.04)
+    axes.set_xlim(left=min(column(rows, "rows")) / 1.6)
+    style.name_axes(
+        axes, "Privacy costs rows, not the ability to learn", "rows", f"answers that err less than {ERROR:g}"
+    )
+    _measured_and_promised(axes, loc="upper left")
+    style.caption(
+        figure,
+        "The best of all conjunctions of some columns of bits, chosen by permute-and-flip. The bound holds for every "
+        "class of as many concepts and every distribution of rows.",
+    )
+    return figure
+
+
+def tell_occam(rows: Sequence[Row]) -> str:
+    """What one sees."""
+    needed = {epsilon: _first_sure(select(rows, epsilon=epsilon)) for epsilon in dict.fromkeys(column(rows, "epsilon"))}
+    said = "; ".join(
+        f"{'without privacy' if epsilon == NEARLY_NONE else f'ε = {epsilon:g}'}: {size or 'more than tried'}"
+        for epsilon, size in needed.items()
+    )
+    concepts = rows[0]["concepts"]
+    promised = occam_sample_bound(concepts, epsilon=1, error=ERROR, failure=1 - SURE)
+    return (
+        f"Rows from which on {100 * SURE:.0f} % of the answers err less than {ERROR:g} – {said}. The bound for "
+        f"{concepts} concepts at ε = 1 is {promised} rows, and ln(concepts/failure)/−ln(1 − α(1 − e^−ε)) in general: "
+        "privacy puts α(1 − e^−ε) where Occam's razor has α. Everything that a finite class can learn can be learnt "
+        "privately."
+    )
+
+
+def parity(
+    columns: int = 32, sizes: Sequence[int] = PARITY_SIZES, widths: Sequence[int] = WIDTHS, repeats: int = 60
+) -> list[Row]:
+    """How often a parity is found, by epsilon and rows; and rows for nine in ten, by the number of columns."""
+    rows = list[Row]()
+    for epsilon in PARITY_LEVELS:
+        for size in sizes:
+            found = _parities_found(columns, size, epsilon, repeats, entropy("parity", epsilon, size))
+            rows.append(
+                {
+                    "panel": "success",
+                    "columns": columns,
+                    "epsilon": epsilon,
+                    "rows": size,
+                    "success": found,
+                    "bound": _parity_promise(columns, size, epsilon),
+                }
+            )
+    for width in widths:
+        promised = parity_sample_bound(width, epsilon=1, error=0.5, failure=1 - SURE)
+        source = entropy("parity", "rows", width)
+        shares = (k / 20 for k in range(2, 41))
+        tried = (math.ceil(share * promised) for share in shares)
+        least = next(size for size in tried if _parities_found(width, size, 1.0, repeats, source) >= SURE)
+        everything = occam_sample_bound(2**width, epsilon=1, error=0.5, failure=1 - SURE)
+        rows.append(
+            {"panel": "rows", "columns": width, "epsilon": 1.0, "rows": least, "bound": promised, "occam": everything}
+        )
+    return rows
+
+
+def _parities_found(columns: int, size: int, epsilon: float, repeats: int, source: Entropy) -> float:
+    found = 0
+    for _ in range(repeats):
+        X, secret = _bits(size, columns, source), _bits(1, columns, source)[0]
+        y = (X & secret).sum(axis=1) % 2
+        learner = ParityLearner(epsilon=epsilon, random_state=source).fit(X, y)
+        found += learner.parity_ == tuple(secret.nonzero()[0].tolist())
+    return found / repeats
+
+
+def _parity_promise(columns: int, size: float, epsilon: float, parts: int = 4) -> float:
+    silent = (1 + math.exp(epsilon)) ** -parts
+    return float(max(0.0, 1 - silent - 2.0**columns * (1 + math.expm1(-epsilon) / (2 * parts)) ** size))
+
+
+def draw_parity(rows: Sequence[Row]) -> Figure:
+    """Success over rows, and rows over columns."""
+    figure, (left, right) = style.figure(2, size=(11, 4.6))
+    chosen = select(rows, panel="success")
+    for place, epsilon in enumerate(dict.fromkeys(column(chosen, "epsilon"))):
+        some = select(chosen, epsilon=epsilon)
+        _rising(
+            left,
+            some,
+            lambda size, one=some[0]: _parity_promise(one["columns"], size, one["epsilon"]),
+            place,
+            f"ε = {epsilon:g}",
+        )
+    style.numbers(left, x="log", y="percent")
+    left.set_ylim(0, 1.04)
+    style.name_axes(left, f"{chosen[0]['columns']} columns: found or silent", "rows", "parities found")
+    _measured_and_promised(left, loc="upper left")
+    needed = select(rows, panel="rows")
+    widths = column(needed, "columns")
+    right.plot(widths, column(needed, "bound"), "--", color=style.PRIVATE, lw=1.3)
+    right.plot(widths, column(needed, "rows"), "o", color=style.PRIVATE, ms=6)
+    right.plot(widths, column(needed, "occam"), "--", color=style.QUIET, lw=1.3)
+    style.beside(right, widths[-1], needed[-1]["bound"], "enough,\nin time d²·n", style.PRIVATE, shift=(8, 4))
+    style.beside(right, widths[-1], needed[-1]["rows"], "measured", style.PRIVATE, shift=(8, -4))
+    style.beside(right, widths[-1], needed[-1]["occam"], "enough,\nin time 2ᵈ·n", style.QUIET, shift=(8, 0))
+    style.numbers(right, x="log", y="log")
+    style.only_ticks(right.xaxis, widths)
+    right.set_xlim(widths[0] / 1.3, widths[-1] * 4)
+    right.spines["bottom"].set_bounds(widths[0] / 1.3, widths[-1])
+    style.name_axes(right, f"Rows for {100 * SURE:.0f} %, at ε = 1", "columns d", "rows")
+    style.caption(
+        figure,
+        "Uniform rows of bits, labelled by the parity of a secret set of columns. A random solution of the "
+        "equations of a random sample is ε-private if one is silent often enough; the grey line goes through all 2ᵈ "
+        "parities instead.",
+    )
+    return figure
+
+
+def tell_parity(rows: Sequence[Row]) -> str:
+    """What one sees."""
+    needed = select(rows, panel="rows")
+    least, most = needed[0], needed[-1]
+    return (
+        f"At ε = 1 the learner finds {100 * SURE:.0f} % of the parities of {least['columns']} columns from "
+        f"{least['rows']} rows and of {most['columns']} columns from {most['rows']} (promised: {most['bound']}), "
+        f"though there are 2^{most['columns']} of them: it solves equations instead of trying them. Statistical "
+        "queries, and with them everything that people can do who trust nobody, need exponentially many for the same "
+        "class. So a curator can learn privately and efficiently what the local model cannot."
+    )
+
+
+def masked(widths: Sequence[int] = MASKED_WIDTHS, sizes: Sequence[int] = MASKED_SIZES, repeats: int = 24) -> list[Row]:
+    """For each number of bits, of people and of rounds: how often the concept is found, at ε = 1."""
+    rows = list[Row]()
+    for bits in widths:
+        for people in sizes:
+            source = entropy("masked", bits, people)
+            found = dict.fromkeys(ROUNDS, 0)
+            for _ in range(repeats):
+                concept, X = MaskedParity.drawn(bits, source), MaskedParity.draw(bits, people, source)
+                y = concept.labels(X)
+                for name, learn in ROUNDS.items():
+                    oracle = QueryOracle(X, y, epsilon=1, random_state=source)
+                    more: dict[str, Any] = {"random_state": source} if name == "one round" else {}
+                    found[name] += learn(oracle, bits, **more) == concept
+            for name, hits in found.items():
+                expected = expected_success(bits, people, name)
+                rows.append(
+                    {"bits": bits, "people": people, "asked": name, "success": hits / repeats, "theory": expected}
+                )
+    return rows
+
+
+def expected_success(bits: int, people: int, asked: str) -> float:
+    """How often all of r (estimates taken as normal) and a (its votes counted exactly) are right, at ε = 1."""
+    import numpy as np
+    from scipy import stats
+
+    slope, half = math.tanh(0.5), people // 2
+    secret = float(stats.norm.cdf(0.5 * slope * math.sqrt(half // bits / bits))) ** bits
+    sway = 0.5 + slope / 4  # a vote on a is right with this probability
+    voters = people - half
+    if asked == "two rounds":
+        return secret * float(stats.norm.cdf((2 * sway - 1) * math.sqrt(voters)))
+    mean = voters / 2**bits
+    votes = np.arange(max(0, int(mean - 10 * math.sqrt(mean) - 10)), int(mean + 10 * math.sqrt(mean) + 10))
+    ties = stats.binom.pmf(votes / 2, votes, sway) * (votes % 2 == 0)
+    right = stats.binom.sf(np.floor(votes / 2), votes, sway) + ties / 2
+    return secret * float(stats.poisson.pmf(votes, mean) @ right)
+
+
+def draw_masked(rows: Sequence[Row]) -> Figure:
+    """One panel for each number of bits."""
+    import numpy as np
+
+    widths = list(dict.fromkeys(column(rows, "bits")))
+    figure, panels = style.figure(len(widths), size=(4.1 * len(widths), 4.5), sharey=True)
+    colours = {"two rounds": style.PRIVATE, "one round": style.NOISE}
+    sizes = sorted(set(column(rows, "people")))
+    dense = np.unique(np.geomspace(min(sizes[0], 300), 1e7, 90).astype(int)).tolist()
+    for axes, bits in zip(panels, widths, strict=True):
+        ceiling = [one_round_ceiling(bits, people, epsilon=1) for people in dense]
+        axes.fill_between(dense, ceiling, 1, color=style.LINE, alpha=0.6, lw=0)
+        for place, name in enumerate(ROUNDS):
+            chosen = select(rows, bits=bits, asked=name)
+            axes.plot(dense, [expected_success(bits, n, name) for n in dense], color=colours[name], lw=1.3)
+            axes.plot(
+                column(chosen, "people"), column(chosen, "success"), style.MARKERS[place], color=colours[name], ms=5.5,
+                label=name,
+            )  # fmt: skip
+        style.numbers(axes, x="log", y="percent")
+        axes.set_ylim(0, 1.04)
+        axes.set_xlim(dense[0] / 1.2, dense[-1] * 1.2)
+        style.only_ticks(axes.xaxis, [10**k for k in (3, 4, 5, 6, 7)])
+        style.name_axes(axes, f"{bits} bits", "people", "concepts found" if axes is panels[0] else "")
+    style.legend(panels[0], loc="lower right")
+    panels[-1].text(400, 0.94, "impossible in one round", color=style.QUIET, fontsize=8.5, va="center")
+    style.caption(
+        figure,
+        "MASKED-PARITY on uniform rows, everybody answering one question through randomized response at ε = 1. Dots: "
+        "measured; lines: theory. Grey: no protocol of one round can be right so often about the last bit, whatever it "
+        "asks. Half of the answers are right by luck.",
+    )
+    return figure
+
+
+def tell_masked(rows: Sequence[Row]) -> str:
+    """What one sees."""
+    bits, people = max(column(rows, "bits")), max(column(rows, "people"))
+    two, one = (select(rows, bits=bits, people=people, asked=name)[0]["success"] for name in ROUNDS)
+    needed = 8 * 2.0**bits * (2 * SURE - 1) ** 2 / math.expm1(1) ** 2
+    return (
+        f"With {bits} bits and {people:,} people two rounds find the concept in {100 * two:.0f} % of the runs, one "
+        f"round in {100 * one:.0f} %. The first round shows a secret that tells what to ask in the second. Who must "
+        "ask everybody at once can only guess it, and a guess is right once in 2^d: however cleverly one asks, one "
+        f"round needs at least {needed:,.0f} people to be right in {100 * SURE:.0f} %, and twice as many with one bit "
+        "more."
+    )
+
+
+def _bits(size: int, columns: int, source: Entropy) -> NDArray[Any]:
+    import numpy as np
+
+    return np.asarray(bernoulli(0.5, size * columns, source)).reshape(size, columns).astype(np.int64)
+
+
+def _rising(axes: Axes, rows: Sequence[Row], promise: Any, place: int, label: str) -> None:
+    """Measured shares with the promise dashed below, and a label where half succeed."""
+    import numpy as np
+
+    colour, sizes, shares = style.SERIES[place], column(rows, "rows"), column(rows, "success")
+    dense = np.geomspace(sizes[0], sizes[-1], 300)
+    promised = np.array([promise(float(size)) for size in dense])
+    axes.plot(dense[promised > 0], promised[promised > 0], "--", color=colour, lw=1.2)
+    axes.plot(sizes, shares, f"{style.MARKERS[place]}-", color=colour, lw=1.2, ms=5)
+    after = next((k for k, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
+    part = (0.5 - shares[after - 1]) / (shares[after] - shares[after - 1]) if after else 1.0
+    where = sizes[max(after - 1, 0)] * (sizes[after] / sizes[max(after - 1, 0)]) ** part
+    style.beside(axes, where, 0.5 if after else shares[0], label, colour, shift=(-7, 4))
+
+
+def _measured_and_promised(axes: Axes, loc: str) -> None:
+    axes.plot([], [], "o-", color=style.QUIET, ms=5, lw=1, label="measured")
+    axes.plot([], [], "--", color=style.QUIET, lw=1.2, label="promised at least")
+    style.legend(axes, loc=loc)
+
+
+def _first_sure(rows: Sequence[Row]) -> int | None:
+    """The least size from which on success is sure enough."""
+    failing = [place for place, row in enumerate(rows) if row["success"] < SURE]
+    after = failing[-1] + 1 if failing else 0
+    return int(rows[after]["rows"]) if after < len(rows) else None
+
+
+OCCAM = Experiment(
+    name="occam",
+    title="Occam's razor with privacy: success over the number of rows",
+    source=SOURCE,
+    compute=occam,
+    draw=draw_occam,
+    tell=tell_occam,
+    full={"repeats": 1000},
+)
+PARITY = Experiment(
+    name="parity",
+    title="Learning parities privately and fast",
+    source=SOURCE,
+    compute=parity,
+    draw=draw_parity,
+    tell=tell_parity,
+    full={"repeats": 500},
+)
+MASKED_PARITY = Experiment(
+    name="masked-parity",
+    title="Masked parity: what a second round is worth where nobody is trusted",
+    source=SOURCE,
+    compute=masked,
+    draw=draw_masked,
+    tell=tell_masked,
+    full={"sizes": (*MASKED_SIZES, 1_000_000), "repeats": 200},
+)
