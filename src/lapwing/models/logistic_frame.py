@@ -20,6 +20,8 @@ from lapwing.noise import Entropy
 STEP = 1 << BITS
 _NARROW = 0.7
 """Columns are cut off at this many standard deviations: what is lost is less than the noise that is saved."""
+_AMPLE = 50
+"""Columns are stretched over more than half their bounds from this many times plenty of rows on, if they are skew."""
 _LONG = 4.0
 """Rows are shrunk to this many times the mean squared size: it is the longest row that the ridge has to hide."""
 _VAGUE = 0.5
@@ -52,7 +54,7 @@ def reach(noise: Cube | Gaussian) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A noisy number of rows, centre and width (in half widths of the bounds)."""
+    """A noisy number of rows, centre and width (in half the widths of the bounds)."""
 
     rows: float
     fewest_rows: float
@@ -60,7 +62,8 @@ class Frame:
     most_rows: float
     """There are no more, except with probability below 2^-200 over the noise."""
     centre: Floats
-    width: float
+    width: Floats
+    """Of each column."""
     squared: float
     """Rows are shrunk to this squared l2 size, in widths and without the constant."""
     plenty: float
@@ -84,7 +87,7 @@ class Frame:
 
     def back(self, theta: Floats, box: Box, *, constant: bool) -> tuple[Floats, Floats]:
         """Coefficients and intercepts in the units of the data, from a column of parameters for each score."""
-        coef = (theta[int(constant) :] / self.width).T / box.half
+        coef = theta[int(constant) :].T / (self.width * box.half)
         start = theta[0] if constant else np.zeros(theta.shape[1])
         return coef, start - coef @ box.back(self.centre)
 
@@ -108,9 +111,10 @@ def overview(noise: Cube | Gaussian, steps: Floats, entropy: Entropy, *, plenty:
     centre *= max(0.0, 1 - vague**2 / max(float(np.mean(centre**2)), 1e-9)) if centred else 0.0
     variance = min(max(float(noisy[-1]) / rows - float(np.mean(centre**2)), 0.01), 1.0)
     times = max(1.0, rows / plenty)
-    narrow = _NARROW * times
-    width = min(1.0, narrow * math.sqrt(variance + vague**2)) if vague < _VAGUE else 1.0
-    centre = np.clip(centre, width - 1.0, 1.0 - width)  # nothing lies beyond the bounds
-    squared = min(1.0, _LONG * times * variance / width**2) * columns if vague < _VAGUE else float(columns)
+    width, squared = 1.0, float(columns)
+    if vague < _VAGUE:
+        width = min(_NARROW * times * math.sqrt(variance + vague**2), max(1.0, times / _AMPLE))
+        squared *= min(1.0, _LONG * times * variance / min(width, 1.0) ** 2)
+    widths = np.minimum(width, 1.0 + np.abs(centre))  # nothing lies beyond the bounds
     most = 2 * rows + 2 * reach(noise) / STEP
-    return Frame(rows, rows - spread, most, centre, width, squared, times)
+    return Frame(rows, rows - spread, most, centre, widths, squared, times)
