@@ -142,6 +142,13 @@ def test_no_rows_whatever_raise_or_warn(name: str, public: dict[str, Any], budge
             assert selector.transform(X).shape == (len(X), kept)
 
 
+def test_what_is_no_number_becomes_the_middle_of_its_bounds() -> None:
+    X, y = related()
+    bounds = [(-1, 1), (-1, 3), (-1, 1), (-1, 1), (-1, 1), (-1, 1)]
+    selector = SelectFeatures(2, epsilon=20, bounds=bounds, target_bounds=(-2, 2), random_state=0).fit(X, y)
+    assert selector.transform([[0, np.nan, 0, 0, "word", 0], [0, 50, 0, 0, np.inf, 0]]).tolist() == [[1, 0], [50, 0]]
+
+
 def test_many_columns_are_no_trouble() -> None:
     X = np.random.default_rng(2).uniform(-1, 1, (400, 700))
     selector = SelectFeatures(3, epsilon=50, bounds=(-1, 1), target_bounds=(-1, 1), random_state=0)

@@ -164,9 +164,10 @@ class SelectFeatures(PrivateTransformer[_Recipe]):
         return np.flatnonzero(self.support_) if indices else self.support_
 
     def transform(self, X: Any) -> Floats:
-        """The columns that are kept, as numbers; what is no number is NaN."""
-        kept: Floats = self._rows(X)[:, self.support_]
-        return kept
+        """The columns that are kept, as they are; what is no finite number is the middle of its bounds."""
+        rows = self._rows(X)
+        kept, middle = rows[:, self.support_], self._box(rows.shape[1], self._names()).middle[self.support_]
+        return np.where(np.isfinite(kept), kept, middle)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """The names of the columns that are kept."""
