@@ -1,0 +1,180 @@
+"""Covariance matrices and principal components."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from lapwing.adversary import audit
+from lapwing.errors import InvalidParameter
+from lapwing.models import moments
+from lapwing.models.columns import Box
+from lapwing.models.covariance import Covariance, Recipe, _Second, positive
+from lapwing.models.moments import Groups
+from lapwing.models.pca import PCA
+from lapwing.models.spending import Spending
+from lapwing.noise import Reproducible
+
+FALSE_ALARM = 1e-6
+STRANGE = [np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 0.0, 1.0]
+KINDS = [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.2}]
+
+
+def correlated(rows=20_000, seed=0):
+    rng = np.random.default_rng(seed)
+    common = rng.normal(size=(rows, 1))
+    X = 0.1 * rng.normal(size=(rows, 4)) + common * [0.2, 0.2, -0.2, 0.0] + [0.1, 0.2, -0.3, 0.0]
+    return np.clip(X, -1, 1)
+
+
+def made(kind=Covariance, **named):
+    return kind(**{"epsilon": 1, "bounds": (-1, 1), "random_state": 1, **named})
+
+
+@pytest.mark.parametrize("named", KINDS)
+def test_the_covariance_of_many_rows_is_near_the_truth(named):
+    X = correlated()
+    found = made(**named).fit(X)
+    truth = np.cov(X.T)
+    assert np.abs(found.mean_ - X.mean(axis=0)).max() < 0.02
+    assert np.abs(found.covariance_ - truth).max() < 0.15 * truth.max()
+    assert np.abs(found.correlation_ - np.corrcoef(X.T)).max() < 0.15
+
+
+def test_the_units_are_those_of_the_data():
+    X = correlated() * [1, 10, 100, 1000] + 5
+    bounds = [(5 - size, 5 + size) for size in (1, 10, 100, 1000)]
+    found = made(bounds=bounds).fit(X)
+    plain = made().fit(correlated())
+    stretch = np.outer([1, 10, 100, 1000], [1, 10, 100, 1000])
+    assert np.allclose(found.covariance_, plain.covariance_ * stretch, rtol=1e-2)
+    assert np.allclose(found.correlation_, plain.correlation_, atol=1e-2)
+
+
+def test_a_centre_that_is_known_is_not_paid_for():
+    X = correlated()
+    found = made(assume_centered=True).fit(X)
+    assert np.allclose(found.mean_, 0)
+    truth = X.T @ X / len(X)
+    assert np.abs(found.covariance_ - truth).max() < 0.15 * truth.max()
+    assert len(made(assume_centered=True).quote(4).lines) < len(made().quote(4).lines)
+
+
+@pytest.mark.parametrize("named", KINDS)
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_any_rows_give_a_symmetric_positive_matrix(rows, named):
+    X = np.array([STRANGE] * rows).reshape(rows, len(STRANGE))
+    for more in ({}, {"assume_centered": True}):
+        found = made(**named, **more).fit(X)
+        assert (found.covariance_ == found.covariance_.T).all()
+        assert np.linalg.eigvalsh(found.covariance_).min() > 0
+        assert np.abs(found.correlation_).max() <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1e6])
+@pytest.mark.parametrize("columns", [1, 2, 40])
+def test_any_epsilon_and_width_can_be_fitted(epsilon, columns):
+    X = np.zeros((10, columns))
+    X[:, 0] = 1
+    assert np.isfinite(made(epsilon=epsilon).fit(X).covariance_).all()
+    assert np.isfinite(made(PCA, epsilon=epsilon).fit(X).components_).all()
+
+
+def test_one_large_component_is_found():
+    X = correlated()
+    model = made(PCA, n_components=1).fit(X)
+    assert abs(model.components_[0] @ np.array([1, 1, -1, 0]) / np.sqrt(3)) > 0.97
+    assert 0.5 < model.explained_variance_ratio_[0] < 1
+    assert model.get_feature_names_out().tolist() == ["pca0"]
+
+
+def test_components_are_orthogonal_and_all_of_them_lose_nothing():
+    X = correlated(500)
+    model = made(PCA).fit(X)
+    assert np.allclose(model.components_ @ model.components_.T, np.eye(4))
+    assert np.allclose(model.inverse_transform(model.transform(X)), X)
+    assert (np.diff(model.explained_variance_) <= 0).all()
+    assert model.explained_variance_ratio_.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("components", [0, 5, -1, 1.5, "mle"])
+def test_impossible_numbers_of_components_are_refused(components):
+    with pytest.raises(InvalidParameter):
+        made(PCA, n_components=components).fit(correlated(10))
+
+
+@pytest.mark.parametrize("kind", [Covariance, PCA])
+def test_a_copy_learns_the_same_and_the_quote_adds_up(kind):
+    X = correlated(100)
+    assert (clone(made(kind)).fit(X).mean_ == made(kind).fit(X).mean_).all()
+    quote = made(kind).quote(4)
+    assert sum(line.loss.epsilon for line in quote.lines) == quote.loss.epsilon == 1
+
+
+def test_a_matrix_made_positive_has_no_smaller_eigenvalue_and_keeps_the_others():
+    made_positive = positive(np.array([[1.0, 2.0], [2.0, 1.0]]), 0.5)
+    assert np.allclose(np.linalg.eigvalsh(made_positive), [0.5, 3])
+
+
+class Recorder:
+    """In the place of noise: keeps exact numbers and the sensitivities stated for them."""
+
+    variance = 1.0
+
+    def __init__(self, log, l1, l2_squared):
+        self.log, self.limits = log, (l1, l2_squared)
+
+    def release(self, values, entropy):
+        self.log.append((np.asarray(values).copy(), *self.limits))
+        return np.zeros(len(values))
+
+
+def recorded(monkeypatch, X, spending, shrink):
+    log = []
+    monkeypatch.setattr(Spending, "additive", lambda self, *, l1, l2_squared, dimensions: Recorder(log, l1, l2_squared))
+    monkeypatch.setattr(moments, "private_radius", lambda found, largest, *rest: largest // shrink)
+    parts = Recipe(Box.of((-1, 1), X.shape[1]), True, spending).parts
+    _Second.of(Groups.of(Box.of((-1, 1), X.shape[1]), X, parts, Reproducible(1)), 10.0, parts[-5:])
+    return log
+
+
+@pytest.mark.parametrize("shrink", [2, 3, 7])
+@pytest.mark.parametrize("spending", [Spending.of(epsilon=1), Spending.of(rho=1)], ids=["pure", "rho"])
+def test_one_row_changes_every_release_by_at_most_its_sensitivity(monkeypatch, spending, shrink):
+    rng = np.random.default_rng(3)
+    rows = np.vstack(
+        [rng.uniform(-1, 1, (6, 4)), np.ones((1, 4)), [[1, -1, 1, -1]], np.eye(4), [[1, 1, 0, 0]], [[9, np.nan, 0, 1]]]
+    )
+    nothing = recorded(monkeypatch, rows[:0], spending, shrink)
+    largest = np.zeros(3)
+    for row in rows:
+        for at, (one, other) in enumerate(
+            zip(recorded(monkeypatch, row[None], spending, shrink), nothing, strict=True)
+        ):
+            change = [abs(int(a) - int(b)) for a, b in zip(one[0], other[0], strict=True)]
+            reached, limit = (sum(c * c for c in change), one[2]) if spending.concentrated else (sum(change), one[1])
+            assert reached <= limit
+            largest[at] = max(largest[at], reached / limit)
+    assert (largest > 0.2).all()  # the limits are not idle
+
+
+WORST = np.zeros((4, 2)), np.vstack([np.zeros((4, 2)), np.ones((1, 2))])
+
+
+def released(claimed, scale=1):
+    def release(X, entropy):
+        found = made(epsilon=claimed * scale, random_state=entropy).fit(X)
+        return [*found.mean_.tolist(), *found.covariance_.ravel().tolist()]
+
+    return release
+
+
+def test_an_audit_of_the_worst_row_does_not_refute_the_claim():
+    found = audit(released(2), WORST, samples=300, claimed=2, confidence=1 - FALSE_ALARM, entropy=Reproducible(5))
+    assert not found.caught
+
+
+def test_the_same_audit_catches_a_fit_that_spends_more_than_it_says():
+    found = audit(released(1, 100), WORST, samples=300, claimed=1, confidence=1 - FALSE_ALARM, entropy=Reproducible(5))
+    assert found.caught
