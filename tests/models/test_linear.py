@@ -90,6 +90,14 @@ def test_a_weight_does_not_look_at_the_target() -> None:
 
 
 @pytest.mark.parametrize("squared", [False, True])
+def test_a_row_that_would_add_too_much_adds_nothing(squared: bool) -> None:
+    beyond = np.array([20.0 * STEP, 0.5 * STEP])  # the first is no target that a box lets through
+    rows = weighed(np.zeros((2, 1)), beyond, np.zeros(2), constant=True, squared=squared)
+    assert not rows[0].any()
+    assert rows[1].any()
+
+
+@pytest.mark.parametrize("squared", [False, True])
 def test_a_row_changes_the_first_look_by_at_most_one_unit(squared: bool) -> None:
     rng = np.random.default_rng(2)
     for _ in range(200):
@@ -124,6 +132,14 @@ def test_the_functional_sensitivity_is_attained_at_a_corner_and_nowhere_exceeded
     assert most[1] <= stated[True] ** 2
 
 
+@pytest.mark.parametrize("regularization", [1e-300, 1e300])
+def test_an_absurd_ridge_still_gives_a_line(regularization: float) -> None:
+    X, y, _ = synthetic(100)
+    public = {"bounds": (7, 13), "target_bounds": (-20, 30)}
+    model = LinearRegression(method="output", regularization=regularization, random_state=1, **public).fit(X, y)
+    assert np.isfinite(model.coef_).all()
+
+
 @pytest.mark.parametrize("ridge", [Fraction(1, 4), Fraction(3), Fraction(200)])
 def test_solutions_for_neighbours_are_as_near_as_stated(ridge: Fraction) -> None:
     rng = np.random.default_rng(5)
@@ -150,7 +166,7 @@ def leverage(ridge: int) -> tuple[Any, Any]:
 def test_the_sensitivity_of_a_solution_is_nearly_attained() -> None:
     ball = Ball(1, Fraction(16))
     without, with_it = (ball.solve(*pair)[0] for pair in leverage(16))
-    assert 0.9 < abs(with_it - without) / (2 / 16 * GRID) <= 1.002
+    assert 0.9 * ball.distance < Fraction(abs(with_it - without), GRID) <= ball.distance
 
 
 def test_a_solution_is_that_of_a_ridge_regression() -> None:
@@ -169,16 +185,19 @@ def test_a_solution_on_the_edge_of_the_ball_is_certified_even_for_many_digits() 
         value = Ball(1, ridge).solve(columns, target)[0] / GRID
         exact = min(1.0, int(target[0]) / STEP**2 / (int(columns[0, 0]) / STEP**2 + float(ridge)))
         assert value == pytest.approx(exact, abs=1e-5)
-    huge = np.array([[1 << 61]]), np.array([1 << 62])
+    huge = np.array([[1 << 61]], dtype=object), np.array([1 << 62], dtype=object)
     assert Ball(1, Fraction(200)).solve(*huge) == [GRID]
 
 
 def seen_of(noise: Any, coordinates: list[int], shifts: Any) -> Callable[[Any, Entropy], float]:
-    """How far every coordinate is on the way that one row moves it."""
-    return lambda data, entropy: min(
-        float(noisy) / int(shift)
-        for noisy, shift in zip(noise.release(data, entropy)[coordinates], shifts, strict=True)
-    )
+    """How much more likely the neighbour makes what is seen: the best that can be made of Laplace noise."""
+    shift = np.asarray(shifts, dtype=float)
+
+    def release(data: Any, entropy: Entropy) -> float:
+        noisy = np.asarray(noise.release(data, entropy)[coordinates], dtype=float)
+        return float(np.sum(np.abs(noisy) - np.abs(noisy - shift)) / np.sum(shift))
+
+    return release
 
 
 def worst_of(method: str, spending: Spending) -> tuple[Callable[[Any, Entropy], float], tuple[Any, Any]]:
@@ -199,7 +218,7 @@ def worst_of(method: str, spending: Spending) -> tuple[Callable[[Any, Entropy], 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_auditor_does_not_beat_the_claim_but_catches_half_the_noise(method: str) -> None:
-    samples = 6000 if method == "functional" else 2500  # its worst row moves three numbers at once
+    samples = 4000 if method == "functional" else 1600  # its worst row moves three numbers at once
     release, pair = worst_of(method, Spending.of(1))
     honest = audit(release, pair, samples=samples, claimed=1, confidence=CERTAIN, entropy=Reproducible(1))
     assert not honest.caught
@@ -222,7 +241,7 @@ def test_the_auditor_does_not_beat_the_claim_of_a_whole_fit(method: str) -> None
         line = way.learn(rows[:, :-1], rows[:, -1], entropy)
         return float(line.start - line.slopes[0])
 
-    found = audit(fit, (far[:-1], far), samples=700, claimed=1, confidence=CERTAIN, entropy=Reproducible(3))
+    found = audit(fit, (far[:-1], far), samples=500, claimed=1, confidence=CERTAIN, entropy=Reproducible(3))
     assert not found.caught
 
 
@@ -285,7 +304,8 @@ def test_intervals_hold_the_slopes_about_as_often_as_they_say() -> None:
     held = []
     for seed in range(60):
         X, y, slopes = synthetic(1500, seed=seed, spread=2.0)
-        model = LinearRegression(epsilon=1 + 4 * (seed % 2), bounds=(7, 13), target_bounds=(-15, 25), random_state=seed)
+        epsilon = (1, 5, 1000)[seed % 3]  # at first most of the error is noise, at last it is sampling
+        model = LinearRegression(epsilon=epsilon, bounds=(7, 13), target_bounds=(-15, 25), random_state=seed)
         low, high = model.fit(X, y).coef_interval_.T
         held += ((low <= slopes) & (slopes <= high)).tolist()
     # 240 slopes of which 5 % may be missed: more than 32 would happen less than once in a million times

@@ -19,11 +19,15 @@ from lapwing.models.exact import products
 from lapwing.models.linear_moments import STEP
 from lapwing.models.spending import Spending
 
+Whole = NDArray[np.object_]
+_PART = 1 << 24
 LIPSCHITZ = 2
 """|t − u·w|·‖u‖₂ for rows, targets and solutions within 1."""
 GRID = 1 << 24
 _ERROR = Fraction(1, 1 << 10)
 """How far a solution may be from the minimiser, as a share of the sensitivity."""
+_LARGEST = 2.0**40
+"""Of a ridge, and one over the smallest: beyond it the solution is 0, or all of the ball."""
 _RIDGE = (10.0, 60.0)
 """The default λ is the larger of 10·s and 60·√s, s being the noise on a slope at λ = 1: so the noise is at most 0.1,
 and with more to spend noise and shrinkage fall together."""
@@ -43,12 +47,12 @@ class Ball:
             unit = Ball(width, Fraction(1)).noise(spending).variance
             noise = unit**0.5 / GRID
             ridge = Fraction(max(_RIDGE[0] * noise, _RIDGE[1] * noise**0.5))
-        return cls(width, Fraction(float(ridge)))
+        return cls(width, Fraction(min(max(float(ridge), 1 / _LARGEST), _LARGEST)))
 
     @property
     def distance(self) -> Fraction:
-        """Between solutions for neighbours: of the minimisers, and twice the allowed error."""
-        return LIPSCHITZ / self.ridge * (1 + 2 * _ERROR)
+        """Between solutions for neighbours: of the minimisers, and twice the allowed error; no more than the ball."""
+        return min(Fraction(2), LIPSCHITZ / self.ridge * (1 + 2 * _ERROR))
 
     def noise(self, spending: Spending) -> Any:
         """For the solution in whole steps of 1/GRID; rounding moves each of two solutions by half a step a number."""
@@ -56,7 +60,7 @@ class Ball:
         l1 = -(-sqrt_up(self.width * apart**2) // 1)
         return spending.additive(l1=int(l1), l2_squared=int(-(-(apart**2) // 1)), dimensions=self.width)
 
-    def solve(self, columns: NDArray[np.int64], target: NDArray[np.int64]) -> list[int]:
+    def solve(self, columns: Whole, target: Whole) -> list[int]:
         """The minimiser in steps of 1/GRID, up to the allowed error and rounding, from the exact sums."""
         digits = 15
         while True:
@@ -65,7 +69,7 @@ class Ball:
                 return [round(value * GRID) for value in found]
             digits *= 2
 
-    def _certain(self, columns: NDArray[np.int64], target: NDArray[np.int64], found: list[Fraction]) -> bool:
+    def _certain(self, columns: Whole, target: Whole, found: list[Fraction]) -> bool:
         """Whether the solution is within the ball and near the minimiser, in exact arithmetic.
 
         λ·‖w − w*‖² ≤ ⟨∇F(w), w − w*⟩ ≤ ⟨∇F(w), w⟩ + ‖∇F(w)‖.
@@ -95,13 +99,16 @@ def shrunk_rows(columns: Floats, target: Floats) -> Floats:
     return rows
 
 
-def sums(rows: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Exact products of the columns with each other and with the target."""
-    found = products(rows[:, :-1], rows, STEP**2)
+def sums(rows: Floats) -> tuple[Whole, Whole]:
+    """Exact products of the columns with each other and with the target, in Python integers, which nothing cuts."""
+    found = np.zeros((rows.shape[1] - 1, rows.shape[1]), dtype=object)
+    for start in range(0, len(rows), _PART):
+        part = rows[start : start + _PART]
+        found += products(part[:, :-1], part, STEP**2).astype(object)
     return found[:, :-1], found[:, -1]
 
 
-def _minimum(columns: NDArray[np.int64], target: NDArray[np.int64], ridge: float, digits: int) -> list[Fraction]:
+def _minimum(columns: Whole, target: Whole, ridge: float, digits: int) -> list[Fraction]:
     """(G + (λ + µ)·1)⁻¹·m with the least µ ≥ 0 for which that lies within the ball, to about so many digits."""
     import mpmath
 

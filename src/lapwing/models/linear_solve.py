@@ -9,7 +9,7 @@ import numpy as np
 from lapwing.models.columns import Floats
 from lapwing.models.linear_moments import TARGET_WEIGHT, Moments
 
-_SHRINKAGES = np.geomspace(1e-4, 10.0, 26)
+_SPREADS = np.geomspace(1e-4, 10.0, 26)
 _FEW = 3.0
 """A weight of all rows below so many standard deviations of its noise is as good as none."""
 _SMALLEST_RESIDUAL = 1e-3
@@ -32,9 +32,22 @@ class _Centred:
     target: Floats
     noise: float
     target_noise: float
-    residual: float
+    weight: float
+    """Of all rows together, or what stands in for it."""
+    square: float
+    """The sum of squares of the target around its mean."""
+    peak: float
     middle: Floats
     level: float
+
+    def unexplained(self, slopes: Floats) -> float:
+        """An upper estimate of how much the products of the residuals vary, as a share of the products of the columns.
+
+        The squares of weights are at most the largest weight, `peak`, times the weights.
+        """
+        explained = float(2 * self.target @ slopes - slopes @ self.columns @ slopes)
+        share = (self.square - max(explained, 0.0)) / self.weight
+        return self.peak * float(np.clip(share, _SMALLEST_RESIDUAL, 4.0))
 
     def line(self, slopes: Floats, variances: Floats) -> Line:
         return Line(slopes, self.level - float(self.middle @ slopes), variances)
@@ -52,15 +65,20 @@ def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, co
     matrix, left = _towards_round(centred.columns, centred.noise)
     values, vectors = np.linalg.eigh(matrix)
     values, seen = np.maximum(values, 0.0), vectors.T @ centred.target
-    spreads = _SHRINKAGES[:, None]
-    noise = centred.target_noise + left * centred.noise * spreads * len(seen) + centred.residual * values
-    total = values**2 * spreads + noise
-    fit = -np.sum(np.log(total) + seen**2 / total, axis=1) / 2
-    chances = np.exp(fit - fit.max()) / np.sum(np.exp(fit - fit.max()))
-    means = values * spreads * seen / total
-    along = chances @ means
-    around = chances @ (spreads * noise / total + (means - along) ** 2)
-    return centred.line(vectors @ along, vectors**2 @ around)
+    spreads = _SPREADS[:, None]
+    noise = centred.target_noise + left * centred.noise * spreads * len(seen)
+
+    def given(residual: float) -> tuple[Floats, Floats]:
+        off = noise + residual * values
+        total = values**2 * spreads + off
+        fit = -np.sum(np.log(total) + seen**2 / total, axis=1) / 2
+        chances = np.exp(fit - fit.max()) / np.sum(np.exp(fit - fit.max()))
+        means = values * spreads * seen / total
+        along = chances @ means
+        return vectors @ along, vectors**2 @ (chances @ (spreads * off / total + (means - along) ** 2))
+
+    slopes, _ = given(centred.unexplained(np.zeros(len(seen))))
+    return centred.line(*given(centred.unexplained(slopes)))
 
 
 def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
@@ -73,29 +91,27 @@ def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, con
     values, vectors = np.linalg.eigh(centred.columns)
     inverse = np.where(values + ridge > 0, 1 / np.maximum(values + ridge, ridge / 4), 0.0)
     slopes = vectors @ (inverse * (vectors.T @ centred.target))
-    noise = centred.target_noise + centred.noise * float(slopes @ slopes) + centred.residual * np.maximum(values, 0.0)
+    sampling = centred.unexplained(slopes) * np.maximum(values, 0.0)
+    bias = ridge**2 * float(np.mean(slopes**2))
+    noise = centred.target_noise + centred.noise * float(slopes @ slopes) + sampling + bias
     return centred.line(slopes, vectors**2 @ (inverse**2 * noise))
 
 
 def _centred(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> _Centred | None:
-    """Moments around the means; None if there are too few rows to speak of means.
-
-    `peak` is the largest weight of a row: the products of the residuals vary by at most so much of the moments.
-    """
+    """Moments around the means; None if there are too few rows to speak of means."""
     columns, target, noise = moments.columns, moments.target, variance / TARGET_WEIGHT**2
     if not constant:
-        level = np.sqrt(variance)
-        residual = float(np.clip(moments.square / max(np.trace(columns), level), _SMALLEST_RESIDUAL, 1.0))
-        return _Centred(columns, target, variance, noise, peak * residual, np.zeros(len(target)), 0.0)
-    rows = columns[0, 0]
+        weight = max(float(np.trace(columns)), float(np.sqrt(variance)))
+        none = np.zeros(len(target))
+        return _Centred(columns, target, variance, noise, weight, moments.square, peak, none, 0.0)
+    rows = float(columns[0, 0])
     if rows < _FEW * np.sqrt(variance):
         return None
     middle, level = np.clip(columns[0, 1:] / rows, -2, 2), float(np.clip(target[0] / rows, -reach, reach))
     around = columns[1:, 1:] - rows * np.outer(middle, middle)
     aims = target[1:] - rows * middle * level
-    residual = float(np.clip(moments.square / rows - level**2, _SMALLEST_RESIDUAL, reach**2))
-    extra = variance * level**2 + noise * float(np.mean(middle**2)) if len(middle) else 0.0
-    return _Centred(around, aims, variance, noise + extra, peak * residual, middle, level)
+    noise += variance * level**2 + noise * float(np.mean(middle**2))
+    return _Centred(around, aims, variance, noise, rows, moments.square - rows * level**2, peak, middle, level)
 
 
 def _flat_line(moments: Moments, reach: float) -> Line:
