@@ -118,7 +118,11 @@ def test_a_row_gives_the_same_whole_numbers_in_every_batch(hidden: tuple[int, ..
 
     def errors_of(chosen: Any) -> list[Floats]:
         inputs, scores = forward(rows[chosen], weights)
-        return certain(inputs, backward(inputs, weights, class_error(scores, places[chosen])), 1.0)
+        backwards = backward(inputs, weights, class_error(scores, places[chosen]))
+        for numbers in (*inputs, scores, *backwards):  # whole and below 2^53, so no order of adding can matter
+            assert np.array_equal(numbers, np.rint(numbers))
+            assert np.abs(numbers).max() < 2**53
+        return [scores, *backwards, *certain(inputs, backwards, 1.0)]
 
     together = errors_of(slice(None))
     for chosen in (slice(0, 1), slice(3, 5), slice(7, 20), slice(1, None), slice(None, None, 2), slice(None, None, -1)):
