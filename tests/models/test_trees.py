@@ -211,8 +211,8 @@ def test_the_lines_of_a_quote_add_up_to_what_is_split(model: Any, currency: dict
 
 
 def test_plans_for_few_rows_vote_and_plans_for_many_boost() -> None:
-    assert Plan.of(-50, 2, None, None) == Plan(1, 1, votes=True)
-    assert Plan.of(100, 100, None, None).votes is False
+    assert Plan.of(-50, 2, None, None) == Plan(1, 1, "votes")
+    assert Plan.of(100, 100, None, None).kind == Plan.of(1000, 3, None, None).kind == "random"
     assert Plan.of(1e7, 2, None, None).trees <= 60
     assert Plan.of(50, 2, 7, 3) == Plan(7, 3)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -53,6 +53,8 @@ COARSE = np.array([CUTS.index(part) for part in (8, 16, 32, 48, 56)])
 MOST_VOTERS = 16
 """With more classes, the pairs of labels would be too many to choose from."""
 MOST_TREES = 60
+RANDOM_TREES = 10
+RANDOM_DEPTH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,16 @@ class Plan:
 
     trees: int
     depth: int
-    votes: bool = False
+    kind: Literal["boosted", "votes", "random"] = "boosted"
 
     @classmethod
     def of(cls, signal: float, classes: int, trees: int | None, depth: int | None) -> Plan:
         """For so many rows times epsilon. The laws were found on tables other than yours and hold for all."""
         if trees is None and classes <= MOST_VOTERS and signal < 600:
             levels = 1 if signal < 300 else 2
-            return cls(1, depth or levels + (classes > 2), votes=True)
+            return cls(1, depth or levels + (classes > 2), "votes")
+        if trees is None and classes > 2 and signal < 3000:  # residuals of many classes would drown
+            return cls(RANDOM_TREES, depth or RANDOM_DEPTH, "random")
         levels = depth or int(np.searchsorted((600, 10_000, 100_000), signal, side="right")) + 1
         return cls(trees or min(MOST_TREES, max(1, round(math.sqrt(max(signal, 1)) / 4 / levels))), levels)
 
@@ -245,17 +249,13 @@ class _Recipe:
         )
 
 
-RANDOM_TREES = 10
-RANDOM_DEPTH = 4
-
-
 class RandomForest(PrivateClassifier[_Recipe]):
     """Several trees that decide together.
 
     `method="boosted"` chooses every split privately and lets each tree learn what the earlier ones leave unexplained.
-    Without `n_estimators` and `max_depth`, a noisy number of rows decides: one tree that votes for few, more and
-    deeper trees for many. `method="random"` draws all splits without looking and spends everything on class counts in
-    the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
+    Without `n_estimators`, a noisy number of rows decides: one tree that votes for few rows, random trees for a few more
+    of many classes, more and deeper boosted trees for many. `method="random"` draws all splits without looking and
+    spends everything on class counts in the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
     Accuracy: depends on rows × epsilon alone, which should be some hundreds at least.
@@ -340,7 +340,9 @@ def _looking(recipe: _Recipe, cells: Cells, y: Integers, entropy: Entropy) -> li
     rows = float(recipe.rows.release([len(y)], entropy)[0])
     spending = recipe.parts[1]
     plan = Plan.of(rows * float(recipe.spending.epsilon), recipe.classes, recipe.trees, recipe.depth)
-    if plan.votes:
+    if plan.kind == "random":
+        return _random(replace(recipe, spending=spending, trees=plan.trees, depth=plan.depth), cells, y, entropy)
+    if plan.kind == "votes":
         return [voting_tree(spending, plan.depth, cells, y, recipe.classes, entropy)]
     return list(boosted_trees(spending, plan, cells, y, recipe.classes, entropy))
 
