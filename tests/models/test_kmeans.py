@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,18 @@ def test_every_row_is_in_one_cell_and_near_its_point(axes: int) -> None:
     for row in inside[:50]:
         [cell] = np.flatnonzero(grid.counts(row[None], NOISELESS, Reproducible(0)))
         assert np.all(np.abs(grid.points[cell] - row) <= (2000 / grid.bins + 1 if grid.bins > 2 else 1201))
+
+
+def test_rows_are_whole_numbers_of_exact_arithmetic() -> None:
+    scaled = np.random.default_rng(5).uniform(-1, 1, (50, 6))
+    widths = np.array([65536.0, 65536.0, 1000.0, 7.0, 0.0, 30000.0])
+    steps = [[round(entry * width) for entry, width in zip(row, widths, strict=True)] for row in scaled.tolist()]
+    assert _View(widths, None).rows(scaled).tolist() == steps
+    view = _View.random(widths, 3, Reproducible(5))
+    assert view.directions is not None
+    into = [[int(entry) for entry in direction] for direction in view.directions.T.tolist()]
+    sums = [[sum(a * b for a, b in zip(row, way, strict=True)) for way in into] for row in steps]
+    assert view.rows(scaled).tolist() == [[round(Fraction(total, 4096)) for total in row] for row in sums]
 
 
 def test_directions_are_perpendicular_and_centres_come_back() -> None:
