@@ -17,7 +17,7 @@ from scipy import stats
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
 from lapwing.adversary import audit
@@ -348,20 +348,21 @@ def test_the_same_seed_chooses_the_same() -> None:
     assert (found[0].best_estimator_.sides_ == found[1].best_estimator_.sides_).all()
 
 
-SEARCH = PrivateGridSearch(Stump(epsilon=2), {"cut": [-1, 0, 0.2]}, epsilon=2, validation=0.1)
+SEARCH = PrivateGridSearch(Stump(epsilon=1), {"cut": [-1, 0]}, epsilon=1, validation=0.1)
 RECIPE = SEARCH._recipe(1, None)
 
 
 def released(many: int) -> tuple[int, ...]:
-    """What a search over three settings tells about no rows and about one."""
+    """What a search over two settings tells about no rows and about a few."""
     SEARCH._learn(RECIPE, np.full((many, 1), 0.5), np.ones(many), SYSTEM)
     return SEARCH.best_index_, *SEARCH.best_estimator_.sides_.tolist()
 
 
-def test_an_audit_does_not_refute_a_search() -> None:
-    found = audit(released, (0, 1), samples=1000, claimed=2, confidence=1 - FALSE_ALARM)
+def test_an_audit_does_not_refute_a_search_and_sees_the_rows() -> None:
+    found = audit(released, (0, 1), samples=600, claimed=1, confidence=1 - FALSE_ALARM)
     assert not found.caught, found.explain()
-    assert found.epsilon_lower_bound > 0
+    group = audit(released, (0, 12), samples=400, claimed=12, confidence=1 - FALSE_ALARM)
+    assert 0.2 < group.epsilon_lower_bound < 12, "a group of rows is seen, or such an audit could not fail"
 
 
 def test_fits_on_the_same_rows_that_are_paid_as_one_would_be_caught() -> None:
@@ -369,3 +370,13 @@ def test_fits_on_the_same_rows_that_are_paid_as_one_would_be_caught() -> None:
         return tuple(many + discrete_laplace(1) for _ in RECIPE.candidates)
 
     assert audit(broken, (0, 1), samples=3000, claimed=1).caught
+
+
+def test_folds_of_scikit_learn_exchange_rows_when_one_is_added() -> None:
+    """Why `CoinFolds` exist: three training rows of the middle fold change by one row in front of eight."""
+    rows = list(range(8))
+    changes = []
+    for kept, more in zip(KFold(3).split(rows), KFold(3).split([-1, *rows]), strict=True):
+        before, after = {rows[place] for place in kept[0]}, {[-1, *rows][place] for place in more[0]}
+        changes.append(len(before ^ after))
+    assert max(changes) == 3

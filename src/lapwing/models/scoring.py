@@ -36,7 +36,8 @@ class PrivateScore(metaclass=Helpful):
     """A scorer `score(estimator, X, y)` whose every call costs `epsilon`, charged before a row is read.
 
     `metric` is one of accuracy, balanced_accuracy, r2, neg_mean_squared_error, neg_root_mean_squared_error and
-    neg_mean_absolute_error; those of numbers need `target_bounds`. Copies and processes charge the same account.
+    neg_mean_absolute_error; those of numbers need `target_bounds`. Copies and processes charge the same account. Write
+    `error_score="raise"` where scikit-learn would make NaN of a charge that the allowance does not cover.
 
     Privacy: pure ε for each call, add_remove, one row. It hides the rows of X and y, not those the estimator was fitted
     on. Folds of scikit-learn move when a row is added; `CoinFolds` do not (search.md).
