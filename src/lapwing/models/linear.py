@@ -34,8 +34,8 @@ from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
 METHODS = ("sufficient_statistics", "functional", "output")
-_ENOUGH = 3.0
-"""A first look at fewer rows than so many scales of its noise means: learn the mean of the target and no slopes."""
+_ENOUGH = 12.0
+"""If the first look saw less than so many standard deviations of the second, only the mean of the target is learnt."""
 
 
 class Way(Protocol):
@@ -89,7 +89,7 @@ class Statistics:
         if self.constant:
             seen = look.release(centre_sums(columns, target, squared=squared), entropy).astype(float)
             variance = look.variance
-            if seen[0] < _ENOUGH * np.sqrt(variance / 2):
+            if seen[0] / STEP < _ENOUGH * np.sqrt(noise.variance) / LIMIT:
                 return self._mean(alone, target, entropy)
             centre = np.rint(_clear(seen[1:] / seen[0], variance / seen[0] ** 2) * STEP)
         rows = weighed(columns, target, centre, constant=self.constant, squared=squared)
