@@ -177,11 +177,16 @@ def same_rows(X: Any, y: Any) -> None:
     if y is None:
         hint = "Pass fit(X, y). It requires y to be passed, but the target y is None."
         raise InvalidParameter("y", None, "is missing", hint)
-    if len(X) != len(y):
+    if _length(X) != _length(y):
         raise InvalidParameter("y", "<column>", "has not one entry for each row of X", "Pass the same rows in both.")
 
 
+def _length(rows: Any) -> int:
+    return len(rows) if hasattr(rows, "__len__") else len(np.asarray(rows))
+
+
 def _flat(y: Any) -> Any:
+    y = y if hasattr(y, "__len__") else np.asarray(y)
     if is_frame(y):
         if len(y.columns) != 1:
             raise InvalidParameter("y", "<table>", "has several columns", "Pass one column.")
