@@ -253,7 +253,7 @@ class RandomForest(PrivateClassifier[_Recipe]):
     """Several trees that decide together.
 
     `method="boosted"` chooses every split privately and lets each tree learn what the earlier ones leave unexplained.
-    Without `n_estimators`, a noisy number of rows decides: one tree that votes for few rows, random trees for a few more
+    Without `n_estimators`, a noisy number of rows decides: one tree that votes for few rows, random trees for some more
     of many classes, more and deeper boosted trees for many. `method="random"` draws all splits without looking and
     spends everything on class counts in the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
 
@@ -306,13 +306,6 @@ class RandomForest(PrivateClassifier[_Recipe]):
         inside = y >= 0
         cells, y = cells_of(recipe.box, X[inside]), y[inside]
         self.estimators_ = (_looking if recipe.looks else _random)(recipe, cells, y, entropy)
-
-    def decision_function(self, X: Any) -> Floats:
-        """For two classes the log-odds of the second, for more the logarithms of their probabilities."""
-        scores = self._scores(X)
-        if scores.shape[1] == 2:
-            return np.asarray(scores[:, 1] - scores[:, 0])
-        return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
 
     def predict_proba(self, X: Any) -> Floats:
         """Probabilities of the classes, in the order of `classes_`."""
