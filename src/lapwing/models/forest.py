@@ -80,7 +80,7 @@ class Plan:
 
     @classmethod
     def of(cls, signal: float, classes: int, trees: int | None, depth: int | None) -> Plan:
-        """For so many rows times epsilon. The laws were found on tables other than yours and hold for all."""
+        """For so many rows times epsilon. The constants were tuned on the tables of bench/models."""
         if trees is None and classes <= MOST_VOTERS and signal < 600:
             levels = 1 if signal < 300 else 2
             return cls(1, depth or levels + (classes > 2), "votes")
