@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -110,9 +110,8 @@ def moments(recipe: Recipe, X: Floats, entropy: Entropy) -> tuple[Floats, Floats
         mean = box.scaled(np.zeros((1, len(box.bounds))))[0]
     else:
         mean = table.means(parts[2], parts[3], counts, total, table.centre(parts[1], total))[0][0]
-    around = replace(table, rows=table.rows - np.rint(mean * table.step))
-    second = _Second.of(around, total, parts[-5:])
-    return mean, second.matrix()
+    table.rows[:] -= np.rint(mean * table.step)
+    return mean, _Second.of(table, total, parts[-5:]).matrix()
 
 
 @dataclass(frozen=True, slots=True)

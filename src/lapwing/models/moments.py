@@ -25,6 +25,7 @@ from lapwing.noise import Entropy
 _LARGEST = 1 << 26  # so that squares of sizes are exact in doubles, and checked (exact.py)
 _WIDEST = 1 << 58  # in steps squared, a quarter of the widest noise that can be drawn
 _LOWEST, _CUBES = 12, 32
+_BLOCK = 1 << 11
 _SEEN = 4.0  # over ε: so many rows the choice of a radius tells apart
 
 
@@ -87,7 +88,8 @@ class Groups:
         self, for_spread: Spending, for_squares: Spending, counts: Floats, total: float, mean: Floats
     ) -> Floats:
         """Of each column in each group, in half widths squared: group, column and table by how noisy they are."""
-        rows, columns = self.rows - np.rint(mean * self.step)[self.places], self.rows.shape[1]
+        centres, columns = np.rint(mean * self.step), self.rows.shape[1]
+        rows = self.rows - (centres[0] if self.groups == 1 else centres[self.places])
         rows, radius = self.within(rows, 2, share_kept(for_spread, for_squares, columns, total), for_spread)
         noise = for_squares.additive(l1=radius**2, l2_squared=radius**4, dimensions=self.groups * columns)
         squares = self._released(rows * rows, min(radius, 2 * self.step) ** 2, noise) / self.step**2
@@ -109,14 +111,20 @@ class Groups:
 
     def _released(self, rows: Floats, largest: int, noise: Any) -> Floats:
         """Noisy sums of each column in each group."""
-        exact = totals_by(self.places, self.groups, rows, largest)
+        one = self.groups == 1  # all rows are in it
+        exact = totals(rows, largest)[None] if one else totals_by(self.places, self.groups, rows, largest)
         released: Floats = noise.release(exact.ravel(), self.entropy).astype(float).reshape(exact.shape)
         return released
 
 
 def sizes(rows: Floats, order: int) -> Floats:
     """The l1 size of rows of whole numbers, or the squared l2 size."""
-    found: Floats = np.abs(rows) @ np.ones(rows.shape[1]) if order == 1 else np.einsum("ij,ij->i", rows, rows)
+    if order == 2:
+        squared: Floats = np.einsum("ij,ij->i", rows, rows)
+        return squared
+    found, ones = np.empty(len(rows)), np.ones(rows.shape[1])
+    for start in range(0, len(rows), _BLOCK):  # in the cache
+        np.matmul(np.abs(rows[start : start + _BLOCK]), ones, out=found[start : start + _BLOCK])
     return found
 
 
