@@ -130,7 +130,7 @@ def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, e
         most = max(most, np.linalg.slogdet(np.eye(len(curvature)) + curvature)[1])
     allowed = float(epsilon) * tilted.percent / 100
     assert most <= allowed
-    assert most > 0.9 * allowed or tilted.ridge == 1.0
+    assert most > 0.9 * allowed or tilted.ridge == tilted.least_ridge
 
 
 # The certificate
@@ -185,7 +185,7 @@ def test_many_parameters_are_solved_without_a_matrix() -> None:
 
 def test_more_rows_than_doubles_can_certify_are_told_by_public_numbers() -> None:
     tilted = Tilted(Spending.of(1000), 11, 2, 11.0)
-    assert tilted.certain(1e7)
+    assert tilted.certain(1e6)
     assert not tilted.certain(1e12)
 
 

@@ -28,7 +28,7 @@ from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
 Method = Literal["auto", "objective", "means", "functional"]
-_ENOUGH, _PLENTY = 5, 120
+_ENOUGH, _PLENTY = 5, 80
 """Rows times ε over parameters from which the true curvature, and from which whole tails, are worth their noise."""
 
 _COARSE = 1 << 10

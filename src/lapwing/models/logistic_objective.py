@@ -19,6 +19,9 @@ from lapwing.noise import Entropy
 
 _GRID = 1 << 30
 """Steps of the tilt in one unit of a gradient."""
+_LEAST_RIDGE = 2.0**-3
+_LOUD = 0.1
+"""Noise on a parameter, beyond which another method is better."""
 _FINEST = 2.0**-16
 """No gradient need be smaller."""
 _CURVATURE, _MOST_CURVATURE, _OUTPUT = 10, 50, 1
@@ -38,13 +41,16 @@ class Tilted:
     classes: int
     squared: float
     """The squared l2 size of a row is at most this."""
+    least_ridge: float = _LEAST_RIDGE
+    """More than privacy asks for, if need be, so that the minimum can be certified."""
     percent: int = _CURVATURE
     """Of ε, for the curvature of a row: the more, the smaller the ridge and the larger the tilt."""
 
     def suited(self, frame: Frame) -> Tilted:
         """The same for rows of a smaller size; where there are plenty, the ridge matters more than the tilt."""
         squared = min(self.squared, frame.squared + 1.0)
-        return replace(self, squared=squared, percent=min(int(_CURVATURE * frame.plenty), _MOST_CURVATURE))
+        percent = min(int(_CURVATURE * frame.plenty), _MOST_CURVATURE)
+        return replace(self, squared=squared, percent=percent, least_ridge=max(_LEAST_RIDGE, frame.rows * 2.0**-23))
 
     @property
     def epsilon(self) -> Fraction:
@@ -76,7 +82,7 @@ class Tilted:
             least = self.squared / (4 * math.expm1(part))
         else:
             least = self.squared / (self.classes * math.expm1(part / (self.classes - 1)))
-        return max(least * (1 + 2.0**-30), 1.0)
+        return max(least * (1 + 2.0**-30), self.least_ridge)
 
     def slack(self, most_rows: float) -> float:
         """The gradient that certainly can be reached and certified for so many rows."""
@@ -87,8 +93,10 @@ class Tilted:
         return max(_FINEST, 4 * error, 4 * math.sqrt(numbers) / _GRID)
 
     def certain(self, most_rows: float) -> bool:
-        """Whether so many rows can be learnt from in doubles; from about 2^28 rows on they cannot."""
-        return self.slack(most_rows) <= self.ridge / 8
+        """Whether the minimum for so many rows can be certified in doubles, with little noise: up to some millions."""
+        slack = self.slack(most_rows)
+        noise, grid = self.output(slack)
+        return slack <= self.ridge / 8 and math.sqrt(noise.variance) * grid <= _LOUD
 
     def _largest_tilt(self) -> float:
         return math.sqrt(self.columns * self.scores) * reach(self.tilt) / _GRID
