@@ -42,7 +42,7 @@ class Tilted:
     squared: float
     """The squared l2 size of a row is at most this."""
     least_ridge: float = _LEAST_RIDGE
-    """More than privacy asks for, if need be, so that the minimum can be certified."""
+    """More than privacy asks for: 1 for few rows, as is usual; for many, so that a minimum is certain."""
     percent: int = _CURVATURE
     """Of ε, for the curvature of a row: the more, the smaller the ridge and the larger the tilt."""
 
@@ -50,7 +50,8 @@ class Tilted:
         """The same for rows of a smaller size; where there are plenty, the ridge matters more than the tilt."""
         squared = min(self.squared, frame.squared + 1.0)
         percent = min(int(_CURVATURE * frame.plenty), _MOST_CURVATURE)
-        return replace(self, squared=squared, percent=percent, least_ridge=max(_LEAST_RIDGE, frame.rows * 2.0**-23))
+        ridge = max(_LEAST_RIDGE, min(1.0, 1000 / frame.rows), frame.rows * 2.0**-23)
+        return replace(self, squared=squared, percent=percent, least_ridge=ridge)
 
     @property
     def epsilon(self) -> Fraction:
