@@ -99,8 +99,8 @@ def test_no_row_changes_a_statistic_by_more_than_is_stated(kind: str, classes: i
         columns = int(rng.integers(1, 7))
         steps, places = extreme(rng, 6, columns, kind), rng.integers(classes, size=6)
         frame = Frame(
-            rows=6, fewest_rows=1, most_rows=9, centre=rng.uniform(-1, 1, size=columns), width=rng.uniform(0.07, 2, size=columns),
-            squared=rng.uniform(0.1, columns + 1), plenty=1,
+            rows=6, fewest_rows=1, most_rows=9, centre=rng.uniform(-1, 1, size=columns),
+            width=rng.uniform(0.07, 2, size=columns), squared=rng.uniform(0.1, columns + 1), plenty=1,
         )  # fmt: skip
         without = np.delete(np.arange(6), trial % 6)
         change = overview_totals(steps) - overview_totals(steps[without])
