@@ -17,6 +17,8 @@ from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
 from lapwing.experiments.growth import GROWTH
+from lapwing.experiments.learning import MASKED_PARITY, OCCAM, PARITY
+from lapwing.experiments.membership import MEMBERSHIP
 from lapwing.experiments.percentages import LAPLACE, RESPONSE
 from lapwing.experiments.regression import REGRESSION
 from lapwing.experiments.regression_audit import REGRESSION_AUDIT
@@ -25,7 +27,7 @@ from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.trust import TRUST
 
 _CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
-_MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT)
+_MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ALL = (*_CROWDS, *_MODELS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""

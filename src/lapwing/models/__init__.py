@@ -7,6 +7,76 @@
 """
 
 from lapwing.models.account import Account
+from lapwing.models.contract import EXPECTED_FAILED_CHECKS
+from lapwing.models.covariance import Covariance
+from lapwing.models.feature_selection import SelectFeatures
+from lapwing.models.forest import RandomForest
+from lapwing.models.kmeans import KMeans
+from lapwing.models.learning import (
+    Conjunction,
+    OccamLearner,
+    Parity,
+    Threshold,
+    agnostic_sample_bound,
+    conjunctions,
+    occam_sample_bound,
+    parities,
+    thresholds,
+)
+from lapwing.models.linear import LinearRegression
+from lapwing.models.logistic import LogisticRegression
+from lapwing.models.mlp import MLPClassifier
+from lapwing.models.naive_bayes import GaussianNB
+from lapwing.models.parity import ParityLearner, parity_sample_bound
+from lapwing.models.pca import PCA
+from lapwing.models.quantiles import QuantileTransformer
+from lapwing.models.queries import (
+    MaskedParity,
+    QueryOracle,
+    learn_in_one_round,
+    learn_in_two_rounds,
+    one_round_ceiling,
+)
 from lapwing.models.scaling import StandardScaler
+from lapwing.models.scoring import CoinFolds, PrivateScore
+from lapwing.models.search import PrivateGridSearch
+from lapwing.models.sgd import SGDClassifier, SGDRegressor
+from lapwing.models.trees import DecisionTree
 
-__all__ = ["Account", "StandardScaler"]
+__all__ = [
+    "EXPECTED_FAILED_CHECKS",
+    "PCA",
+    "Account",
+    "CoinFolds",
+    "Conjunction",
+    "Covariance",
+    "DecisionTree",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
+    "MLPClassifier",
+    "MaskedParity",
+    "OccamLearner",
+    "Parity",
+    "ParityLearner",
+    "PrivateGridSearch",
+    "PrivateScore",
+    "QuantileTransformer",
+    "QueryOracle",
+    "RandomForest",
+    "SGDClassifier",
+    "SGDRegressor",
+    "SelectFeatures",
+    "StandardScaler",
+    "Threshold",
+    "agnostic_sample_bound",
+    "conjunctions",
+    "learn_in_one_round",
+    "learn_in_two_rounds",
+    "occam_sample_bound",
+    "one_round_ceiling",
+    "parities",
+    "parity_sample_bound",
+    "thresholds",
+]

@@ -13,7 +13,7 @@ from lapwing import checks
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateRegressor
-from lapwing.models.exact import totals
+from lapwing.models.exact import rowwise, totals
 from lapwing.models.linear_moments import (
     LIMIT,
     STEP,
@@ -277,7 +277,7 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         """The target for rows clamped to the bounds, itself within the bounds of the target."""
         rows = self._rows(X)
         box, target_box = self._box(rows.shape[1], self._names()), self._target_box()
-        found: Floats = box.back(box.scaled(rows)) @ self.coef_ + self.intercept_
+        found = rowwise(box.back(box.scaled(rows)), self.coef_[:, None])[:, 0] + self.intercept_
         return np.clip(found, target_box.low[0], target_box.high[0])
 
 

@@ -16,7 +16,7 @@ from lapwing.mechanisms import Gaussian
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
-from lapwing.models.exact import products, totals, totals_by
+from lapwing.models.exact import products, rowwise, totals, totals_by
 from lapwing.models.logistic_cube import Cube
 from lapwing.models.logistic_frame import STEP, Frame, boxed, overview, released
 from lapwing.models.logistic_means import by_means, by_moments
@@ -198,7 +198,7 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
         """Scores: above 0 for the second of two classes, or one for each of more. Rows are clamped to the bounds."""
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
-        scores: Floats = box.back(box.scaled(rows)) @ self.coef_.T + self.intercept_
+        scores = rowwise(box.back(box.scaled(rows)), self.coef_.T) + self.intercept_
         return scores[:, 0] if len(self.coef_) == 1 else scores
 
     def predict_proba(self, X: Any) -> Floats:

@@ -13,6 +13,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
+from lapwing.models.exact import rowwise
 from lapwing.models.moments import Groups
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
@@ -119,7 +120,7 @@ class GaussianNB(PrivateClassifier[_Recipe]):
             prior = np.log(self.class_prior_)
         found = np.empty((len(unit), len(prior)))
         for at in range(len(prior)):
-            apart = (unit - mean[at]) ** 2 @ (1 / variance[at])
+            apart = rowwise((unit - mean[at]) ** 2, 1 / variance[at][:, None])[:, 0]
             found[:, at] = prior[at] - 0.5 * (apart + np.log(2 * np.pi * self.var_[at]).sum())
         return found
 

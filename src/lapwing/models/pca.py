@@ -14,6 +14,7 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Floats
 from lapwing.models.covariance import Recipe, moments
 from lapwing.models.estimator import PrivateTransformer
+from lapwing.models.exact import rowwise
 from lapwing.noise import Entropy
 
 
@@ -83,7 +84,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, PrivateTransformer[Recipe]):  # type:
         """Coordinates along the components, of rows clamped to the bounds."""
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
-        result: Floats = (box.back(box.scaled(rows)) - self.mean_) @ self.components_.T
+        result = rowwise(box.back(box.scaled(rows)) - self.mean_, self.components_.T)
         return result
 
     def inverse_transform(self, X: Any) -> Floats:

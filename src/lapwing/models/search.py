@@ -125,8 +125,10 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
     def _target(self, y: Any) -> Any:
         if checks.one_of(METRICS, metric=self.metric) != "accuracy":
             return targets(y)
-        labels = getattr(y, "to_numpy", lambda: y)()
-        return labels.ravel() if isinstance(labels, np.ndarray) else np.fromiter(labels, dtype=object, count=len(y))
+        labels = getattr(y, "to_numpy", lambda: y if hasattr(y, "__len__") else np.asarray(y))()
+        if isinstance(labels, np.ndarray):
+            return labels.ravel()
+        return np.fromiter(labels, dtype=object, count=len(labels))
 
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         checks.one_of(METRICS, metric=self.metric)
