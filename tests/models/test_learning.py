@@ -334,6 +334,16 @@ def test_nobody_answers_twice() -> None:
     assert oracle.remaining == 0
 
 
+def test_everybody_sends_one_message_also_where_labels_are_a_column() -> None:
+    """A column against a row of uniform numbers would be a square: as many messages of everybody as there are people."""
+    oracle = QueryOracle(np.zeros((90, 2)), np.ones((90, 1)), epsilon=1)
+    assert oracle.answers(lambda X, y: y, people=30).shape == (30,)
+    for wrong in (lambda X, y: X, lambda X, y: y[:-1], lambda X, y: 0.5):
+        with pytest.raises(InvalidCall, match="one number for each person"):
+            oracle.answers(wrong, people=20)
+    assert oracle.remaining == 0
+
+
 def test_people_for_a_tolerance_have_that_tolerance() -> None:
     oracle = QueryOracle(np.zeros((1, 1)), [0], epsilon=Fraction(1, 2))
     people = oracle.people_for(0.1, queries=4, failure=0.2)

@@ -80,7 +80,10 @@ class QueryOracle:
         self._asked += count
         with np.errstate(all="ignore"):  # a warning would depend on a record
             values = np.asarray(query(self._X[asked], self._y[asked]), dtype=float)
-        return local_answers(values, self._coins, self._entropy)
+        if values.size != count:
+            why = "the query gives not one number for each person, and nobody answers twice"
+            raise InvalidCall("ask", why, "Return an array as long as the rows.")
+        return local_answers(values.ravel(), self._coins, self._entropy)
 
     def tolerance(self, people: int, *, failure: Number = 0.05) -> float:
         """How far an answer from so many people, drawn at random, may be off the mean of the population (Hoeffding)."""
