@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from lapwing.adversary import audit
 from lapwing.errors import BudgetExceeded, InvalidParameter, MissingBounds
 from lapwing.models.account import Account
-from lapwing.models.kmeans import KMeans, _assigned, _cut, _Grid, _lengths, _nearest, _sums, _View
+from lapwing.models.kmeans import KMeans, _assigned, _cut, _Grid, _lengths, _moved, _nearest, _sums, _View
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy, Reproducible, discrete_laplace
 from lapwing.privacy import Ledger, PureDP
@@ -93,6 +93,15 @@ def test_the_nearest_centre_is_the_one_of_exact_arithmetic() -> None:
     for row, place in zip(rows.astype(int).tolist(), _nearest(rows, centers), strict=True):
         away = [sum((a - b) ** 2 for a, b in zip(row, center, strict=True)) for center in centers.astype(int).tolist()]
         assert place == away.index(min(away))
+
+
+def test_centres_beyond_exact_arithmetic_are_cut_before_a_row_is_compared_with_them() -> None:
+    far, rows = np.array([[3.5 * 2**20 + 0.25, 1.5], [0.0, 0.0]]), np.array([[2.0**20, 0.0], [5.0, 5.0]])
+    for spending in CURRENCIES:
+        moved, radius = _moved(far, 1e6, rows, 2, spending, Reproducible(3))
+        same, again = _moved(np.array([[2.0**20, 2.0], [0.0, 0.0]]), 1e6, rows, 2, spending, Reproducible(3))
+        assert np.array_equal(moved, same)
+        assert radius == again
 
 
 @pytest.mark.parametrize("axes", [1, 2, 5])
@@ -172,6 +181,14 @@ def test_predictions_are_the_nearest_centres_and_nothing_exact_is_kept() -> None
     assert np.array_equal(labels, away.argmin(axis=1))
     kept = {name for name in vars(model) if name.endswith("_")}
     assert kept == {"cluster_centers_", "n_features_in_", "privacy_loss_"}
+
+
+def test_a_row_between_two_centres_belongs_to_the_same_one_whoever_else_is_asked_about() -> None:
+    rng, model = np.random.default_rng(9), KMeans(2, bounds=(-1, 1), random_state=0).fit(np.zeros((2, 16)))
+    model.cluster_centers_ = first, second = rng.uniform(-0.5, 0.5, (2, 16))
+    rows, apart = rng.uniform(-0.5, 0.5, (500, 16)), first - second
+    rows -= np.outer((rows - (first + second) / 2) @ apart / (apart @ apart), apart)
+    assert model.predict(rows).tolist() == [int(model.predict(row[None])[0]) for row in rows]
 
 
 STRANGE: dict[str, Any] = {

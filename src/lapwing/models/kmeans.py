@@ -16,7 +16,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.models.account import Account
 from lapwing.models.columns import BITS, Box, Floats
 from lapwing.models.estimator import PrivateClusterer
-from lapwing.models.exact import totals, totals_by
+from lapwing.models.exact import rowwise, totals, totals_by
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy, discrete_gaussian
@@ -189,7 +189,7 @@ class KMeans(PrivateClusterer[_Recipe]):
         centers[:, :axes] = grid.centers(recipe.clusters, grid.counts(rows, cells, entropy), cells, entropy)
         radius = float(1.25 * np.linalg.norm(apart) if spread.concentrated else apart.sum())
         for step in steps:
-            centers, radius = _moved(np.rint(centers), radius, rows, count, step, entropy)
+            centers, radius = _moved(centers, radius, rows, count, step, entropy)
         self.cluster_centers_: Floats = recipe.box.back(view.back(centers))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
@@ -197,7 +197,9 @@ class KMeans(PrivateClusterer[_Recipe]):
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
         widest = box.half.max()
-        return _nearest(box.scaled(rows) * (box.half / widest), (self.cluster_centers_ - box.middle) / widest)
+        centers = (self.cluster_centers_ - box.middle) / widest
+        scores = rowwise(box.scaled(rows) * (box.half / widest), -2.0 * centers.T) + (centers**2).sum(axis=1)
+        return np.asarray(scores.argmin(axis=1), dtype=np.int64)
 
     def fit_predict(self, X: Any, y: Any = None) -> NDArray[np.int64]:
         """Fit, then say where each row belongs. Only the fit is private, the answer is for who may see the rows."""
@@ -229,7 +231,7 @@ class _Grid:
     def counts(self, rows: Floats, spending: Spending, entropy: Entropy) -> NDArray[Any]:
         """How many rows each cell holds, noisily. A row is in one cell."""
         axes = len(self.middle)
-        cells, places = self.bins**axes, float(self.bins) ** np.arange(axes)[::-1]
+        cells, places = self.bins**axes, np.array([float(self.bins**axis) for axis in range(axes)][::-1])
         low, factor = self.middle - 2 * self.spread, self.bins / (4 * self.spread)
         counts = np.zeros(cells, dtype=np.int64)
         for block in _blocks(rows):
@@ -285,6 +287,7 @@ def _moved(
     clusters. A step that could be all noise is shortened (James and Stein), down to none.
     """
     clusters, size = centers.shape
+    centers = np.rint(np.clip(centers, -_FARTHEST, _FARTHEST))
     of_counts, of_distance, of_sums = spending.split(2, 1, 17)
     places, lengths = _assigned(rows, centers, spending)
     noise = of_counts.additive(l1=1, l2_squared=1, dimensions=clusters)
@@ -300,7 +303,7 @@ def _moved(
     chance = size * _variance(of_sums, radius) / weights**2
     step *= np.maximum(0.0, 1.0 - chance / np.maximum((step**2).sum(axis=1, keepdims=True), 1e-9))
     step *= np.minimum(1.0, radius / np.maximum(_lengths(step, spending), 1e-9))[:, None]
-    return np.clip(centers + step, -_FARTHEST, _FARTHEST), radius
+    return centers + step, radius
 
 
 def _assigned(rows: Floats, centers: Floats, spending: Spending) -> tuple[NDArray[np.int64], Floats]:
