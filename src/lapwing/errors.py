@@ -101,11 +101,14 @@ class LedgerUnavailable(LapwingError):
 class MissingBounds(LapwingError, ValueError):
     """A column was used without public bounds."""
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: str, parameter: str = "") -> None:
         self.column = column
+        named, example = f"column {column!r}", f"bounds={{{column!r}: (low, high)}}"
+        if parameter:
+            named, example = column, f"{parameter}=(low, high)"
         super().__init__(
-            f"column {column!r} has no bounds, and reading them from the data would leak them: "
-            f"pass bounds={{{column!r}: (low, high)}} from public knowledge."
+            f"{named} has no bounds, and reading them from the data would leak them: "
+            f"pass {example} from public knowledge."
         )
 
 

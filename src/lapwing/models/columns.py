@@ -35,7 +35,7 @@ class Box:
     def of(cls, bounds: object, columns: int, names: Sequence[str] | None = None, *, name: str = "bounds") -> Box:
         """One pair for all columns, a pair for each, or a dict of pairs by name."""
         if bounds is None:
-            raise MissingBounds("X" if name == "bounds" else name)
+            raise MissingBounds("X" if name == "bounds" else "y", name)
         if isinstance(bounds, Mapping):
             if names is None:
                 why = "columns without names cannot be looked up"
@@ -45,15 +45,15 @@ class Box:
                     raise MissingBounds(str(column))
             bounds = [bounds[column] for column in names]
         listed: Any = bounds.tolist() if hasattr(bounds, "tolist") else bounds
-        try:
-            is_one = len(listed) == 2 and not any(hasattr(end, "__len__") for end in listed)
-            pairs = [listed] * columns if is_one else list(listed)
-        except TypeError:
-            raise InvalidParameter(name, bounds, "must be pairs (low, high)", f"Write {name}=(0, 120).") from None
+        if not isinstance(listed, (list, tuple)):
+            raise InvalidParameter(name, bounds, "must be a pair (low, high), or pairs", f"Write {name}=(0, 120).")
+        is_one = len(listed) == 2 and all(isinstance(end, str) or not hasattr(end, "__len__") for end in listed)
+        pairs = [listed] * columns if is_one else list(listed)
         if len(pairs) != columns:
             why = f"there are {columns} columns and {len(pairs)} pairs"
-            raise InvalidParameter(name, f"<{len(pairs)} pairs>", why, "Write one pair for all, or a pair for each.")
-        return cls(tuple(checks.interval(**{name: pair}) for pair in pairs))
+            hint = "Write one pair for all, or a pair for each: list(zip(lows, highs))."
+            raise InvalidParameter(name, f"<{len(pairs)} pairs>", why, hint)
+        return cls(tuple(_pair(name, pair) for pair in pairs))
 
     @property
     def low(self) -> Floats:
@@ -101,20 +101,34 @@ class Box:
         return unit * self.half + self.middle
 
 
+_LARGEST = 1 << 200
+
+
+def _pair(name: str, pair: object) -> tuple[Fraction, Fraction]:
+    """Public ends, in a unit in which doubles hold squares of the values and of their quotients."""
+    low, high = checks.interval(**{name: pair})
+    if max(-low, high) > _LARGEST or high - low < 1 / _LARGEST:
+        raise InvalidParameter(name, pair, "is beyond what doubles can square", "Count in another unit.")
+    return low, high
+
+
 def width_of(X: Any) -> int:
-    """How many columns a table has. Nothing else of it is read."""
+    """How many columns a table has, which is public. Of rows in a list, only how long each is is seen."""
     if hasattr(X, "tocsr"):
         why = "is sparse, and which entries are stored would tell about people"
         raise InvalidParameter("X", f"<{type(X).__name__}>", why, "Pass a dense table: X.toarray().")
-    shape = getattr(X, "shape", None)
-    if shape is None:
-        try:
-            X = np.asarray(X, dtype=object)
-        except ValueError:
-            raise _no_table(X) from None
-        shape = X.shape
+    if getattr(getattr(X, "dtype", None), "kind", None) == "c":
+        raise InvalidParameter("X", "<complex>", "Complex data not supported", "Pass real and imaginary parts.")
+    if is_frame(X) and hasattr(X, "shape") and len(names := _names(X)) != len(set(names)):
+        raise InvalidParameter("X", f"<{type(X).__name__}>", "two columns have the same name", "Rename one of them.")
+    if isinstance(X, (list, tuple)):
+        lengths = {_row_length(row) for row in X}
+        shape: Any = (len(X), *lengths) if lengths != {None} else ()
+    else:
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X, dtype=object).shape
     if len(shape) != 2:
-        raise _no_table(X)
+        hint = "Pass rows and columns. Reshape your data: X.reshape(-1, 1) if it has a single feature."
+        raise InvalidParameter("X", f"<{type(X).__name__}>", "is not a table", hint)
     if shape[1] == 0:
         raise InvalidParameter(
             "X", "<0 feature(s)>", "has no columns", "Pass at least one; a minimum of 1 is required."
@@ -122,33 +136,38 @@ def width_of(X: Any) -> int:
     return int(shape[1])
 
 
-def _no_table(X: object) -> InvalidParameter:
-    hint = "Pass rows and columns. Reshape your data: X.reshape(-1, 1) if it has a single feature."
-    return InvalidParameter("X", f"<{type(X).__name__}>", "is not a table", hint)
+def _row_length(row: Any) -> int | None:
+    """How many entries a row of a list has; None for what is no row."""
+    return len(row) if isinstance(row, (list, tuple)) or getattr(row, "ndim", None) == 1 else None
+
+
+def _names(frame: Any) -> list[Any]:
+    return list(getattr(frame, "column_names", frame.columns))  # of arrow, or of pandas and polars
 
 
 def matrix(X: Any) -> Floats:
-    """A table as doubles, NaN for what is no finite number."""
-    if is_frame(X) and not isinstance(X, np.ndarray):
-        columns = [_column(X[name]) for name in X.columns]
-        return np.column_stack(columns) if columns else np.empty((len(X), 0))
-    array = np.asarray(X) if hasattr(X, "shape") else np.asarray(X, dtype=object)
-    if array.dtype.kind == "c":
-        raise InvalidParameter("X", "<complex>", "Complex data not supported", "Pass real and imaginary parts.")
-    if array.dtype.kind in "biuf":
-        return np.asarray(array, dtype=np.float64)
+    """A table as doubles, NaN for what is no finite number; each entry becomes what it becomes by itself."""
+    if isinstance(X, (list, tuple)):
+        return np.array([[_number(value) for value in row] for row in X], dtype=np.float64)
+    if is_frame(X):
+        return np.column_stack([_column(X[name]) for name in _names(X)])
+    array = X if isinstance(X, np.ma.MaskedArray) else np.asarray(X)
+    with np.errstate(all="ignore"):  # a number too large for a double is an infinity
+        if array.dtype.kind in "biuf":
+            doubles = array.astype(np.float64, copy=False)
+            return doubles.filled(np.nan) if isinstance(doubles, np.ma.MaskedArray) else doubles
     numbers = [_number(value) for value in array.ravel().tolist()]
     return np.array(numbers, dtype=np.float64).reshape(array.shape)
 
 
 def targets(y: Any) -> Floats:
     """Numbers to be predicted, NaN for what is no finite number."""
-    return _column(_flat(y))
+    return _column(column_of(y))
 
 
 def places(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     """The place of every label among the public classes, −1 for others."""
-    column = _flat(y)
+    column = column_of(y)
     array = column if isinstance(column, np.ndarray) else None
     if array is not None and array.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
         order = np.argsort(classes, kind="stable")
@@ -165,11 +184,22 @@ def classes_of(classes: Any) -> NDArray[Any]:
     if classes is None:
         why = "which classes there are must be public, for a rare one would tell about a person"
         raise InvalidParameter("classes", None, why, "Write classes=[0, 1], for example.")
+    if isinstance(classes, (str, bytes, Mapping)) or not hasattr(classes, "__len__"):
+        raise InvalidParameter("classes", classes, "is no list of labels", "Write classes=[0, 1], for example.")
     listed = classes.tolist() if hasattr(classes, "tolist") else list(classes)
     if not listed:
         raise InvalidParameter("classes", classes, "there is none", "Write classes=[0, 1], for example.")
     places_of(listed, classes=classes)
-    return np.asarray(classes) if not isinstance(classes, (set, frozenset)) else np.array(sorted(listed))
+    if isinstance(classes, (set, frozenset)):
+        try:
+            listed = sorted(listed)
+        except TypeError:
+            hint = "Write them as a list, in an order of your own."
+            raise InvalidParameter("classes", classes, "has no order", hint) from None
+    array = np.asarray(listed)
+    if array.ndim == 1 and array.tolist() == listed:
+        return array
+    return np.fromiter(listed, dtype=object, count=len(listed))  # numpy would make text of [0, "a"]
 
 
 def same_rows(X: Any, y: Any) -> None:
@@ -177,24 +207,31 @@ def same_rows(X: Any, y: Any) -> None:
     if y is None:
         hint = "Pass fit(X, y). It requires y to be passed, but the target y is None."
         raise InvalidParameter("y", None, "is missing", hint)
+    if is_frame(y):
+        wide = len(_names(y)) != 1
+    else:
+        y = y if hasattr(y, "__len__") else np.asarray(y)
+        shape: tuple[int, ...] = getattr(y, "shape", (1,))
+        if isinstance(y, (str, bytes, Mapping, set, frozenset)) or getattr(y, "ndim", 1) == 0:
+            raise InvalidParameter("y", f"<{type(y).__name__}>", "is no column", "Pass a list or an array.")
+        wide = len(shape) > 2 or (len(shape) == 2 and shape[1] != 1)
     if _length(X) != _length(y):
         raise InvalidParameter("y", "<column>", "has not one entry for each row of X", "Pass the same rows in both.")
+    if wide:
+        raise InvalidParameter("y", "<table>", "has several columns", "Pass one column.")
 
 
 def _length(rows: Any) -> int:
     return len(rows) if hasattr(rows, "__len__") else len(np.asarray(rows))
 
 
-def _flat(y: Any) -> Any:
-    y = y if hasattr(y, "__len__") else np.asarray(y)
+def column_of(y: Any) -> list[Any] | NDArray[Any]:
+    """One column, whatever holds it, as `same_rows` has found it to be."""
     if is_frame(y):
-        if len(y.columns) != 1:
-            raise InvalidParameter("y", "<table>", "has several columns", "Pass one column.")
-        y = y[y.columns[0]]
-    array = np.asarray(y) if hasattr(y, "ndim") and getattr(y, "ndim", 1) != 1 else None
-    if array is not None and (array.ndim != 2 or array.shape[1] != 1):
-        raise InvalidParameter("y", "<table>", "has several columns", "Pass one column.")
-    return as_column(array.ravel() if array is not None else y)
+        y = y[_names(y)[0]]
+    elif not hasattr(y, "__len__") or getattr(y, "ndim", 1) > 1:
+        y = y.ravel() if isinstance(y, np.ma.MaskedArray) else np.asarray(y).ravel()
+    return as_column(y)
 
 
 def _column(values: Any) -> Floats:
