@@ -335,7 +335,7 @@ def test_nobody_answers_twice() -> None:
 
 
 def test_everybody_sends_one_message_also_where_labels_are_a_column() -> None:
-    """A column against a row of uniform numbers would be a square: as many messages of everybody as there are people."""
+    """A column against a row of uniform numbers would be a square: one message of everybody for each of them."""
     oracle = QueryOracle(np.zeros((90, 2)), np.ones((90, 1)), epsilon=1)
     assert oracle.answers(lambda X, y: y, people=30).shape == (30,)
     for wrong in (lambda X, y: X, lambda X, y: y[:-1], lambda X, y: 0.5):

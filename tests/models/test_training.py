@@ -233,8 +233,18 @@ def test_the_lines_of_a_quote_imply_what_is_stated(hidden: tuple[int, ...]) -> N
     assert plan.gradient.privacy_loss().rho == 1 / (2 * (Fraction(plan.gradient.sigma) / RADIUS) ** 2)
     assert plan.gradient.dimensions == sum((a + 1) * b for a, b in zip((3, *hidden), (*hidden, 2), strict=True))
     (line,) = plan.lines
-    assert line.loss.epsilon_at(1e-5) <= 1.5
+    assert isinstance(line.loss, ApproxDP)
+    assert line.loss.delta == plan.stated.delta
+    curve = descent_loss(plan.gradient.privacy_loss(), plan.sampling, plan.steps)
+    assert 1.4 < curve.epsilon_at(1e-5) <= line.loss.epsilon <= 1.5
     assert plan.loss == ApproxDP(1.5, 1e-5)
+
+
+def test_a_person_can_read_the_quote() -> None:
+    told = str(SGDClassifier(epsilon=2, bounds=(0, 1), classes=[0, 1], sampling=0.05).quote(3))
+    for part in ("400 sums of clipped gradients", "each of 0.05 of the rows", "σ = ", "ε = 2, δ = 1e-06"):
+        assert part in " ".join(told.split())
+    assert len(told.splitlines()) <= 5
 
 
 def test_every_row_flips_a_coin_of_its_own_at_every_step() -> None:
@@ -321,6 +331,17 @@ def test_a_wrong_parameter_is_told_by_its_name(name: str, value: Any) -> None:
     model = SGDClassifier(bounds=(0, 1), classes=[0, 1]).set_params(**{name: value})
     with pytest.raises(InvalidParameter, match=name):
         model.fit([[0.5]], [1])
+
+
+@pytest.mark.parametrize(("hidden", "widths"), [(4, (3, 4, 2)), (np.int64(4), (3, 4, 2)), ([4, 5], (3, 4, 5, 2))])
+def test_hidden_layers_are_a_number_or_several(hidden: Any, widths: tuple[int, ...]) -> None:
+    assert MLPClassifier(hidden=hidden, bounds=(0, 1), classes=[0, 1])._recipe(3, None).widths == widths
+
+
+@pytest.mark.parametrize("hidden", [None, "many", 0, (4, 0), 2.5, 1025])
+def test_hidden_layers_that_are_none_are_told(hidden: Any) -> None:
+    with pytest.raises(InvalidParameter, match="hidden"):
+        MLPClassifier(hidden=hidden, bounds=(0, 1), classes=[0, 1]).quote(3)
 
 
 def test_a_progress_bar_changes_nothing() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lapwing.models.account import Account
 from lapwing.models.sgd import DescentClassifier
 
@@ -50,4 +52,4 @@ class MLPClassifier(DescentClassifier):
         self.random_state = random_state
 
     def _hidden(self) -> Sequence[int]:
-        return (self.hidden,) if isinstance(self.hidden, int) else tuple(self.hidden)
+        return (self.hidden,) if np.ndim(self.hidden) == 0 else tuple(self.hidden)

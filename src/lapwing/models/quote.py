@@ -75,7 +75,5 @@ _HEADINGS = ("what is released", "costs", "off by at most (95 %)")
 
 
 def _short(loss: Loss) -> str:
-    for name, sign in (("epsilon", "ε"), ("rho", "ρ")):
-        if hasattr(loss, name):
-            return f"{sign} = {written_up(getattr(loss, name), digits=3)}"
-    return str(loss)
+    signs = [(name, sign) for name, sign in (("epsilon", "ε"), ("delta", "δ"), ("rho", "ρ")) if hasattr(loss, name)]
+    return ", ".join(f"{sign} = {written_up(getattr(loss, name), digits=3)}" for name, sign in signs) or str(loss)

@@ -103,10 +103,13 @@ class Plan:
 
     @property
     def lines(self) -> Sequence[Line]:
-        """The sum of gradients, at every step."""
-        all_steps = descent_loss(self.gradient.privacy_loss(), self.sampling, self.steps)
-        off = self.gradient.accuracy() / RADIUS
-        return (Line(f"the sum of clipped gradients, {self.steps:,} times", all_steps, off, "clipped gradients"),)
+        """The sum of gradients, at every step; what all steps together cost, at the delta that is stated."""
+        noise, delta = self.gradient, self.stated.delta
+        curve = descent_loss(noise.privacy_loss(), self.sampling, self.steps)
+        share, spread = float(self.sampling), float(noise.sigma) / RADIUS
+        what = f"{self.steps:,} sums of clipped gradients, each of {share:.3g} of the rows, σ = {spread:.3g}"
+        together = ApproxDP(curve.epsilon_at(delta), delta, unit=self.stated.unit)
+        return (Line(what, together, noise.accuracy() / RADIUS, "clipped gradients"),)
 
 
 def descent_loss(one_step: ZCDP, sampling: Fraction, steps: int) -> Loss:
