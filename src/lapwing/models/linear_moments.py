@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.models.columns import BITS, Floats
-from lapwing.models.exact import products, totals, within_l1, within_l2
+from lapwing.models.exact import products, rowwise, totals, within_l1, within_l2
 
 STEP = 1 << BITS
 LIMIT = 1 << 36
@@ -69,7 +69,7 @@ def sizes(columns: Floats, target: Floats, *, squared: bool) -> Floats:
         together: Floats = (first * first + second) / 2 + TARGET_WEIGHT * large * first + large * large
         return together
     squares = columns * columns
-    fourth = (squares * squares) @ ones
+    fourth = rowwise(squares * squares, ones[:, None])[:, 0]  # beyond 2^53, where BLAS would round by the neighbours
     added: Floats = (second * second + fourth) / 2 + (TARGET_WEIGHT * large) ** 2 * second + large**4
     return added
 
