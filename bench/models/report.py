@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import statistics
+from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from bench.models.cells import Cell, Result
+from bench.models.cells import PATIENCE, Cell, Result
 from bench.report import RESULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -55,7 +56,10 @@ def _rows(cells: list[Cell]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _mean(scores: list[float]) -> str:
+def _mean(given: Sequence[float | None]) -> str:
+    scores = [score for score in given if score is not None]
+    if len(scores) < 2:
+        return f"not ended in {PATIENCE} s"
     return f"{statistics.fmean(scores):.3f} ± {statistics.stdev(scores) / len(scores) ** 0.5:.3f}"
 
 
