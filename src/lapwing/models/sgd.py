@@ -98,7 +98,8 @@ class SGDRegressor(PrivateRegressor[Plan]):
     """Linear regression by noisy descent on random samples of the rows; parameters are those of `SGDClassifier`.
 
     The target counts in half widths of `target_bounds`. Cutting long gradients makes it robust: a row far from the line
-    pulls with a bounded force, as under Huber's loss.
+    pulls with a bounded force, as under Huber's loss. Where rows are plenty and targets skew, a larger `clip` keeps the
+    line nearer to the mean.
 
     Privacy: (epsilon, delta), add_remove, one row. How many rows there are is not used.
     Accuracy: grows with the number of rows; `quote()` tells by how many rows' gradients a sum is off.
@@ -112,7 +113,7 @@ class SGDRegressor(PrivateRegressor[Plan]):
         delta: Any = 1e-6,
         epochs: Any = 20,
         sampling: Any = 0.1,
-        clip: Any = 0.3,
+        clip: Any = 1.0,
         learning_rate: Any = 0.01,
         bounds: Any = None,
         target_bounds: Any = None,
