@@ -285,7 +285,7 @@ def draw_masked(rows: Sequence[Row]) -> Figure:
         figure,
         "MASKED-PARITY on uniform rows, everybody answering one question through randomized response at ε = 1. Dots: "
         "measured; lines: theory. Grey: no protocol of one round can be right so often about the last bit, whatever it "
-        "asks. Half of the answers are right by luck.",
+        "asks; half of all guesses at that bit are right by luck.",
     )
     return figure
 
@@ -323,6 +323,7 @@ def _rising(axes: Axes, rows: Sequence[Row], promise: Any, place: int, label: st
     part = (0.5 - shares[after - 1]) / (shares[after] - shares[after - 1]) if after else 1.0
     where = sizes[max(after - 1, 0)] * (sizes[after] / sizes[max(after - 1, 0)]) ** part
     style.beside(axes, where, 0.5 if after else shares[0], label, colour, shift=(-7, 4))
+    axes.texts[-1].set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # lines of others pass behind it
 
 
 def _measured_and_promised(axes: Axes, loc: str) -> None:

@@ -188,21 +188,22 @@ def draw(rows: Sequence[Row]) -> Figure:
         figure,
         f"A network of 64 units learns about {POOL // 2} of {POOL} images of digits, one label in {WRONG} is random. "
         "The attacker calls a member whoever has a small loss, with a threshold learnt on other models. Same network "
-        f"and same number of steps with and without privacy; delta = {DELTA:g}; bars are standard errors over models.",
+        f"and same number of steps with and without privacy; δ = {DELTA:g}; bars are standard errors over models.",
     )
     return figure
 
 
 def _draw_curves(axes: Axes, rows: Sequence[Row]) -> None:
-    shown = list(dict.fromkeys(column(select(rows, what="curve"), "epsilon")))
+    listed = set(column(select(rows, what="curve"), "epsilon"))
+    shown = sorted(listed, key=lambda epsilon: -math.inf if epsilon is None else -epsilon)  # as they lie, from above
     for place, epsilon in enumerate(shown):
         curve = select(rows, what="curve", epsilon=epsilon)
         colour = style.ADVERSARY if epsilon is None else (style.NOISE, style.PRIVATE, style.BLUE)[(place - 1) % 3]
         label = "without privacy" if epsilon is None else f"ε = {epsilon:g}"
         axes.plot(column(curve, "false_alarms"), column(curve, "hits"), color=colour, lw=1.8, label=label)
     axes.plot([0, 1], [0, 1], color=style.QUIET, lw=1, ls=(0, (1, 2)), label="guessing")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    axes.set_xlim(-0.02, 1)
+    axes.set_ylim(-0.02, 1)
     style.numbers(axes, x="percent", y="percent")
     style.legend(axes, loc="lower right")
     style.name_axes(axes, "Members found", "false alarms among others", "hits among members")
