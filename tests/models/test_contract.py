@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 import lapwing.models as models
-from lapwing.errors import BudgetExceeded, NotPrivateWarning
+from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NotPrivateWarning
 from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch, thresholds
+from lapwing.models.columns import classes_of, matrix, places, width_of
 from lapwing.models.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
 from lapwing.privacy import ApproxDP, Ledger, Loss, PureDP
 
@@ -85,6 +87,22 @@ def test_scikit_learns_checks_fail_where_we_say_and_nowhere_else(kind: type) -> 
     assert len(results) > 30
 
 
+class Broken:
+    """An entry that raises whatever is asked of it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError
+
+    def __hash__(self) -> int:
+        raise RuntimeError
+
+    def __len__(self) -> int:
+        raise RuntimeError
+
+
 STRANGE: dict[str, tuple[Any, Any]] = {
     "nobody": (np.empty((0, 3)), np.empty(0)),
     "one row": (np.ones((1, 3)), np.ones(1)),
@@ -98,6 +116,16 @@ STRANGE: dict[str, tuple[Any, Any]] = {
     "tiny": (np.full((8, 3), 5e-324), np.full(8, 5e-324)),
     "outside the bounds": (np.array([[1e9, -1e9, 11.0]] * 12), np.arange(12) % 3),
     "words": ([["a", None, 1.0], [2.0, "b", float("nan")], [object(), 3, 4]], [0, "x", None]),
+    "masked numbers": (
+        np.ma.array(np.full((4, 3), 1e9), mask=[[1, 0, 0]] * 4),
+        np.ma.array([0, 1, 2, 0], mask=[0, 1, 0, 0]),
+    ),
+    "beyond doubles": (
+        np.full((4, 3), np.finfo(np.longdouble).max),
+        np.full(4, np.finfo(np.longdouble).max, dtype=np.longdouble),
+    ),
+    "what breaks when it is looked at": ([[Broken(), 1.0, 2.0]] * 3, [Broken(), 0, 1]),
+    "lists in lists": ([[[1.0], [2.0], [3.0]]] * 3, [[0], [1], (2, 3)]),
     "truth values": (np.array([[True, False, True]] * 4), np.array([True, False, True, False])),
     "whole numbers": (np.array([[2**62, -(2**62), 0]] * 4), np.array([0, 1, 2, 0])),
 }
@@ -195,3 +223,146 @@ def test_other_noise_gives_another_model(kind: type) -> None:
     X, y = table(40)
     seen = {pickle.dumps(learnt(fitted(kind, X, y, random_state=seed))) for seed in range(8)}
     assert len(seen) > 1
+
+
+def test_what_a_mask_hides_is_not_a_number() -> None:
+    hidden = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [False, True]])
+    assert np.isnan(matrix(hidden)).tolist() == hidden.mask.tolist()
+    assert np.isnan(matrix(hidden.astype(int))).tolist() == hidden.mask.tolist()
+
+
+FRAMES: dict[str, Any] = {
+    "pandas": lambda columns: pytest.importorskip("pandas").DataFrame(columns),
+    "nullable": lambda columns: pytest.importorskip("pandas").DataFrame(columns).convert_dtypes(),
+    "category": lambda columns: pytest.importorskip("pandas").DataFrame(columns).astype("category"),
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "arrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+}
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_data_frames_are_tables_and_missing_values_are_no_numbers(name: str) -> None:
+    frame = FRAMES[name]({"a": [1.0, None, 3.0], "b": [4, 5, 6]})
+    expected = [[1.0, 4.0], [np.nan, 5.0], [3.0, 6.0]]
+    np.testing.assert_array_equal(matrix(frame), expected)
+    labels = FRAMES[name]({"y": [0, 1, None]})
+    assert width_of(frame) == 2
+    assert places(labels, np.array([0, 1])).tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels", "found"),
+    [
+        ([0, "a"], [0, "a", "0", 1, None], [0, 1, -1, -1, -1]),
+        ([1, "1", b"1"], [1.0, np.str_("1"), b"1", True], [0, 1, 2, 0]),
+        ({"b", "a"}, np.array(["a", "b", "c"]), [0, 1, -1]),
+        (range(2), [0.0, -0.0, 1, 0.5, float("nan")], [0, 0, 1, -1, -1]),
+        ([(0, 1), (1, 0)], [(0, 1), (1, 0), 0], [0, 1, -1]),
+        ([2**53, 2**53 + 1], [2**53 + 1, 2**53], [1, 0]),
+    ],
+)
+def test_labels_are_the_classes_that_they_equal(classes: Any, labels: Any, found: list[int]) -> None:
+    assert places(labels, classes_of(classes)).tolist() == found
+
+
+WRONG: dict[str, tuple[dict[str, Any], Any, Any]] = {
+    "a seed that is none": ({"random_state": "x"}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "a negative seed": ({"random_state": -1}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "two targets": ({}, np.zeros((4, 2)), np.zeros((4, 2))),
+    "text for a target": ({}, np.zeros((4, 2)), "0101"),
+    "a target without a length": ({}, np.zeros((4, 2)), iter([0, 1, 0, 1])),
+    "too few targets": ({}, np.zeros((4, 2)), [0, 1]),
+    "complex numbers": ({}, np.zeros((4, 2)) * 1j, [0, 1, 0, 1]),
+    "rows of several lengths": ({}, [[1, 2], [3]], [0, 1]),
+    "one column of numbers": ({}, [1, 2], [0, 1]),
+    "text for rows": ({}, ["ab", "cd"], [0, 1]),
+    "bounds the wrong way round": ({"bounds": (1, 0)}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "bounds that doubles cannot hold": ({"bounds": (0, 5e-324)}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "lower and upper ends apart": ({"bounds": ([0, 0, 0], [1, 1, 1])}, np.zeros((4, 3)), [0, 1, 0, 1]),
+    "text for bounds": ({"bounds": "01"}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "classes without order": ({"classes": {0, "a"}}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "how many classes": ({"classes": 2}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "text for classes": ({"classes": "ab"}, np.zeros((4, 2)), [0, 1, 0, 1]),
+    "no number among classes": ({"classes": [0, float("nan")]}, np.zeros((4, 2)), [0, 1, 0, 1]),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_call_costs_nothing_and_says_what_to_write(name: str, tmp_path: Path) -> None:
+    more, X, y = WRONG[name]
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open("people", PureDP(1))
+    with pytest.raises(InvalidParameter, match=r"(Write|Pass|Leave|Count)"):
+        made(GaussianNB, account=Account(ledger, "people"), **more).fit(X, y)
+    assert ledger.remaining("people") == PureDP(1)
+
+
+def test_columns_of_one_name_are_refused_before_they_are_paid_for() -> None:
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(InvalidParameter, match="same name"):
+        made(GaussianNB).fit(pandas.DataFrame([[1, 2]], columns=[0, 0]), [1])
+
+
+def test_an_account_that_is_none_is_told() -> None:
+    with pytest.raises(InvalidParameter, match="Account"):
+        made(GaussianNB, account="ledger.db").quote(2)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_a_refused_fit_leaves_the_model_that_was_paid_for(kind: type, tmp_path: Path) -> None:
+    loss: Loss = made(kind).quote(columns=3).loss
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open("people", loss)
+    X, y = table(30)
+    model = fitted(kind, X, y, account=Account(ledger, "people"))
+    before = pickle.dumps(learnt(model))
+    with pytest.raises(BudgetExceeded):
+        model.fit(X, y)
+    with pytest.raises(InvalidParameter):
+        model.fit([1], y)
+    assert pickle.dumps(learnt(model)) == before
+
+
+class Crashing(GaussianNB):
+    """Breaks down after it has learnt something."""
+
+    def _learn(self, recipe: Any, X: Any, y: Any, entropy: Any) -> None:
+        super()._learn(recipe, X, y, entropy)
+        if len(X) == 13:
+            raise KeyboardInterrupt
+
+
+def test_after_a_crash_the_fit_is_paid_for_and_there_is_no_model(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open("people", PureDP(2))
+    model = made(Crashing, account=Account(ledger, "people")).fit(*table(20))
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(*table(13))
+    assert ledger.remaining("people") == PureDP(0)
+    with pytest.raises(NotFittedError):
+        model.predict(table(3)[0])
+
+
+def test_a_second_fit_leaves_nothing_of_the_first() -> None:
+    model = made(models.LinearRegression, method="output")
+    model.fit(*table(20)).of_the_first_ = 1
+    assert not hasattr(model.set_params(method="functional").fit(*table(20)), "of_the_first_")
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_a_misspelt_keyword_is_answered_with_the_right_one(kind: type) -> None:
+    with pytest.raises(InvalidCall, match="Did you mean epsilon"):
+        kind(epsilonn=1)
+
+
+def test_a_quote_knows_columns_by_number_by_names_by_bounds_and_by_the_last_fit() -> None:
+    pandas = pytest.importorskip("pandas")
+    named = models.StandardScaler(bounds={"a": (0, 1), "b": (0, 1)})
+    for columns in (None, 2, np.int64(2), ["b"], pandas.Index(["a", "b"])):
+        assert named.quote(columns).loss == PureDP(1)
+    assert models.StandardScaler(bounds=[(0, 1)] * 3).quote().loss == PureDP(1)
+    frame = pandas.DataFrame({"b": [1.0], "a": [0.0]})
+    assert models.StandardScaler(bounds=(0, 1)).fit(frame).quote().loss == PureDP(1)
+    for columns in (0, 2.5, "ab", True, np.zeros((3, 2)), 3):
+        with pytest.raises(InvalidParameter):
+            named.quote(columns)

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.journal import EVERYBODY
@@ -50,3 +51,11 @@ class Account(metaclass=Helpful):
     def remaining(self) -> Loss:
         """What is left."""
         return self._opened.remaining(self.dataset, analyst=self.analyst)
+
+
+def unit_of(account: Account | None) -> str:
+    """Whom the losses of a fit are about, whether or not it is charged."""
+    if account is None:
+        return "person"
+    checks.of_kind(Account, "is no account", "Write account=Account(ledger, 'patients').", account=account)
+    return account.unit

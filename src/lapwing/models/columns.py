@@ -237,7 +237,8 @@ def column_of(y: Any) -> list[Any] | NDArray[Any]:
 def _column(values: Any) -> Floats:
     column = as_column(values)
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-        return column.astype(np.float64)
+        with np.errstate(all="ignore"):  # a number too large for a double is an infinity
+            return column.astype(np.float64)
     return np.array([_number(v) for v in (column if isinstance(column, list) else column_values(column))], dtype=float)
 
 

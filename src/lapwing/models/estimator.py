@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
+from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter, MissingExtra, NotPrivateWarning
-from lapwing.models.account import Account
+from lapwing.models.account import Account, unit_of
 from lapwing.models.columns import Box, Floats, classes_of, matrix, places, same_rows, targets, width_of
 from lapwing.models.quote import Line, Quote
 from lapwing.models.spending import Spending
@@ -47,7 +48,7 @@ class Recipe(Protocol):
 R = TypeVar("R", bound=Recipe)
 
 
-class PrivateEstimator(BaseEstimator, Generic[R]):  # type: ignore[misc]
+class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: ignore[misc]
     """The contract. Subclasses give a constructor that stores its arguments, `_recipe` and `_learn`."""
 
     epsilon: Any
@@ -64,30 +65,44 @@ class PrivateEstimator(BaseEstimator, Generic[R]):  # type: ignore[misc]
         """Read the rows: `X` in doubles (NaN where there is no number), `y` as `_target` gives it."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Pay for the fit, then learn from the rows. A crash after the charge burns the budget, it never leaks it."""
+        """Pay for the fit, then learn from the rows. A crash after the charge burns the budget, it never leaks it.
+
+        A fit that is refused leaves the model that an earlier one paid for as it was; after a crash there is none.
+        """
+        earlier = dict(vars(self))
+        try:
+            recipe, entropy = self._prepared(X, y), entropy_of(self.random_state)
+            if self.account is not None:
+                self.account.charge(recipe.loss)
+        except BaseException:
+            self.__dict__ = earlier
+            raise
+        self._learn(recipe, matrix(X), self._target(y), entropy)
+        self.privacy_loss_ = recipe.loss
+        return self
+
+    def _prepared(self, X: Any, y: Any) -> R:
+        """Forget what was learnt and check everything that is public."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
         columns = width_of(X)
         validate_data(self, X, skip_check_array=True)  # remembers the number and the names of the columns
         self._demand(X, y)
-        recipe = self._recipe(columns, self._names())
-        if self.account is not None:
-            self.account.charge(recipe.loss)
-        self._learn(recipe, matrix(X), self._target(y), entropy_of(self.random_state))
-        self.privacy_loss_ = recipe.loss
-        return self
+        return self._recipe(columns, self._names())
 
     def quote(self, columns: int | Sequence[str] | None = None) -> Quote:
         """What a fit would cost and how noisy each released number would be. Nothing is spent or read.
 
         `columns` is how many there are, or their names; it may be left out after a fit, or if `bounds` tells.
         """
-        names = None if columns is None or isinstance(columns, int) else list(columns)
-        if names is None and isinstance(self.bounds, dict):
-            names = list(self.bounds)
-        if names is not None:
-            columns = len(names)
         if columns is None:
-            columns = getattr(self, "n_features_in_", None) or _told(self.bounds)
-        recipe = self._recipe(checks.whole(columns=columns), names)
+            columns = self._names() or getattr(self, "n_features_in_", None) or _told(self.bounds)
+        names = None if isinstance(columns, str) or not hasattr(columns, "__len__") else list(columns)
+        if names is None and isinstance(self.bounds, Mapping) and len(self.bounds) == columns:
+            names = list(self.bounds)
+        if not all(isinstance(name, str) for name in names or []):
+            raise InvalidParameter("columns", f"<{type(columns).__name__}>", "are no names of columns", _COLUMNS)
+        recipe = self._recipe(checks.whole(columns=columns if names is None else len(names)), names)
         remaining = None if self.account is None else self.account.remaining()
         return Quote(type(self).__name__, recipe.loss, tuple(recipe.lines), remaining)
 
@@ -106,8 +121,8 @@ class PrivateEstimator(BaseEstimator, Generic[R]):  # type: ignore[misc]
 
     def _spending(self) -> Spending:
         """What this estimator may lose, by the parameters it has."""
-        unit = "person" if self.account is None else self.account.unit
-        return Spending.of(self.epsilon, getattr(self, "delta", None), getattr(self, "rho", None), unit)
+        rest = getattr(self, "delta", None), getattr(self, "rho", None)
+        return Spending.of(self.epsilon, *rest, unit=unit_of(self.account))
 
     def _rows(self, X: Any) -> Floats:
         """Rows to apply a fitted model to; as many columns as were learnt from."""
@@ -115,6 +130,9 @@ class PrivateEstimator(BaseEstimator, Generic[R]):  # type: ignore[misc]
         width_of(X)
         validate_data(self, X, reset=False, skip_check_array=True)
         return matrix(X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "privacy_loss_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -173,7 +191,7 @@ def entropy_of(random_state: Any) -> Entropy:
     if isinstance(random_state, Entropy):
         return random_state
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        return Reproducible(int(random_state))
+        return Reproducible(checks.whole(random_state=random_state, minimum=0))
     hint = "Leave it out; write a whole number for experiments that need not be private."
     raise InvalidParameter("random_state", f"<{type(random_state).__name__}>", "is no source of noise", hint)
 
@@ -188,10 +206,16 @@ def _unpriced(estimator: object, score: float) -> float:
     return score
 
 
-def _told(bounds: Any) -> int:
+_COLUMNS = "Write quote(columns=10), or their names: quote(columns=['age', 'height'])."
+
+
+def _told(bounds: Any) -> int | list[str]:
+    """The columns, if bounds name or number them."""
+    if isinstance(bounds, Mapping):
+        return list(bounds)
     try:
         if len(bounds) and all(hasattr(pair, "__len__") for pair in bounds):
             return len(bounds)
     except TypeError:
         pass
-    raise InvalidParameter("columns", None, "how many columns there are is not known yet", "Write quote(columns=10).")
+    raise InvalidParameter("columns", None, "how many columns there are is not known yet", _COLUMNS)

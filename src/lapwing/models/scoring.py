@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.records import as_column
-from lapwing.models.account import Account
-from lapwing.models.columns import BITS, Box, Floats, places, same_rows, targets
+from lapwing.models.account import Account, unit_of
+from lapwing.models.columns import BITS, Box, Floats, column_of, places, same_rows, targets
 from lapwing.models.estimator import entropy_of
 from lapwing.models.exact import totals
 from lapwing.models.spending import Spending
@@ -69,14 +70,18 @@ class PrivateScore(metaclass=Helpful):
         """Pay, then compare what the estimator predicts with the truth."""
         same_rows(X, y)
         entropy = entropy_of(self.random_state)
+        if self.metric == "balanced_accuracy" and not hasattr(estimator, "classes_"):
+            hint = "Score a classifier, or write PrivateScore('r2', target_bounds=(0, 120))."
+            raise InvalidParameter("estimator", f"<{type(estimator).__name__}>", "has no classes", hint)
         if self.account is not None:
             self.account.charge(self.privacy_loss())
-        predicted = estimator.predict(X)
+        y = column_of(y)
+        predicted = estimator.predict(X) if len(y) else np.empty(0)  # scikit-learn's own raise if nobody is there
         if self.metric == "accuracy":
             return _ratio(*self._pair(right(predicted, y).astype(float), 1, entropy))
         if self.metric == "balanced_accuracy":
             return self._balanced(estimator, predicted, y, entropy)
-        return self._numbers(np.asarray(predicted, dtype=float).ravel(), targets(y), entropy)
+        return self._numbers(targets(predicted), targets(y), entropy)
 
     def _balanced(self, estimator: Any, predicted: Any, y: Any, entropy: Entropy) -> float:
         """The mean over the classes of the share that is recognised; a class with hardly a row is left out."""
@@ -123,7 +128,7 @@ class PrivateScore(metaclass=Helpful):
         return float(noisy[0]), float(noisy[1])
 
     def _spending(self) -> Spending:
-        return Spending.of(self.epsilon, unit="person" if self.account is None else self.account.unit)
+        return Spending.of(self.epsilon, unit=unit_of(self.account))
 
     def _box(self) -> Box:
         return Box.of(self.target_bounds, 1, name="target_bounds")

@@ -19,7 +19,7 @@ from lapwing import checks
 from lapwing.errors import InvalidParameter, MissingExtra
 from lapwing.mechanisms import PermuteAndFlip
 from lapwing.models.account import Account
-from lapwing.models.columns import BITS, Box, Floats, same_rows, targets
+from lapwing.models.columns import Box, Floats, column_of, same_rows, targets
 from lapwing.models.estimator import PrivateEstimator
 from lapwing.models.exact import totals
 from lapwing.models.quote import Line
@@ -38,7 +38,6 @@ except ImportError:  # pragma: no cover
 
 METRICS = ("accuracy", "neg_mean_squared_error", "neg_mean_absolute_error")
 TRAINING = ("apart", "shared")
-_STEP = 1 << BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +124,8 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
     def _target(self, y: Any) -> Any:
         if checks.one_of(METRICS, metric=self.metric) != "accuracy":
             return targets(y)
-        labels = getattr(y, "to_numpy", lambda: y if hasattr(y, "__len__") else np.asarray(y))()
-        if isinstance(labels, np.ndarray):
-            return labels.ravel()
-        return np.fromiter(labels, dtype=object, count=len(labels))
+        labels = column_of(y)
+        return labels if isinstance(labels, np.ndarray) else np.fromiter(labels, dtype=object, count=len(labels))
 
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         checks.one_of(METRICS, metric=self.metric)
@@ -181,8 +178,7 @@ class PrivateGridSearch(PrivateEstimator[_Recipe]):
         if recipe.box is None:
             return int(right(predicted, truth).sum())
         known = np.isfinite(truth)
-        said = np.asarray(predicted, dtype=float).ravel()[known]
-        errors, largest = misses(recipe.box, said, truth[known], absolute=self._absolute())
+        errors, largest = misses(recipe.box, targets(predicted)[known], truth[known], absolute=self._absolute())
         return -int(totals(errors[:, None], largest)[0])
 
     def _absolute(self) -> bool:
@@ -263,6 +259,9 @@ def _unpaid(estimator: Any, setting: Mapping[str, Any], account: Account | None)
         hint = "Write PrivateGridSearch(estimator, param_grid), the estimator being one of lapwing.models."
         raise InvalidParameter("estimator", f"<{type(estimator).__name__}>", "is no estimator", hint)
     candidate = clone(estimator).set_params(**setting)
+    if not hasattr(candidate, "predict"):
+        why, hint = "does not predict, so nothing can be compared", "Use a classifier or a regressor, or end with one."
+        raise InvalidParameter("estimator", f"<{type(candidate).__name__}>", why, hint)
     accounts = _named(candidate, "account")
     if any(inner is not None and inner != account for inner in accounts.values()):
         why = "is charged by each fit, while the search pays for all of them at once"
