@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from replay import Pair, assert_private
 from sklearn.base import clone
 
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
-from lapwing.models import moments
-from lapwing.models.columns import Box
-from lapwing.models.covariance import Covariance, Recipe, _Second, positive
-from lapwing.models.moments import Groups
+from lapwing.models.covariance import Covariance, positive
 from lapwing.models.pca import PCA
-from lapwing.models.spending import Spending
 from lapwing.noise import Reproducible
 
 FALSE_ALARM = 1e-6
@@ -117,46 +114,27 @@ def test_a_matrix_made_positive_has_no_smaller_eigenvalue_and_keeps_the_others()
     assert np.allclose(np.linalg.eigvalsh(made_positive), [0.5, 3])
 
 
-class Recorder:
-    """In the place of noise: keeps exact numbers and the sensitivities stated for them."""
-
-    variance = 1.0
-
-    def __init__(self, log, l1, l2_squared):
-        self.log, self.limits = log, (l1, l2_squared)
-
-    def release(self, values, entropy):
-        self.log.append((np.asarray(values).copy(), *self.limits))
-        return np.zeros(len(values))
+ROWS = [[1, 1, 1, 1], [1, -1, 1, -1], [0, 1, 0, 0], [1, 1, 0, 0], [9, np.nan, 0, 1]]
 
 
-def recorded(monkeypatch, X, spending, shrink):
-    log = []
-    monkeypatch.setattr(Spending, "additive", lambda self, *, l1, l2_squared, dimensions: Recorder(log, l1, l2_squared))
-    monkeypatch.setattr(moments, "private_radius", lambda found, largest, *rest: largest // shrink)
-    parts = Recipe(Box.of((-1, 1), X.shape[1]), True, spending).parts
-    _Second.of(Groups.of(Box.of((-1, 1), X.shape[1]), X, parts, Reproducible(1)), 10.0, parts[-5:])
-    return log
+@pytest.mark.parametrize("named", [*KINDS, {"assume_centered": True}], ids=str)
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
+    X = np.random.default_rng(3).uniform(-1, 1, (30, 4)) * [1, 0.1, 0.1, 0.5]
+    pair = Pair((X, None), (np.insert(X, 7, row, axis=0), None), 7, 7)
+    for seed in range(4):
+        assert_private(lambda X, y, entropy: made(**named, random_state=entropy).fit(X), pair, seed=seed, wild=seed > 1)
 
 
-@pytest.mark.parametrize("shrink", [2, 3, 7])
-@pytest.mark.parametrize("spending", [Spending.of(epsilon=1), Spending.of(rho=1)], ids=["pure", "rho"])
-def test_one_row_changes_every_release_by_at_most_its_sensitivity(monkeypatch, spending, shrink):
-    rng = np.random.default_rng(3)
-    rows = np.vstack(
-        [rng.uniform(-1, 1, (6, 4)), np.ones((1, 4)), [[1, -1, 1, -1]], np.eye(4), [[1, 1, 0, 0]], [[9, np.nan, 0, 1]]]
+@pytest.mark.parametrize(("named", "columns"), [({}, 2), ({"rho": 0.2, "epsilon": None}, 2), ({"delta": 1e-6}, 520)])
+def test_a_row_of_equal_entries_comes_near_the_sensitivity_of_products(named, columns):
+    """No limit is idle: of a row at the bounds, and none other, the part that is not shrunk is all that is paid for."""
+    pair = Pair((np.zeros((0, columns)), None), (np.ones((1, columns)), None), 0, 0)
+    tape = assert_private(
+        lambda X, y, entropy: made(assume_centered=True, **named, random_state=entropy).fit(X), pair, seed=1
     )
-    nothing = recorded(monkeypatch, rows[:0], spending, shrink)
-    largest = np.zeros(3)
-    for row in rows:
-        for at, (one, other) in enumerate(
-            zip(recorded(monkeypatch, row[None], spending, shrink), nothing, strict=True)
-        ):
-            change = [abs(int(a) - int(b)) for a, b in zip(one[0], other[0], strict=True)]
-            reached, limit = (sum(c * c for c in change), one[2]) if spending.concentrated else (sum(change), one[1])
-            assert reached <= limit
-            largest[at] = max(largest[at], reached / limit)
-    assert (largest > 0.2).all()  # the limits are not idle
+    together, crossed = [float(share) for _, share in tape.spent][-2:]
+    assert min(together, crossed) > 0.3
 
 
 WORST = np.zeros((4, 2)), np.vstack([np.zeros((4, 2)), np.ones((1, 2))])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from replay import Pair, assert_private
 from sklearn.base import clone
 
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
-from lapwing.models import moments
 from lapwing.models.columns import Box
 from lapwing.models.moments import Groups, shrunk, sizes, within
 from lapwing.models.naive_bayes import GaussianNB
@@ -94,54 +94,30 @@ def test_no_row_is_larger_than_its_radius_and_small_rows_stay(order):
         assert (cut == np.rint(cut)).all()
 
 
-def seen(monkeypatch, X, y, concentrated):
-    """The exact numbers and the stated sensitivities of a fit whose private choices are fixed."""
-    released = []
-
-    class Silent:
-        variance = 1.0
-
-        def __init__(self, l1, l2_squared):
-            self.limits = l1, l2_squared
-
-        def release(self, values, entropy):
-            values = np.asarray(values)
-            released.append((values.copy(), *self.limits))
-            return np.zeros(len(values))
-
-    monkeypatch.setattr(Spending, "additive", lambda self, *, l1, l2_squared, dimensions: Silent(l1, l2_squared))
-    monkeypatch.setattr(moments, "private_radius", lambda found, largest, *rest: largest // 5)
-    spending = Spending.of(epsilon=1, delta=1e-6) if concentrated else Spending.of(epsilon=1)
-    parts = spending.split(1, 1, 1, 1, 1, 1)
-    table = Groups.of(Box.of((-1, 1), X.shape[1]), X, parts, Reproducible(1), y, 2)
-    table.counts(parts[0])
-    table.centre(parts[1], 10.0)
-    centre = 20_000
-    table.means(parts[2], parts[3], np.array([5.0, 5.0]), 10.0, centre)
-    table.variances(parts[4], parts[5], np.array([5.0, 5.0]), 10.0, np.array([[0.5] * 3, [-0.5] * 3]))
-    return released
+NEIGHBOURS = [[1, 1, 1], [-1, -1, -1], [1, -1, 1], [9, np.nan, 0], [np.inf, 1, 0.3]]
 
 
-@pytest.mark.parametrize("concentrated", [False, True])
-def test_one_row_changes_every_release_by_at_most_its_sensitivity(monkeypatch, concentrated):
+@pytest.mark.parametrize("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
+@pytest.mark.parametrize("row", NEIGHBOURS, ids=str)
+def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
     rng = np.random.default_rng(3)
-    X = np.vstack([rng.uniform(-1, 1, (6, 3)), np.ones((3, 3)), -np.ones((3, 3)), [[1, -1, 1]], [[9, np.nan, 0]]])
-    y = rng.integers(0, 2, len(X))
-    everything = seen(monkeypatch, X, y, concentrated)
-    largest = np.zeros(len(everything))
-    for leave in range(len(X)):
-        rest = np.arange(len(X)) != leave
-        for at, (one, other) in enumerate(
-            zip(everything, seen(monkeypatch, X[rest], y[rest], concentrated), strict=True)
-        ):
-            change = [abs(int(a) - int(b)) for a, b in zip(one[0], other[0], strict=True)]
-            if concentrated:
-                assert sum(c * c for c in change) <= one[2]
-                largest[at] = max(largest[at], (sum(c * c for c in change) / one[2]) ** 0.5)
-            else:
-                assert sum(change) <= one[1]
-                largest[at] = max(largest[at], sum(change) / one[1])
-    assert (largest > 0.5).all()  # the limits are not idle
+    X, y = rng.uniform(-1, 1, (30, 3)), rng.integers(0, 2, 30)
+    pair = Pair((X, y), (np.insert(X, 7, row, axis=0), np.insert(y, 7, 1)), 7, 7)
+    for seed in range(4):
+        tape = assert_private(
+            lambda X, y, entropy: model(**named, random_state=entropy).fit(X, y), pair, seed=seed, wild=seed > 1
+        )
+        assert len(tape.spent) == 6
+
+
+@pytest.mark.parametrize("columns", [1, 5000])
+def test_sizes_of_rows_are_exact_however_many_columns(columns):
+    parts = Spending.of(epsilon=1).split(1, 1)
+    table = Groups.of(Box.of((-1, 1), columns), np.tile([[1.0], [-0.999], [1.0]], columns), parts, Reproducible(1))
+    apart = table.rows + table.step
+    for order in (1, 2):
+        assert sizes(apart, order).tolist() == [sum(int(entry) ** order for entry in row) for row in apart.tolist()]
+        assert columns * (2 * table.step) ** 2 < 2**53
 
 
 def test_shrinking_keeps_clear_differences_and_removes_noise():

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+from replay import Pair, assert_private
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
+from lapwing.models.columns import Box
 from lapwing.models.quantiles import _BRANCHES, _LEAVES, QuantileTransformer, _consistent, _tree
 from lapwing.models.scaling import StandardScaler
 from lapwing.noise import Reproducible
@@ -79,6 +83,27 @@ def test_a_copy_in_a_pipeline_learns_the_same_and_the_quote_adds_up(kind):
     assert (pipeline.fit_transform(X) == made(kind).fit(X).transform(X)).all()
     quote = made(kind).quote(3)
     assert sum(line.loss.epsilon for line in quote.lines) == quote.loss.epsilon == 1
+
+
+@pytest.mark.parametrize("kind", BOTH)
+@pytest.mark.parametrize("named", KINDS, ids=str)
+@pytest.mark.parametrize("row", [[100, 100, 100], [0, 100, 0], [np.nan, np.inf, -1e308]], ids=str)
+def test_one_row_changes_every_release_by_at_most_its_sensitivity(kind, named, row):
+    X = table(30)
+    pair = Pair((X, None), (np.insert(X, 7, row, axis=0), None), 7, 7)
+    for seed in range(4):
+        assert_private(
+            lambda X, y, entropy: made(kind, **named, random_state=entropy).fit(X), pair, seed=seed, wild=seed > 1
+        )
+
+
+def test_bounds_too_near_each_other_for_a_factor_still_give_whole_steps():
+    for bound in (1e-300, 1e-310, 5e-324):
+        steps = Box(((-Fraction(bound), Fraction(bound)),)).steps(
+            np.array([[0.0], [bound], [-1.0], [np.nan], [np.inf]])
+        )[:, 0]
+        assert (np.abs(steps) <= 2**16).all()
+        assert steps[[0, 2, 3, 4]].tolist() == [0, -(2**16), 0, 0]
 
 
 def test_a_row_is_in_one_node_of_each_level_of_each_column():

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 BITS = 16
 """Features lie between −2^16 and 2^16 steps: finer than any noise, and products of two stay far from 2^53."""
-_BLOCK = 1 << 11
+_BLOCK = 1 << 15  # numbers that stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +81,21 @@ class Box:
 
     def steps(self, values: Floats, bits: int | None = BITS) -> Floats:
         """The same in whole steps from −2^bits to 2^bits, held in doubles; by the block, to stay in the cache."""
-        largest = 1.0 if bits is None else float(1 << bits)
-        middle, factor = self.middle, largest / self.half
-        found = np.empty(values.shape)
-        for start in range(0, len(values), _BLOCK):
-            given, out = values[start : start + _BLOCK], found[start : start + _BLOCK]
-            with np.errstate(all="ignore"):  # a warning would depend on a record
-                np.subtract(given, middle, out=out)
-                out *= factor
+        largest, columns = 1.0 if bits is None else float(1 << bits), len(self.bounds)
+        found, rows = np.empty(values.shape), min(max(1, _BLOCK // columns), len(values))
+        given, made, size = values.reshape(-1), found.reshape(-1), rows * columns
+        with np.errstate(all="ignore"):  # a warning would depend on a record
+            factor = np.minimum(largest / self.half, np.finfo(float).max)  # 0 times infinity would be no number
+            middles, factors = np.tile(self.middle, rows), np.tile(factor, rows)  # long loops are fast
+            for start in range(0, len(given), size or 1):
+                block, out = given[start : start + size], made[start : start + size]
+                np.subtract(block, middles[: len(out)], out=out)
+                out *= factors[: len(out)]
                 if bits is not None:
                     np.rint(out, out=out)
-                np.clip(out, -largest, largest, out=out)
-                if not np.isfinite(given.sum()):  # the sum tells quickly that there is nothing to replace
-                    out[~np.isfinite(given)] = 0.0
+                if not (out.min() >= -largest and out.max() <= largest):
+                    np.clip(out, -largest, largest, out=out)
+                    out[~np.isfinite(block)] = 0.0
         return found
 
     def back(self, unit: Floats) -> Floats:

@@ -12,7 +12,7 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateEstimator
 from lapwing.models.exact import products
-from lapwing.models.moments import Groups, share_kept, shrunk
+from lapwing.models.moments import Groups, around, share_kept, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -110,8 +110,8 @@ def moments(recipe: Recipe, X: Floats, entropy: Entropy) -> tuple[Floats, Floats
         mean = box.scaled(np.zeros((1, len(box.bounds))))[0]
     else:
         mean = table.means(parts[2], parts[3], counts, total, table.centre(parts[1], total))[0][0]
-    table.rows[:] -= np.rint(mean * table.step)
-    return mean, _Second.of(table, total, parts[-5:]).matrix()
+    rows = around(table.rows, np.rint(mean * table.step))
+    return mean, _Second.of(table, rows, total, parts[-5:]).matrix()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,10 @@ class _Second:
     of_crossed: float
 
     @classmethod
-    def of(cls, table: Groups, total: float, parts: Sequence[Spending]) -> _Second:
-        """Buy them. `total` is about the number of rows."""
+    def of(cls, table: Groups, rows: Floats, total: float, parts: Sequence[Spending]) -> _Second:
+        """Buy them, of rows around the centre, of which there are about `total`."""
         for_l1, for_l2, for_squares, for_together, for_crossed = parts
-        rows, columns = table.rows, table.rows.shape[1]
+        columns = rows.shape[1]
         pairs = columns * (columns - 1) // 2
         reach = None  # only Laplace noise asks for it
         if not for_l1.concentrated:
@@ -155,7 +155,7 @@ class _Second:
         whole = min(max(int(exact.astype(object).sum()), -(1 << 62)), 1 << 62)
         together, of_together = bought(for_together, [whole], squared, squared**2)
         most = -(-squared * (columns - 1) // (2 * columns))
-        crossed, of_crossed = bought(for_crossed, exact[upper], most, -(-(length**4) // 2))
+        crossed, of_crossed = bought(for_crossed, exact[upper], most, -(-(length**4) * (columns - 1) // (2 * columns)))
         return cls(squares, of_squares, float(together[0]), of_together, crossed, of_crossed)
 
     def matrix(self) -> Floats:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from lapwing.noise import Entropy
 _LARGEST = 1 << 26  # so that squares of sizes are exact in doubles, and checked (exact.py)
 _WIDEST = 1 << 58  # in steps squared, a quarter of the widest noise that can be drawn
 _LOWEST, _CUBES = 12, 32
-_BLOCK = 1 << 11
+_BLOCK = 1 << 15  # numbers that stay in the cache
 _SEEN = 4.0  # over ε: so many rows the choice of a radius tells apart
 
 
@@ -89,7 +90,7 @@ class Groups:
     ) -> Floats:
         """Of each column in each group, in half widths squared: group, column and table by how noisy they are."""
         centres, columns = np.rint(mean * self.step), self.rows.shape[1]
-        rows = self.rows - (centres[0] if self.groups == 1 else centres[self.places])
+        rows = around(self.rows, centres[0]) if self.groups == 1 else self.rows - centres[self.places]
         rows, radius = self.within(rows, 2, share_kept(for_spread, for_squares, columns, total), for_spread)
         noise = for_squares.additive(l1=radius**2, l2_squared=radius**4, dimensions=self.groups * columns)
         squares = self._released(rows * rows, min(radius, 2 * self.step) ** 2, noise) / self.step**2
@@ -103,10 +104,9 @@ class Groups:
         return np.clip(of_groups, column / 20, 1.0)
 
     def within(self, rows: Floats, order: int, share: float, spending: Spending) -> tuple[Floats, int]:
-        """Rows shrunk to a private radius."""
-        found = sizes(rows, order)
-        length = np.sqrt(found) if order == 2 else found
-        radius = private_radius(length, largest_radius(rows.shape[1], order, self.step), share, spending, self.entropy)
+        """Rows shrunk to a private radius, in place."""
+        found, largest = sizes(rows, order), largest_radius(rows.shape[1], order, self.step)
+        radius = private_radius(found, order, largest, share, spending, self.entropy)
         return within(rows, found, radius, order), radius
 
     def _released(self, rows: Floats, largest: int, noise: Any) -> Floats:
@@ -117,14 +117,23 @@ class Groups:
         return released
 
 
+def around(rows: Floats, centre: Floats) -> Floats:
+    """rows − centre, by the block: to numpy a long loop is faster than many short ones."""
+    found, repeated = np.empty(rows.shape), np.tile(centre, max(1, _BLOCK // len(centre)))
+    given, made, size = rows.reshape(-1), found.reshape(-1), len(repeated)
+    for start in range(0, len(given), size):
+        out = made[start : start + size]
+        np.subtract(given[start : start + size], repeated[: len(out)], out=out)
+    return found
+
+
 def sizes(rows: Floats, order: int) -> Floats:
     """The l1 size of rows of whole numbers, or the squared l2 size."""
-    if order == 2:
-        squared: Floats = np.einsum("ij,ij->i", rows, rows)
-        return squared
-    found, ones = np.empty(len(rows)), np.ones(rows.shape[1])
-    for start in range(0, len(rows), _BLOCK):  # in the cache
-        np.matmul(np.abs(rows[start : start + _BLOCK]), ones, out=found[start : start + _BLOCK])
+    columns = rows.shape[1]
+    found, ones, size = np.empty(len(rows)), np.ones(columns), max(1, _BLOCK // columns)
+    for start in range(0, len(rows), size):
+        block = rows[start : start + size]
+        np.matmul(np.abs(block) if order == 1 else block * block, ones, out=found[start : start + size])
     return found
 
 
@@ -133,17 +142,17 @@ def largest_radius(columns: int, order: int, step: int) -> int:
     return min(2 * step * (columns if order == 1 else math.isqrt(columns - 1) + 1), _LARGEST)
 
 
-def private_radius(found: Floats, largest: int, share: float, spending: Spending, entropy: Entropy) -> int:
+def private_radius(found: Floats, order: int, largest: int, share: float, spending: Spending, entropy: Entropy) -> int:
     """A limit that about this share of the sizes stays within, on a ladder of 21 public rungs up to the largest.
 
     Rungs are cubes, so that a choice that is mostly chance is an eighth of the largest in the middle. The rung of a
-    size depends on it alone.
+    size depends on it alone; sizes beyond the last one belong to it.
     """
     rungs = [-(-largest * at**3 // _CUBES**3) for at in range(_LOWEST, _CUBES + 1)]
     q = Fraction(min(max(share, 0.25), 0.999)).limit_denominator(1000)
     mechanism = Quantile(epsilon=spending.epsilon, bounds=(0, len(rungs) - 1), granularity=1, q=q)
-    places = np.minimum(np.searchsorted(rungs, found), len(rungs) - 1)
-    counts = np.bincount(places, minlength=len(rungs)).tolist()
+    below = [0, *(int(np.count_nonzero(found <= float(rung**order))) for rung in rungs[:-1]), len(found)]
+    counts = [after - before for before, after in pairwise(below)]
     return rungs[int(mechanism.start([(at, 1, count) for at, count in enumerate(counts)], entropy).value)]
 
 
@@ -152,7 +161,7 @@ def within(rows: Floats, found: Floats, radius: int, order: int) -> Floats:
 
     `found` are their sizes. Rows are changed in place.
     """
-    beyond = ~(found <= (radius if order == 1 else float(radius**2)))
+    beyond = ~(found <= float(radius**order))
     if beyond.any():
         rows[beyond] = (within_l1 if order == 1 else within_l2)(rows[beyond], radius)
     return rows
