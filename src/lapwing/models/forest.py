@@ -36,6 +36,7 @@ from lapwing.models.trees import (
     random_levels,
     shares,
     sums_by,
+    votes,
 )
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
@@ -120,14 +121,8 @@ def residual_sensitivity(classes: int) -> int:
     return LARGEST_RESIDUAL if classes == 2 else 2 * LARGEST_RESIDUAL
 
 
-def votes(left: Integers, right: Integers) -> Integers:
-    """How many rows are right if both sides of a cut get their commonest class; from counts with the class first."""
-    best: Integers = left.max(axis=0) + right.max(axis=0)
-    return best
-
-
 def votes_of_labels(left: Integers, right: Integers) -> Integers:
-    """The same for every pair of labels, which come last."""
+    """How many rows are right with each pair of labels of the two sides of a cut; labels come last."""
     return np.moveaxis(left[:, None] + right[None], (0, 1), (-2, -1))
 
 

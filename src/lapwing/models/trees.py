@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
@@ -33,8 +34,10 @@ PARTS = 64
 CUTS = (1, 2, 3, *range(4, 62, 2), 61, 62, 63)
 """Denser towards both ends, where skewed columns have their rows."""
 LARGEST_DEPTH = 12
-CONTRAST_STEPS = 1 << 10
-"""A contrast is counted in 1024ths of a row."""
+DEEPER = (300, 3_000, 10_000, 100_000)
+"""From so many rows times epsilon on, a tree is one level deeper, if nobody says how deep."""
+BLIND_DEPTH = 6
+"""Of a tree that is drawn without looking, if nobody says how deep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +87,10 @@ def labels_of(y: Integers, classes: int) -> list[Floats]:
     return [(y == place).astype(float) for place in range(classes)]
 
 
-def contrasts(left: Integers, right: Integers) -> Integers:
-    """How much the classes on both sides of a cut differ: Σ |left of the class − its fair share|, in 1024ths of a row.
-
-    `left` and `right` are counts with the class first. One row changes a contrast by at most `contrast_sensitivity`.
-    """
-    lefts, both = left.sum(axis=0), left + right
-    rows = np.maximum(both.sum(axis=0), 1)
-    total = np.zeros(rows.shape, dtype=np.int64)
-    for of_class, all_of_class in zip(left, both, strict=True):
-        excess = np.abs(of_class.astype(object) * rows - lefts * all_of_class.astype(object)) * CONTRAST_STEPS // rows
-        total += excess.astype(np.int64)
-    return total
-
-
-def contrast_sensitivity(classes: int) -> int:
-    """Two rows' worth of steps, and one for the rounding of each class."""
-    return 2 * CONTRAST_STEPS + classes
+def votes(left: Integers, right: Integers) -> Integers:
+    """How many rows are right if both sides of a cut get their commonest class; from counts with the class first."""
+    best: Integers = left.max(axis=0) + right.max(axis=0)
+    return best
 
 
 def choice(part: Spending, *, sensitivity: int, candidates: int, monotone: bool) -> PermuteAndFlip | Exponential:
@@ -145,6 +135,7 @@ class _Recipe:
     spending: Spending
     classes: int
     depth: int
+    """0 if a noisy number of rows decides."""
     looks: bool
     """Whether splits look at the rows."""
 
@@ -154,40 +145,54 @@ class _Recipe:
 
     @property
     def parts(self) -> tuple[Spending, Spending]:
-        """For the splits of each level, and for the leaves."""
-        if not self.looks:
-            return self.spending, self.spending
-        splits, leaves = self.spending.split(1, 1)
-        return splits.split(*[1] * self.depth)[0], leaves
+        """For the number of rows, if it decides, and for the tree."""
+        rows, tree = self.spending.split(1, 24)
+        return rows, tree if self.depth == 0 else self.spending
+
+    @property
+    def rows(self) -> Any:
+        return self.parts[0].additive(l1=1, l2_squared=1, dimensions=1)
+
+    def decided(self, rows: float) -> _Recipe:
+        """What is left to do once the number of rows is known; to tell many classes apart takes more levels."""
+        levels = 1 + int(np.searchsorted(DEEPER, rows * float(self.spending.epsilon), side="right"))
+        needed = (max(self.classes, 2) - 1).bit_length() - 1
+        return replace(self, spending=self.parts[1], depth=levels + min(levels, needed))
 
     @property
     def split(self) -> PermuteAndFlip | Exponential:
-        candidates = len(self.box.bounds) * len(CUTS)
-        sensitivity = contrast_sensitivity(self.classes)
-        return choice(self.parts[0], sensitivity=sensitivity, candidates=candidates, monotone=False)
+        part = self.spending.split(1, *[Fraction(1, self.depth)] * self.depth)[1]
+        return choice(part, sensitivity=1, candidates=len(self.box.bounds) * len(CUTS), monotone=True)
 
     @property
     def leaves(self) -> Any:
-        return self.parts[1].additive(l1=1, l2_squared=1, dimensions=self.classes << self.depth)
+        part = self.spending.split(1, 1)[0] if self.looks else self.spending
+        return part.additive(l1=1, l2_squared=1, dimensions=self.classes << self.depth)
 
     @property
     def lines(self) -> Sequence[Line]:
-        counts = Line("the classes in each leaf", self.parts[1].loss, self.leaves.accuracy(), "rows")
-        if not self.looks:
-            return (counts,)
-        return (*(Line(f"the splits of level {n + 1}", self.parts[0].loss) for n in range(self.depth)), counts)
+        rows, tree = self.parts
+        known = Line("the number of rows", rows.loss, self.rows.accuracy(), "rows")
+        splits, leaves = tree.split(1, 1) if self.looks else (None, tree)
+        counts = leaves.additive(l1=1, l2_squared=1, dimensions=1)
+        return (
+            *([known] if self.depth == 0 else []),
+            *([Line("the splits", splits.loss)] if splits else []),
+            Line("the classes in each leaf", leaves.loss, counts.accuracy(), "rows"),
+        )
 
 
 class DecisionTree(PrivateClassifier[_Recipe]):
     """One tree of a fixed depth, with noisy class counts in its leaves.
 
-    `method="id3"` chooses every split privately, by how much the classes on both sides differ (Friedman and Schuster
-    2010, with a score of smaller sensitivity). `method="random"` draws the splits without looking and spends
-    everything on the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012).
+    `method="id3"` chooses every split privately, by how many rows are right if both sides get their commonest class
+    (the operator Max of Friedman and Schuster 2010). `method="random"` draws the splits without looking and spends
+    everything on the leaves (Jagannathan, Pillaipakkamnatt and Wright 2012). Without `max_depth`, a noisy number of
+    rows decides how deep "id3" goes.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
-    Accuracy: a count in a leaf is off by about 2 / epsilon ("id3") or 1 / epsilon; leaves with fewer rows are guesses,
-    so take a small depth where there are few rows. `RandomForest` is better unless one tree must be looked at.
+    Accuracy: a count in a leaf is off by about 2 / epsilon ("id3") or 1 / epsilon; leaves with fewer rows are guesses.
+    `RandomForest` is better unless one tree must be looked at.
     Proof: trees.md
 
     >>> ages, member = np.arange(1000).reshape(-1, 1) % 100, np.arange(1000) % 100 >= 50
@@ -200,7 +205,7 @@ class DecisionTree(PrivateClassifier[_Recipe]):
         self,
         *,
         method: Literal["id3", "random"] = "id3",
-        max_depth: Any = 3,
+        max_depth: Any = None,
         epsilon: Any = 1.0,
         delta: Any = None,
         rho: Any = None,
@@ -222,11 +227,15 @@ class DecisionTree(PrivateClassifier[_Recipe]):
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         looks = checks.one_of(("id3", "random"), method=self.method) == "id3"
         box, spending = self._box(columns, names), self._spending()
-        return _Recipe(box, spending, len(classes_of(self.classes)), depth_of(self.max_depth), looks)
+        usual = 0 if looks else BLIND_DEPTH
+        depth = usual if self.max_depth is None else depth_of(self.max_depth)
+        return _Recipe(box, spending, len(classes_of(self.classes)), depth, looks)
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Integers, entropy: Entropy) -> None:
         inside = y >= 0
         cells, y = cells_of(recipe.box, X[inside]), y[inside]
+        if recipe.depth == 0:
+            recipe = recipe.decided(float(recipe.rows.release([len(y)], entropy)[0]))
         if recipe.looks:
             self.levels_ = self._grown(recipe, cells, y, entropy)
         else:
@@ -241,7 +250,7 @@ class DecisionTree(PrivateClassifier[_Recipe]):
         nodes = np.zeros(len(y), dtype=np.int64)
         labels, levels = labels_of(y, recipe.classes), []
         for level in range(recipe.depth):
-            scores = contrasts(*below_cuts(cells, nodes, 1 << level, labels))
+            scores = votes(*below_cuts(cells, nodes, 1 << level, labels))
             levels.append(chosen_splits(recipe.split, scores, entropy))
             nodes = levels[-1].descend(cells, nodes)
         return tuple(levels)
