@@ -7,6 +7,7 @@ import warnings
 from fractions import Fraction
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -14,11 +15,12 @@ from sklearn.base import clone
 
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter, NotPrivateWarning
+from lapwing.exact import exp_neg
 from lapwing.models.logistic import LogisticRegression, class_totals, product_totals
-from lapwing.models.logistic_cube import Cube, cube_radius
-from lapwing.models.logistic_frame import STEP, Frame, overview_totals
-from lapwing.models.logistic_objective import Tilted
-from lapwing.models.logistic_solver import Objective, likely, minimum, rounding
+from lapwing.models.logistic_cube import STEP, Cube, cube_radius
+from lapwing.models.logistic_frame import Frame, overview_totals
+from lapwing.models.logistic_objective import GRID, Objective, Tilted, falling
+from lapwing.models.logistic_search import Search, likely
 from lapwing.models.spending import Spending
 from lapwing.noise import Reproducible
 from lapwing.privacy import ZCDP, ApproxDP, PureDP
@@ -49,7 +51,7 @@ def blobs(rows: int, columns: int, classes: int, seed: int) -> tuple[NDArray[Any
 def test_the_radius_of_the_cube_follows_its_law(dimensions: int, scale: Fraction) -> None:
     from scipy.stats import chi2
 
-    source, draws, top = fixed(1), 8000, 40
+    source, draws, top = fixed(1), 3000, 40
     counts = np.bincount([min(cube_radius(dimensions, scale, source), top) for _ in range(draws)], minlength=top + 1)
     r = np.arange(2000)
     law = (2.0 * r + 1) ** dimensions * np.exp(-r / float(scale))
@@ -99,7 +101,7 @@ def test_no_row_changes_a_statistic_by_more_than_is_stated(kind: str, classes: i
         columns = int(rng.integers(1, 7))
         steps, places = extreme(rng, 6, columns, kind), rng.integers(classes, size=6)
         frame = Frame(
-            rows=6, fewest_rows=1, most_rows=9, centre=rng.uniform(-1, 1, size=columns),
+            rows=6, fewest_rows=1, centre=rng.uniform(-1, 1, size=columns),
             width=rng.uniform(0.07, 2, size=columns), squared=rng.uniform(0.1, columns + 1), plenty=1,
         )  # fmt: skip
         without = np.delete(np.arange(6), trial % 6)
@@ -124,7 +126,7 @@ def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, e
     for _ in range(60):
         row = rng.choice([-1.0, 1.0], size=(1, columns))
         theta = rng.normal(size=(columns, tilted.scores)) * rng.choice([0, 0.1, 3.0, 50.0])
-        alone = Objective(row, rng.integers(classes, size=1), classes, 0.0, np.zeros_like(theta))
+        alone = Search(row, rng.integers(classes, size=1), classes, 0.0, np.zeros_like(theta))
         assert np.abs(alone.gradient(theta)).max(axis=0).sum() <= (1 if classes == 2 else 2)
         curvature = alone.curvature(theta) / tilted.ridge
         most = max(most, np.linalg.slogdet(np.eye(len(curvature)) + curvature)[1])
@@ -136,57 +138,115 @@ def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, e
 # The certificate
 
 
-def precise_gradient(objective: Objective, theta: NDArray[Any]) -> NDArray[Any]:
-    """In extended precision where the machine has it."""
-    wide = np.longdouble
-    scores = objective.X.astype(wide) @ theta.astype(wide)
-    if objective.classes == 2:
-        chances = 1 / (1 + np.exp(-scores)) - objective.places[:, None]
-    else:
-        risen = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances = risen / risen.sum(axis=1, keepdims=True)
-        chances[np.arange(len(chances)), objective.places] -= 1
-    found: NDArray[Any] = objective.X.T.astype(wide) @ chances + objective.ridge * theta + objective.tilt
-    return found
+def exact_size(objective: Objective, theta: NDArray[Any]) -> Any:
+    """‖∇J(Θ)‖₂ to sixty digits, by another way than ours."""
+    with mpmath.workdps(60):
+        slopes = [
+            mpmath.mpf(objective.ridge) * mpmath.mpf(value) + mpmath.mpf(int(tilt)) / GRID
+            for value, tilt in zip(theta.ravel().tolist(), objective.tilt.ravel(), strict=True)
+        ]
+        for row, place in zip(objective.X.tolist(), objective.places.tolist(), strict=True):
+            x = [mpmath.mpf(entry) / STEP for entry in row]
+            scores = [mpmath.fdot(x, column) for column in theta.T.tolist()]
+            if objective.classes == 2:
+                left = [1 / (1 + mpmath.exp(-scores[0])) - place]
+            else:
+                over = mpmath.fsum(map(mpmath.exp, scores))
+                left = [mpmath.exp(score) / over - (k == place) for k, score in enumerate(scores)]
+            slopes = [slope + x[at // len(left)] * left[at % len(left)] for at, slope in enumerate(slopes)]
+        return mpmath.sqrt(mpmath.fsum(slope**2 for slope in slopes))
+
+
+def problem(classes: int, kind: str, seed: int, rows: int = 150) -> tuple[Tilted, Objective]:
+    rng = np.random.default_rng(seed)
+    columns = 4
+    X = extreme(rng, rows, columns, kind)
+    one_class = np.zeros(rows, dtype=int)
+    places = (X @ rng.normal(size=(columns, classes))).argmax(axis=1) if seed % 2 else one_class
+    tilted = Tilted(Spending.of(10 ** (seed - 1)), columns, classes, float(columns))
+    return tilted, Objective(X, places, classes, tilted.ridge, tilted.tilt.noise(fixed(seed)).T)
+
+
+def test_the_falling_exponential_is_as_exact_as_the_certificate_supposes() -> None:
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.uniform(0, 70, 4000), rng.exponential(0.5, 4000), np.arange(200) * math.log(2) / 2])
+    x = np.append(x, [5e-324, 1e-17, 63.999, 64.0, 1e300, np.inf])
+    with np.errstate(all="raise", under="ignore"):
+        found = falling(x)
+    for value, at in zip(found.tolist(), x.tolist(), strict=True):
+        low, high = exp_neg(Fraction(at))(100) if at < 1e4 else (0, 1)
+        assert low - 2**50 <= Fraction(value) * 2**100 <= high + 2**50
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("kind", ["corners", "mixed", "random"])
+def test_a_certified_gradient_is_never_smaller_than_the_true_one_and_hardly_larger(classes: int, kind: str) -> None:
+    for seed in range(3):
+        tilted, objective = problem(classes, kind, seed)
+        rng = np.random.default_rng(seed)
+        found = objective.search.minimum(tilted.slack / 4)
+        for theta in (found, found + rng.normal(size=found.shape) * 1e-9, rng.normal(size=found.shape) * 30):
+            true, certified = exact_size(objective, theta), objective.slope(theta)
+            assert certified is not None
+            with mpmath.workdps(60):
+                assert true <= mpmath.mpf(certified.numerator) / certified.denominator <= true * (1 + 1e-9) + 2e-9
 
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("kind", ["corners", "mixed", "random"])
 def test_the_minimum_is_certified_for_ordinary_and_for_extreme_rows(classes: int, kind: str) -> None:
     for seed in range(4):
-        rng = np.random.default_rng(seed)
-        columns, rows = 5, 3000
-        X = extreme(rng, rows, columns, kind) / STEP
-        places = (X @ rng.normal(size=(columns, classes))).argmax(axis=1) if seed % 2 else np.zeros(rows, dtype=int)
-        tilted = Tilted(Spending.of(10 ** (seed - 1)), columns, classes, float(columns))
-        slack = tilted.slack(2.0 * rows)
-        assert tilted.certain(2.0 * rows)
-        tilt = (tilted.tilt.noise(fixed(seed)).T / 2**30).astype(float)
-        objective = Objective(X, places, classes, tilted.ridge, tilt)
-        theta = minimum(objective, slack / 4)
-        precise, size = precise_gradient(objective, theta), float(np.linalg.norm(theta))
-        error = float(np.linalg.norm(precise - objective.gradient(theta)))
-        bound = rounding(
-            rows, size, columns=columns, classes=classes, numbers=theta.size,
-            ridge=tilted.ridge, tilt=float(np.linalg.norm(tilt)),
-        )  # fmt: skip
-        assert error <= bound <= slack / 4
-        assert float(np.linalg.norm(precise)) <= slack / 2
+        tilted, objective = problem(classes, kind, seed)
+        theta = objective.minimum(Fraction(tilted.slack) / 2)
+        assert exact_size(objective, theta.astype(float)) <= tilted.slack
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_doubles_cannot_certify_is_solved_in_whole_numbers(classes: int) -> None:
+    tilted, objective = problem(classes, "random", 1, rows=60)
+    allowed = Fraction(1, 10**20)
+    near = objective.search.minimum(tilted.slack / 4)
+    assert (objective.slope(near) or 1) > allowed
+    certain = objective.minimum(allowed)
+    with mpmath.workdps(60):
+        parts = np.array([mpmath.mpf(value.numerator) / value.denominator for value in certain.ravel()])
+        assert exact_size(objective, parts.reshape(certain.shape)) <= 1e-20
+    assert np.abs(certain.astype(float) - near).max() <= tilted.slack / tilted.ridge
+
+
+@pytest.mark.parametrize("start", [0.0, 40.0])
+def test_whole_numbers_get_there_from_anywhere(start: float) -> None:
+    tilted, objective = problem(2, "mixed", 2, rows=30)
+    found = objective.persist(np.full((4, 1), start), Fraction(tilted.slack))
+    assert exact_size(objective, found.astype(float)) <= 1.01 * tilted.slack
+
+
+def test_a_search_that_went_astray_is_not_believed() -> None:
+    tilted, objective = problem(2, "random", 1)
+    for astray in (np.full((4, 1), np.nan), np.full((4, 1), np.inf), np.full((4, 1), 1e200)):
+        assert objective.slope(astray) is None
+    slope = objective.slope(np.ones((4, 1)))
+    assert slope is not None
+    assert slope > tilted.slack
 
 
 def test_many_parameters_are_solved_without_a_matrix() -> None:
     X, y = blobs(60, 600, 3, 0)
-    rows = np.rint(np.clip(X, -1, 1) * STEP) / STEP
     tilted = Tilted(Spending.of(5), 600, 3, 600.0)
-    objective = Objective(rows, y, 3, tilted.ridge, (tilted.tilt.noise(fixed(2)).T / 2**30).astype(float))
-    theta = minimum(objective, tilted.slack(100.0) / 4)
-    assert np.linalg.norm(precise_gradient(objective, theta)) <= tilted.slack(100.0) / 2
+    rows = np.rint(np.clip(X, -1, 1) * STEP)
+    objective = Objective(rows, y, 3, tilted.ridge, tilted.tilt.noise(fixed(2)).T)
+    slope = objective.slope(objective.search.minimum(tilted.slack / 4))
+    assert slope is not None
+    assert slope <= tilted.slack / 2
 
 
-def test_more_rows_than_doubles_can_certify_are_told_by_public_numbers() -> None:
-    tilted = Tilted(Spending.of(1000), 11, 2, 11.0)
-    assert tilted.certain(1e6)
-    assert not tilted.certain(1e12)
+def test_doubles_certify_as_many_rows_as_there_may_be_with_little_noise_on_the_parameters() -> None:
+    for rows in (1e2, 1e5, 1e7, 1e10):
+        frame = Frame(rows, rows, np.zeros(10), np.ones(10), 10.0, 50.0)
+        tilted = Tilted(Spending.of(1), 11, 2, 11.0).suited(frame)
+        noise, grid = tilted.output
+        assert math.sqrt(noise.variance) * float(grid) < 0.02
+        assert 2 * rows * (11 * 2.0**-53 * 100 + 3 * 2.0**-48) * math.sqrt(11) < tilted.slack / 2
 
 
 def test_probabilities_do_not_overflow() -> None:

@@ -17,11 +17,10 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.exact import products, rowwise, totals, totals_by
-from lapwing.models.logistic_cube import Cube
-from lapwing.models.logistic_frame import STEP, Frame, boxed, overview, released
-from lapwing.models.logistic_means import by_means, by_moments
-from lapwing.models.logistic_objective import Tilted
-from lapwing.models.logistic_solver import likely
+from lapwing.models.logistic_cube import STEP, Cube, boxed, released
+from lapwing.models.logistic_frame import Frame, overview
+from lapwing.models.logistic_objective import GRID, Tilted
+from lapwing.models.logistic_search import likely
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -33,6 +32,10 @@ _ENOUGH, _PLENTY = 5, 80
 
 _COARSE = 1 << 10
 """Steps of the columns that products are made of: finer than their noise."""
+_WITHIN = 0.5
+"""The variance that columns are taken to have within a class, in squared widths."""
+_STEEPEST = 2.0
+"""The largest standard deviation of scores that means alone can speak for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +89,10 @@ class _Recipe:
         return ratio * self.columns * self.classes / 2 / float(self.objective.epsilon)
 
     def chosen(self, frame: Frame) -> Method:
-        """What is learnt, for a noisy number of rows; more than can be minimised for certain need no minimum."""
-        method: Method = self.method
-        if method == "auto":
-            method = "objective" if frame.fewest_rows >= self.rows_for(_ENOUGH) else "means"
-        return (
-            "functional"
-            if method == "objective" and not self.objective.suited(frame).certain(frame.most_rows)
-            else method
-        )
+        """What is learnt, for a noisy number of rows."""
+        if self.method != "auto":
+            return self.method
+        return "objective" if frame.fewest_rows >= self.rows_for(_ENOUGH) else "means"
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -112,7 +110,7 @@ class _Recipe:
         else:
             tilt = self.objective.tilt
             what = "the objective" if self.method == "objective" else "the objective, or sums by class"
-            lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / (1 << 30), "rows, of a gradient"))
+            lines.append(Line(what, self._parts[1].loss, tilt.accuracy() / GRID, "rows, of a gradient"))
         return tuple(lines)
 
 
@@ -181,7 +179,7 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
         rows = frame.place(steps, constant=recipe.constant)
         method = recipe.chosen(frame)
         if method == "objective":
-            theta = recipe.objective.suited(frame).release(rows, y, frame.most_rows, entropy)
+            theta = recipe.objective.suited(frame).release(rows, y, entropy)
         elif method == "means":
             sums = released(recipe.means, class_totals(rows, y, recipe.classes), entropy) / STEP
             theta = by_means(sums, recipe.means.variance / STEP**2, frame.rows, constant=recipe.constant)
@@ -244,3 +242,45 @@ def _symmetric_matrix(upper: Floats, columns: int) -> Floats:
     full = np.zeros((columns, columns))
     full[np.triu_indices(columns)] = upper
     return full + np.triu(full, 1).T
+
+
+def by_means(sums: Floats, spread: float, rows: float, *, constant: bool) -> Floats:
+    """The first step of Newton's method from 0, as if columns had nothing to do with one another.
+
+    `spread` is the variance of the noise.
+    """
+    if len(sums) == 1:
+        theta = 2 * sums[0] / rows
+        theta[int(constant) :] /= _WITHIN
+        return _flat(theta[:, None], int(constant))
+    if not constant:
+        theta = (sums - sums.mean(axis=0)).T / (rows / len(sums) * _WITHIN)
+        return _flat(theta, 0)
+    counts = np.maximum(sums[:, 0], rows / len(sums) / 4)
+    means, shares = sums[:, 1:] / counts[:, None], counts / counts.sum()
+    middle = shares @ means
+    apart = means - middle
+    squares = float(np.mean(apart**2))
+    signal = max(squares - spread * float(np.mean(1 / counts**2)), 0.02 * squares)
+    within = max(_WITHIN - signal, 0.05)
+    weights = apart / within
+    start = np.log(shares) - 0.5 * np.sum(apart**2, axis=1) / within - weights @ middle
+    return _flat(np.vstack([start, weights.T]), 1)
+
+
+def _flat(theta: Floats, first: int) -> Floats:
+    """Not steeper than scores of standard deviation 2, for columns that say the same are counted as if they did not."""
+    steep = math.sqrt(_WITHIN * float(np.sum(theta[first:] ** 2)) / theta.shape[1])
+    return theta * min(1.0, _STEEPEST / max(steep, 1e-300))
+
+
+def by_moments(sums: Floats, pairs: Floats, spread: float) -> Floats:
+    """The minimum of the loss to second order at 0, with a ridge as large as the noise on the sums of products."""
+    columns = len(pairs)
+    ridge = 2 * math.sqrt(columns) * spread  # the largest eigenvalue of so large a symmetric matrix of noise
+    values, vectors = np.linalg.eigh(pairs)
+    inverse = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
+    if len(sums) == 1:
+        return np.asarray(2 * inverse @ sums.T)
+    found: Floats = len(sums) * inverse @ (sums - sums.mean(axis=0)).T
+    return found

@@ -9,14 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InvalidParameter
-from lapwing.models.columns import Floats
+from lapwing.exact import float_up, sqrt_up
+from lapwing.mechanisms import Gaussian
+from lapwing.models.columns import BITS, Floats
+from lapwing.models.spending import Spending
 from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy, geometric, uniform_below
 from lapwing.privacy import PureDP
+
+STEP = 1 << BITS
+"""Whole steps of a column in one half of its width."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +78,7 @@ class Cube:
             low, high = (middle, high) if beyond > 1 - confidence else (low, middle)
         return high * float(self.scale)
 
-    def release(self, values: NDArray[np.int64], entropy: Entropy = SYSTEM) -> Floats:
+    def release(self, values: NDArray[Any], entropy: Entropy = SYSTEM) -> Floats:
         """Whole numbers of shape (blocks, dimensions) with noise, as doubles."""
         noisy: Floats = (values.astype(object) + self.noise(entropy)).astype(float)
         return noisy
@@ -98,3 +105,20 @@ def cube_radius(dimensions: int, scale: Fraction, entropy: Entropy) -> int:
                 break
         else:
             return radius
+
+
+def boxed(spending: Spending, *, largest: int, dimensions: int, blocks: int = 1) -> Cube | Gaussian:
+    """Noise for blocks of whole numbers, of which a row changes one, and no number of it by more than `largest`."""
+    if not spending.concentrated:
+        return Cube(spending.size, largest, dimensions, blocks, spending.stated.unit)
+    distance = float_up(sqrt_up(Fraction(dimensions * largest**2)))
+    unit = spending.stated.unit
+    return Gaussian.for_rho(
+        spending.size, sensitivity=distance, dimensions=blocks * dimensions, on_grid=True, unit=unit
+    )
+
+
+def released(noise: Cube | Gaussian, values: NDArray[np.int64], entropy: Entropy) -> Floats:
+    """Whole numbers, a row for each block, with noise, as doubles."""
+    flat = values.reshape(noise.blocks, -1) if isinstance(noise, Cube) else values.ravel()
+    return np.asarray(noise.release(flat, entropy), dtype=float).reshape(values.shape)

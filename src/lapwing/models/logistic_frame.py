@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.exact import float_up, sqrt_up
 from lapwing.mechanisms import Gaussian
-from lapwing.models.columns import BITS, Box, Floats
+from lapwing.models.columns import Box, Floats
 from lapwing.models.exact import totals, within_l2
-from lapwing.models.logistic_cube import Cube
-from lapwing.models.spending import Spending
+from lapwing.models.logistic_cube import STEP, Cube, released
 from lapwing.noise import Entropy
 
-STEP = 1 << BITS
 _NARROW = 0.7
 """Columns are cut off at this many standard deviations: what is lost is less than the noise that is saved."""
 _AMPLE = 50
@@ -28,30 +24,6 @@ _VAGUE = 0.5
 """A centre that is off by more than this, in half widths, says nothing about the spread."""
 
 
-def boxed(spending: Spending, *, largest: int, dimensions: int, blocks: int = 1) -> Cube | Gaussian:
-    """Noise for blocks of whole numbers, of which a row changes one, and no number of it by more than `largest`."""
-    if not spending.concentrated:
-        return Cube(spending.size, largest, dimensions, blocks, spending.stated.unit)
-    distance = float_up(sqrt_up(Fraction(dimensions * largest**2)))
-    unit = spending.stated.unit
-    return Gaussian.for_rho(
-        spending.size, sensitivity=distance, dimensions=blocks * dimensions, on_grid=True, unit=unit
-    )
-
-
-def released(noise: Cube | Gaussian, values: NDArray[np.int64], entropy: Entropy) -> Floats:
-    """Whole numbers, a row for each block, with noise, as doubles."""
-    flat = values.reshape(noise.blocks, -1) if isinstance(noise, Cube) else values.ravel()
-    return np.asarray(noise.release(flat, entropy), dtype=float).reshape(values.shape)
-
-
-def reach(noise: Cube | Gaussian) -> float:
-    """A size that noise on one number exceeds with probability below 2^-200 (logistic.md)."""
-    if isinstance(noise, Cube):
-        return 2.0 * (noise.dimensions + 150) * float(noise.scale)
-    return 20.0 * math.sqrt(noise.variance) + 20.0
-
-
 @dataclass(frozen=True, slots=True)
 class Frame:
     """A noisy number of rows, centre and width (in half the widths of the bounds)."""
@@ -59,8 +31,6 @@ class Frame:
     rows: float
     fewest_rows: float
     """There are likely more."""
-    most_rows: float
-    """There are no more, except with probability below 2^-200 over the noise."""
     centre: Floats
     width: Floats
     """Of each column."""
@@ -116,5 +86,4 @@ def overview(noise: Cube | Gaussian, steps: Floats, entropy: Entropy, *, plenty:
         width = min(_NARROW * times * math.sqrt(variance + vague**2), max(1.0, times / _AMPLE))
         squared *= min(1.0, _LONG * times * variance / min(width, 1.0) ** 2)
     widths = np.minimum(width, 1.0 + np.abs(centre))  # nothing lies beyond the bounds
-    most = 2 * rows + 2 * reach(noise) / STEP
-    return Frame(rows, rows - spread, most, centre, widths, squared, times)
+    return Frame(rows, rows - spread, centre, widths, squared, times)
