@@ -20,6 +20,7 @@ from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NotPri
 from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch, thresholds
 from lapwing.models.columns import classes_of, matrix, places, width_of
 from lapwing.models.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from lapwing.models.quote import Line, Quote
 from lapwing.privacy import ApproxDP, Ledger, Loss, PureDP
 
 EXPORTED = [getattr(models, name) for name in models.__all__]
@@ -366,3 +367,23 @@ def test_a_quote_knows_columns_by_number_by_names_by_bounds_and_by_the_last_fit(
     for columns in (0, 2.5, "ab", True, np.zeros((3, 2)), 3):
         with pytest.raises(InvalidParameter):
             named.quote(columns)
+
+
+def test_a_quote_is_a_table_with_costs_below_costs_and_what_remains(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.open("people", PureDP(3))
+    quote = models.StandardScaler(bounds=(0, 1), account=Account(ledger, "people")).quote(2)
+    shown = str(quote).splitlines()
+    [at] = {line.index("ε") for line in shown if "ε" in line and "costs" not in line}
+    assert shown[2].index("costs") == at
+    assert any("ε = 3 remains" in line for line in shown)
+    assert all(line.what in str(quote) and line.what in quote._repr_html_() for line in quote.lines)
+    assert max(map(len, shown)) <= 100
+
+
+def test_a_quote_in_a_notebook_is_not_markup() -> None:
+    line = Line("<script>", PureDP(1), 2.0, "half widths & more")
+    quote = Quote("<b>", PureDP(1), (line,))
+    assert "<script>" not in quote._repr_html_()
+    assert "<b>" not in quote._repr_html_()
+    assert "half of the distance between the bounds" in str(quote)
