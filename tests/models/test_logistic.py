@@ -135,6 +135,32 @@ def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, e
     assert most > 0.9 * allowed or tilted.ridge == tilted.least_ridge
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), Fraction(4)])
+def test_the_density_of_the_ideal_minimum_changes_by_no_more_than_epsilon_and_by_nearly_as_much(
+    classes: int, epsilon: Fraction
+) -> None:
+    rng = np.random.default_rng(6)
+    columns, most = 2, 0.0
+    tilted = Tilted(Spending.of(epsilon), columns, classes, float(columns), least_ridge=0.0)
+
+    def logarithm(X: NDArray[Any], places: NDArray[Any], theta: NDArray[Any]) -> float:
+        """Of the density at Θ: that of the only tilt whose minimum it is, times the determinant."""
+        search = Search(X, places, classes, tilted.ridge, np.zeros_like(theta))
+        tilt = np.rint(-search.gradient(theta) * GRID)
+        shape = np.linalg.slogdet(search.curvature(theta))[1]
+        return float(shape - np.abs(tilt).max(axis=0).sum() / float(tilted.tilt.scale))
+
+    for trial in range(2000):
+        rows = int(rng.integers(1, 5))
+        X, places = rng.choice([-1.0, 1.0], size=(rows, columns)), rng.integers(classes, size=rows)
+        theta = rng.normal(size=(columns, tilted.scores)) * (0.01, 1.0, 10.0)[trial % 3]
+        apart = logarithm(X, places, theta) - logarithm(X[1:], places[1:], theta)
+        most = max(most, abs(apart))
+    assert most <= float(epsilon) * 0.99
+    assert most > float(epsilon) * 0.8
+
+
 # The certificate
 
 
