@@ -19,6 +19,7 @@ from sklearn.metrics import r2_score
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter, MissingBounds
 from lapwing.models.linear import METHODS, Functional, LinearRegression, Output, Statistics
+from lapwing.models.linear_few import LEVEL, along_rows, leaning_rows, level_rows, path_of
 from lapwing.models.linear_moments import LIMIT, STEP, centre_sums, entries, flat, sizes, weighed
 from lapwing.models.linear_output import GRID, Ball, shrunk_rows, sums
 from lapwing.models.spending import Spending
@@ -104,6 +105,52 @@ def test_a_row_changes_the_first_look_by_at_most_one_unit(squared: bool) -> None
         columns, target = rows_of(rng, 2, 4)
         change = added(lambda x, t: centre_sums(x, t, squared=squared), columns, target)
         assert (sum(c * c for c in change) <= STEP**2) if squared else sum(map(abs, change)) <= STEP
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("width", [1, 2, 9])
+def test_a_row_is_within_one_unit_on_the_way_along_a_direction(width: int, squared: bool) -> None:
+    rng = np.random.default_rng(width)
+    columns, target = rows_of(rng, 2000, width)
+    centre = rng.choice(EDGES, size=width + 1).astype(float)
+    direction = rng.normal(size=width)
+    path = path_of(columns, centre, direction / np.linalg.norm(direction))
+    for rows in (
+        leaning_rows(columns, target, centre, squared=squared),
+        along_rows(path, target, squared=squared),
+        level_rows(target) * STEP / LEVEL,
+    ):
+        size = (rows**2).sum(axis=1) if squared else np.abs(rows).sum(axis=1)
+        assert size.max() <= (STEP**2 if squared else STEP)
+        assert size.max() > 0.95 * (STEP**2 if squared else STEP)
+
+
+def test_weights_along_a_direction_do_not_look_at_the_target() -> None:
+    path = np.linspace(-2 * STEP, 2 * STEP, 101).round()
+    one, other = (along_rows(path, np.full(101, t), squared=False) for t in (0.0, STEP / 2))
+    assert np.array_equal(one[:, 2:4], other[:, 2:4])
+    columns = np.random.default_rng(7).integers(-STEP, STEP, size=(50, 3)).astype(float)
+    half, whole = (leaning_rows(columns, np.full(50, t), np.zeros(4), squared=False) for t in (STEP / 2, float(STEP)))
+    assert np.all(np.abs(2 * half - whole) <= 2)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_what_a_row_becomes_does_not_depend_on_the_rows_beside_it(squared: bool) -> None:
+    rng = np.random.default_rng(8)
+    columns, target = rows_of(rng, 3001, 26)
+    centre = rng.integers(-STEP, STEP + 1, size=27).astype(float)
+    direction = rng.normal(size=26)
+    pieces: list[Callable[[Any, Any], Any]] = [
+        lambda x, t: sizes(x, t, squared=squared)[:, None],
+        lambda x, t: weighed(x, t, centre, constant=True, squared=squared),
+        lambda x, t: leaning_rows(x, t, centre, squared=squared),
+        lambda x, t: along_rows(path_of(x, centre, direction), t, squared=squared),
+        shrunk_rows,
+    ]
+    for piece in pieces:
+        together = piece(columns, target)
+        for first, last in ((0, 1), (1, 4), (17, 100), (1000, 3001)):
+            assert np.array_equal(piece(columns[first:last], target[first:last]), together[first:last])
 
 
 def test_the_first_look_sums_blocks_as_if_they_were_one() -> None:
@@ -213,7 +260,7 @@ def worst_of(method: str, spending: Spending) -> tuple[Callable[[Any, Entropy], 
     squared = spending.concentrated
     rows = weighed(np.zeros((1, 1)), np.full(1, float(STEP)), np.zeros(2), constant=False, squared=squared)
     change = flat(rows)
-    return seen_of(Statistics(1, False, spending).looks[1], [2], change[2:]), (np.zeros(3, dtype=np.int64), change)
+    return seen_of(Statistics(1, False, spending).products, [2], change[2:]), (np.zeros(3, dtype=np.int64), change)
 
 
 @pytest.mark.parametrize("method", METHODS)

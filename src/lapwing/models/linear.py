@@ -14,6 +14,19 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateRegressor
 from lapwing.models.exact import rowwise, totals
+from lapwing.models.linear_few import (
+    LEVEL,
+    PATH,
+    along_rows,
+    clear,
+    direction_of,
+    leaning_rows,
+    level_of,
+    level_rows,
+    line_of,
+    path_of,
+    rows_guessed,
+)
 from lapwing.models.linear_moments import (
     LIMIT,
     STEP,
@@ -34,8 +47,12 @@ from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
 METHODS = ("sufficient_statistics", "functional", "output")
-_ENOUGH = 12.0
-"""If the first look saw less than so many standard deviations of the second, only the mean of the target is learnt."""
+_ROWS = (60.0, 36.0)
+"""For fewer rows than so many standard deviations of the noise along the path, only the mean of the target is learnt;
+for Laplace noise, and for Gaussian noise, whose rows are of a size in l2."""
+_WEIGHT = (100.0, 8.0)
+"""If the first look saw less than so many standard deviations of the noise on products, and for Laplace noise so many
+more for each column, one direction is learnt. Both were chosen on a few tables, not on one."""
 
 
 class Way(Protocol):
@@ -51,61 +68,89 @@ class Way(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Noisy sums of products of weighed rows, around a centre that a first look has found."""
+    """Noisy sums around a centre that a first look has found: as many of them as the rows it saw can bear."""
 
     width: int
     constant: bool
     spending: Spending
 
     @property
-    def looks(self) -> tuple[Any, Any, Any]:
-        """Noise of the first look at the centre, of the sums of products, and of the mean alone."""
-        width, first, second = self.width, *self.spending.split(3, 17)
-        if not self.constant:
-            second = self.spending
-        return (
-            first.additive(l1=STEP, l2_squared=STEP**2, dimensions=width + 2),
-            second.additive(l1=LIMIT, l2_squared=LIMIT**2, dimensions=entries(width + self.constant)),
-            second.additive(l1=2 * STEP, l2_squared=2 * STEP**2, dimensions=2),
-        )
+    def parts(self) -> tuple[Spending, Spending]:
+        """For the first look, and for all that follows."""
+        first, second = self.spending.split(3, 17)
+        return first, second if self.constant else self.spending
+
+    @property
+    def look(self) -> Any:
+        """Noise of the first look."""
+        return _unit(self.parts[0], self.width + 2)
+
+    @property
+    def products(self) -> Any:
+        """Noise of all sums of products."""
+        dimensions = entries(self.width + self.constant)
+        return self.parts[1].additive(l1=LIMIT, l2_squared=LIMIT**2, dimensions=dimensions)
+
+    @property
+    def path(self) -> tuple[Any, Any]:
+        """Noise of what gives the direction, and of the line along it; they share the place of the products."""
+        one, other = self.parts[1].split(1, 1)
+        return _unit(one, self.width), _unit(other, PATH)
+
+    @property
+    def level(self) -> Any:
+        """Noise of the mean alone, in the same place."""
+        return self.parts[1].additive(l1=LEVEL, l2_squared=LEVEL**2, dimensions=2)
 
     @property
     def lines(self) -> Sequence[Line]:
         """The first look is left out without a constant, for then there is no centre."""
-        first, second, _ = self.looks
-        look = Line("a first look at the centre", first.privacy_loss(), first.accuracy() / STEP, "rows, each weighed")
-        sums = Line(
-            "sums of products; if the first look saw few rows, the mean of the target alone",
-            second.privacy_loss(),
-            second.accuracy() / LIMIT,
-            "rows, each weighed",
-        )
-        return (look, sums) if self.constant else (sums,)
+        look, products = self.look, self.products
+        first = Line("a first look at the centre", look.privacy_loss(), look.accuracy() / STEP, "rows, each weighed")
+        what = "sums of products; if the first look saw few rows, a direction and the line along it, or the mean"
+        sums = Line(what, products.privacy_loss(), products.accuracy() / LIMIT, "rows, each weighed")
+        return (first, sums) if self.constant else (sums,)
 
     def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
-        """Look, move to the centre, weigh, sum, solve."""
-        look, noise, alone = self.looks
-        squared, centre = self.spending.concentrated, np.zeros(self.width + 1)
-        if self.constant:
-            seen = look.release(centre_sums(columns, target, squared=squared), entropy).astype(float)
-            variance = look.variance
-            if seen[0] / STEP < _ENOUGH * np.sqrt(noise.variance) / LIMIT:
-                return self._mean(alone, target, entropy)
-            centre = np.rint(_clear(seen[1:] / seen[0], variance / seen[0] ** 2) * STEP)
+        """Look, move to the centre, and learn what the noise leaves room for."""
+        if not self.constant:
+            return self._all(columns, target, np.zeros(self.width + 1), entropy)
+        squared, look = self.spending.concentrated, self.look
+        seen = look.release(centre_sums(columns, target, squared=squared), entropy).astype(float)
+        count = max(seen[0], np.sqrt(look.variance))
+        centre = clear(seen[1:] / count, look.variance / count**2)
+        rows = rows_guessed(seen, centre, squared=squared)
+        if rows < _ROWS[squared] * np.sqrt(self.path[1].variance) / STEP:
+            return self._mean(target, entropy)
+        centre = np.rint(centre * STEP)
+        enough = _WEIGHT[0] + (0 if squared else _WEIGHT[1] * (self.width + 1))
+        if seen[0] / STEP < enough * np.sqrt(self.products.variance) / LIMIT:
+            return self._along(columns, target, centre, entropy)
+        return self._all(columns, target, centre, entropy)
+
+    def _all(self, columns: Floats, target: Floats, centre: Floats, entropy: Entropy) -> Fitted:
+        noise, squared = self.products, self.spending.concentrated
         rows = weighed(columns, target, centre, constant=self.constant, squared=squared)
         found = Moments.of(noise.release(flat(rows), entropy) / LIMIT, self.width + self.constant)
-        centre /= STEP
+        centre = centre / STEP
         reach = 1 + float(abs(centre[-1]))
         peak = _peak(self.constant, reach, squared=squared)
         line = shrunken(found, noise.variance / LIMIT**2, reach, peak, constant=self.constant)
         return Fitted(line.slopes, centre[-1] + line.start - float(centre[:-1] @ line.slopes), line.variances)
 
-    def _mean(self, alone: Any, target: Floats, entropy: Entropy) -> Fitted:
-        rows = np.column_stack([np.full(len(target), float(STEP)), target])
-        count, total = alone.release(totals(rows, STEP), entropy).astype(float)
-        spread = float(np.sqrt(alone.variance))
-        level = float(_clear(np.array([total / count]), (spread / count) ** 2)[0]) if count > 2 * spread else 0.0
-        return Fitted(np.zeros(self.width), level, np.ones(self.width))
+    def _along(self, columns: Floats, target: Floats, centre: Floats, entropy: Entropy) -> Fitted:
+        (lean, along), squared = self.path, self.spending.concentrated
+        leaning = lean.release(totals(leaning_rows(columns, target, centre, squared=squared), STEP), entropy)
+        direction = direction_of(leaning.astype(float), lean.variance)
+        rows = along_rows(path_of(columns, centre, direction), target, squared=squared)
+        slope, start = line_of(along.release(totals(rows, STEP), entropy) / STEP, along.variance / STEP**2)
+        slopes = slope * direction
+        return Fitted(slopes, start - float(centre[:-1] @ slopes) / STEP, np.ones(self.width))
+
+    def _mean(self, target: Floats, entropy: Entropy) -> Fitted:
+        noise = self.level
+        plus, minus = noise.release(totals(level_rows(target), LEVEL), entropy).tolist()
+        return Fitted(np.zeros(self.width), level_of(plus, minus, noise.variance), np.ones(self.width))
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,10 +326,9 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         return np.clip(found, target_box.low[0], target_box.high[0])
 
 
-def _clear(values: Floats, variance: float) -> Floats:
-    """Within −1 … 1, and nearer to 0 the less they stand out from their noise (James and Stein's positive part)."""
-    inside = np.clip(values, -1.0, 1.0)
-    return inside * np.maximum(0.0, 1 - variance / np.maximum(inside**2, variance))
+def _unit(spending: Spending, dimensions: int) -> Any:
+    """Noise for sums of rows within one unit."""
+    return spending.additive(l1=STEP, l2_squared=STEP**2, dimensions=dimensions)
 
 
 def _peak(constant: bool, reach: float, *, squared: bool) -> float:

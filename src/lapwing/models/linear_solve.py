@@ -13,6 +13,8 @@ _SPREADS = np.geomspace(1e-4, 10.0, 26)
 _FEW = 3.0
 """A weight of all rows below so many standard deviations of its noise is as good as none."""
 _SMALLEST_RESIDUAL = 1e-3
+_MORE = 1.5
+"""So many standard deviations are added to the mean spread of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +112,9 @@ def _centred(moments: Moments, variance: float, reach: float, peak: float, *, co
     middle, level = np.clip(columns[0, 1:] / rows, -2, 2), float(np.clip(target[0] / rows, -reach, reach))
     around = columns[1:, 1:] - rows * np.outer(middle, middle)
     aims = target[1:] - rows * middle * level
-    noise += variance * level**2 + noise * float(np.mean(middle**2))
+    off = float(np.mean(middle**2))
+    noise += variance * level**2 + noise * off
+    variance *= (1 + off) ** 2
     return _Centred(around, aims, variance, noise, rows, moments.square - rows * level**2, peak, middle, level)
 
 
@@ -120,10 +124,13 @@ def _flat_line(moments: Moments, reach: float) -> Line:
 
 
 def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float]:
-    """The matrix drawn towards a multiple of the identity, and the share of its noise variance that is left."""
+    """The matrix drawn towards a multiple of the identity, and the share of its noise variance that is left.
+
+    The multiple is somewhat larger than was seen: too small a spread makes slopes absurd, too large a one only flatter.
+    """
     size = len(matrix)
-    round_ = max(np.trace(matrix) / size, np.sqrt(variance) / 4) * np.eye(size)
-    away = matrix - round_
+    seen, deviation = float(np.trace(matrix)) / size, np.sqrt(variance / size)
+    away = matrix - seen * np.eye(size)
     distance = float(np.sum(away**2))
     kept = max(0.0, 1 - size**2 * variance / distance) if distance > 0 else 0.0
-    return round_ + kept * away, kept**2
+    return max(seen + _MORE * deviation, np.sqrt(variance) / 4) * np.eye(size) + kept * away, kept**2
