@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from lapwing.models.account import Account
-from lapwing.models.columns import Box, Floats
+from lapwing.models.columns import BITS, Box, Floats
 from lapwing.models.estimator import PrivateTransformer
-from lapwing.models.moments import Groups
+from lapwing.models.exact import totals
+from lapwing.models.logistic_cube import Cube
+from lapwing.models.moments import shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
 _SMALLEST_VARIANCE = 1e-8  # of half a width squared
+_WIDEST = 1 << 50  # in steps squared, far below the widest noise that can be drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,20 +36,36 @@ class _Recipe:
 
     @property
     def parts(self) -> tuple[Spending, ...]:
-        """For the count, one centre of all columns, the radius of rows, sums, a radius again, squares."""
-        return self.spending.split(2, 1, 1, 8, 1, 7)
+        """For the number of rows, and for sums and squares together."""
+        return self.spending.split(1, 9)
+
+    @property
+    def bits(self) -> int:
+        """Of a grid so fine that noise on squares can still be drawn."""
+        smallest = min(Fraction(1), self.parts[1].size)
+        numbers = 2 * len(self.box.bounds) + 1
+        return next(bits for bits in range(BITS, -1, -1) if bits == 0 or numbers << 2 * bits <= smallest * _WIDEST)
+
+    @property
+    def noise(self) -> tuple[Any, Any]:
+        """On the number of rows, and on S·z and 2z² − S² of each column, numbers of at most S² in size."""
+        for_count, for_moments = self.parts
+        columns, largest = len(self.box.bounds), 1 << 2 * self.bits
+        count = for_count.additive(l1=1, l2_squared=1, dimensions=1)
+        if not for_moments.concentrated:
+            unit = for_moments.stated.unit
+            return count, Cube(for_moments.size, largest=largest, dimensions=2 * columns, unit=unit)
+        return count, for_moments.additive(
+            l1=2 * columns * largest, l2_squared=2 * columns * largest**2, dimensions=2 * columns
+        )
 
     @property
     def lines(self) -> Sequence[Line]:
-        count, centre, radius, sums, spread, squares = self.parts
-        noise = count.additive(l1=1, l2_squared=1, dimensions=1)
+        (for_count, for_moments), (count, moments) = self.parts, self.noise
+        off = moments.accuracy() / (1 << 2 * self.bits)
         return (
-            Line("the number of rows", count.loss, noise.accuracy(), "rows"),
-            Line("the mean of all columns together", centre.loss),
-            Line("how far rows lie from it", radius.loss),
-            Line("the sum of each column", sums.loss),
-            Line("how far rows lie from the means", spread.loss),
-            Line("the sum of squares of each column", squares.loss),
+            Line("the number of rows", for_count.loss, count.accuracy(), "rows"),
+            Line("the sum of each column and of its squares", for_moments.loss, off, "half widths"),
         )
 
 
@@ -53,9 +73,8 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
     """Moves each column to mean 0 and stretches it to variance 1, by a noisy mean and a noisy variance.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row.
-    Accuracy: rows far from the others are shrunk to a private radius before they are summed: most of the noise is
-    saved, and variances of columns with heavy tails come out a little small. What noise drowns shrinks to a mean and
-    a variance that columns, scaled by their bounds, have in common.
+    Accuracy: about d/ε half widths off in each sum of d columns. What noise drowns shrinks to a mean and a variance
+    that columns, scaled by their bounds, have in common.
     Proof: scaling.md
 
     >>> scaler = StandardScaler(epsilon=10, bounds=(0, 100)).fit(np.arange(1000).reshape(-1, 1) % 100)
@@ -84,13 +103,20 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
         return _Recipe(self._box(columns, names), self._spending())
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
-        for_count, for_centre, for_radius, for_sums, for_spread, for_squares = recipe.parts
-        table = Groups.of(recipe.box, X, recipe.parts, entropy)
-        counts, total = table.counts(for_count)
-        mean, _ = table.means(for_radius, for_sums, counts, total, table.centre(for_centre, total))
-        variance = table.variances(for_spread, for_squares, counts, total, mean)
-        self.mean_ = recipe.box.back(mean[0])
-        self.var_ = np.maximum(variance[0], _SMALLEST_VARIANCE) * recipe.box.half**2
+        step, columns = 1 << recipe.bits, len(recipe.box.bounds)
+        rows = recipe.box.steps(X, recipe.bits)
+        exact = [step * int(total) for total in totals(rows, step)]
+        exact += [2 * int(total) - len(rows) * step**2 for total in totals(rows * rows, step**2)]
+        for_count, for_moments = recipe.noise
+        count = float(for_count.release([len(rows)], entropy)[0])
+        count = max(count, np.sqrt(for_count.variance) + 1)
+        values = np.array(exact, dtype=object)
+        released = for_moments.release(values[None] if isinstance(for_moments, Cube) else values, entropy)
+        first, second = np.asarray(released, dtype=float).reshape(2, columns) / (step**2 * count)
+        off = for_moments.variance / (step**4 * count**2)
+        mean, variance = _estimates(first, (second + 1) / 2, off)
+        self.mean_ = recipe.box.back(mean)
+        self.var_ = np.maximum(variance, _SMALLEST_VARIANCE) * recipe.box.half**2
         self.scale_ = np.sqrt(self.var_)
 
     def transform(self, X: Any) -> Floats:
@@ -104,3 +130,13 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
         """Back to the units of the data."""
         result: Floats = np.asarray(X, dtype=float) * self.scale_ + self.mean_
         return result
+
+
+def _estimates(first: Floats, second: Floats, off: float) -> tuple[Floats, Floats]:
+    """Means and variances, from −1 to 1 and 0 to 1, of noisy moments: `off` is the variance of the noise of a mean."""
+    columns = len(first)
+    common = float(shrunk(first.mean(keepdims=True), off / columns, 0.0)[0])
+    mean = np.clip(shrunk(first, off, common), -1.0, 1.0)
+    variance, noise = second - mean**2, off * (0.25 + 4 * mean**2)
+    everywhere = min(max(float(variance.mean()), float(np.sqrt(noise.mean() / columns)), _SMALLEST_VARIANCE), 1.0)
+    return mean, np.clip(shrunk(variance, noise, everywhere), everywhere / 20, 1.0)
