@@ -213,6 +213,35 @@ def test_strange_labels_are_wrong_and_raise_nothing() -> None:
     assert right([1] * 7, truth).tolist() == [True, False, False, False, False, False, True]
 
 
+@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_column_of_a_table_is_a_target_and_nobody_is_not_predicted(metric: str, shape: Any) -> None:
+    model, X, y = fitted(metric)
+    score = PrivateScore(metric, epsilon=5, target_bounds=(0, 10), random_state=3)
+    assert score(model, X, y.reshape(shape)) == score(model, X, y)
+    assert math.isfinite(score(model, X[:0], y[:0].reshape(shape)))  # scikit-learn's own predict raises here
+
+
+def test_a_score_or_a_search_that_cannot_be_is_refused_before_it_is_paid(account: Account) -> None:
+    X, y = rows(20)
+    model = fitted("r2")[0]
+    for wrong in (
+        lambda: PrivateScore("balanced_accuracy", account=account)(model, X, y),
+        lambda: PrivateScore(account=account)(model, X, np.column_stack((y, y))),
+        lambda: PrivateGridSearch(Stump(), GRID, account=account).fit(X, np.column_stack((y, y))),
+        lambda: PrivateGridSearch(StandardScaler(bounds=(0, 1)), {"epsilon": [1]}, account=account).fit(X, y),
+    ):
+        with pytest.raises(InvalidParameter):
+            wrong()
+    assert spent(account) == 0
+
+
+def test_a_missing_label_leaves_the_others_as_they_are() -> None:
+    polars = pytest.importorskip("polars")
+    labels = PrivateGridSearch(Stump(), GRID)._target(polars.Series([2**53 + 1, None]))
+    assert labels.tolist() == [2**53 + 1, None]
+
+
 @pytest.mark.parametrize("metric", ["accuracy", "r2", "neg_mean_absolute_error"])
 def test_an_audit_does_not_refute_a_score(metric: str) -> None:
     score = PrivateScore(metric, epsilon=1, target_bounds=(0, 10))
