@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -97,7 +97,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         """
         if columns is None:
             columns = self._names() or getattr(self, "n_features_in_", None) or _told(self.bounds)
-        names = None if isinstance(columns, str) or not hasattr(columns, "__len__") else list(columns)
+        names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else None
         if names is None and isinstance(self.bounds, Mapping) and len(self.bounds) == columns:
             names = list(self.bounds)
         if not all(isinstance(name, str) for name in names or []):
