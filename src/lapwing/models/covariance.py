@@ -12,7 +12,7 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateEstimator
 from lapwing.models.exact import products
-from lapwing.models.moments import Groups, around, share_kept, shrunk
+from lapwing.models.moments import Table, around, share_kept, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -104,12 +104,12 @@ class Covariance(PrivateEstimator[Recipe]):
 def moments(recipe: Recipe, X: Floats, entropy: Entropy) -> tuple[Floats, Floats]:
     """The mean and the covariance of rows scaled to −1 … 1."""
     box, parts = recipe.box, recipe.parts
-    table = Groups.of(box, X, parts, entropy)
-    counts, total = table.counts(parts[0])
+    table = Table.of(box, X, parts, entropy)
+    total = table.count(parts[0])
     if recipe.assume_centered:
         mean = box.scaled(np.zeros((1, len(box.bounds))))[0]
     else:
-        mean = table.means(parts[2], parts[3], counts, total, table.centre(parts[1], total))[0][0]
+        mean = table.means(parts[2], parts[3], total, table.centre(parts[1], total))
     rows = around(table.rows, np.rint(mean * table.step))
     return mean, _Second.of(table, rows, total, parts[-5:]).matrix()
 
@@ -128,7 +128,7 @@ class _Second:
     of_crossed: float
 
     @classmethod
-    def of(cls, table: Groups, rows: Floats, total: float, parts: Sequence[Spending]) -> _Second:
+    def of(cls, table: Table, rows: Floats, total: float, parts: Sequence[Spending]) -> _Second:
         """Buy them, of rows around the centre, of which there are about `total`."""
         for_l1, for_l2, for_squares, for_together, for_crossed = parts
         columns = rows.shape[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Protocol
 
@@ -115,16 +116,12 @@ class Statistics:
         """Look, move to the centre, and learn what the noise leaves room for."""
         if not self.constant:
             return self._all(columns, target, np.zeros(self.width + 1), entropy)
-        squared, look = self.spending.concentrated, self.look
-        seen = look.release(centre_sums(columns, target, squared=squared), entropy).astype(float)
-        count = max(seen[0], np.sqrt(look.variance))
-        centre = clear(seen[1:] / count, look.variance / count**2)
-        rows = rows_guessed(seen, centre, squared=squared)
+        squared = self.spending.concentrated
+        rows, weight, centre = _looked(self.look, columns, target, entropy, squared=squared)
         if rows < _ROWS[squared] * np.sqrt(self.path[1].variance) / STEP:
             return self._mean(target, entropy)
-        centre = np.rint(centre * STEP)
         enough = _WEIGHT[0] + (0 if squared else _WEIGHT[1] * (self.width + 1))
-        if seen[0] / STEP < enough * np.sqrt(self.products.variance) / LIMIT:
+        if weight < enough * np.sqrt(self.products.variance) / LIMIT:
             return self._along(columns, target, centre, entropy)
         return self._all(columns, target, centre, entropy)
 
@@ -192,29 +189,50 @@ class Functional:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Noise on the solution of a ridge regression over a ball."""
+    """Noise on the solution of a ridge regression over a ball, around a centre that a first look has found."""
 
-    ball: Ball
+    width: int
     constant: bool
     spending: Spending
+    ridge: Fraction | None = None
+
+    @property
+    def parts(self) -> tuple[Spending, Spending]:
+        """For the first look, and for the solution; without a constant there is no centre to look at."""
+        first, second = self.spending.split(3, 17)
+        return first, second if self.constant else self.spending
+
+    @property
+    def look(self) -> Any:
+        """Noise of the first look."""
+        return _unit(self.parts[0], self.width + 2)
+
+    def ball(self, rows: float) -> Ball:
+        """For about so many rows."""
+        return Ball.of(self.width + self.constant, self.parts[1], self.ridge, rows)
 
     @property
     def lines(self) -> Sequence[Line]:
-        """One release."""
-        noise = self.ball.noise(self.spending)
-        what = "half widths of the target for one of the column"
-        return (Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what),)
+        """The noise on the solution is that for the least ridge, which few rows have."""
+        look, noise = self.look, self.ball(0.0).noise(self.parts[1])
+        first = Line("a first look at the centre", look.privacy_loss(), look.accuracy() / STEP, "rows, each weighed")
+        what = "half widths of the target for one of the column, at most"
+        line = Line("the solution of a ridge regression", noise.privacy_loss(), noise.accuracy() / GRID, what)
+        return (first, line) if self.constant else (line,)
 
     def learn(self, columns: Floats, target: Floats, entropy: Entropy) -> Fitted:
-        """Minimise, certify, add noise."""
+        """Look, move to the centre, minimise, certify, add noise."""
+        rows, centre = 0.0, np.zeros(self.width + 1)
         if self.constant:
-            columns = np.column_stack([np.full(len(columns), float(STEP)), columns])
-        noise = self.ball.noise(self.spending)
-        solved = self.ball.solve(*sums(shrunk_rows(columns, target)))
-        found = np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
+            rows, _, centre = _looked(self.look, columns, target, entropy, squared=self.spending.concentrated)
+            columns = np.column_stack([np.full(len(columns), float(STEP)), columns - centre[:-1]])
+        reach, ball = 1 + float(abs(centre[-1])) / STEP, self.ball(rows)
+        solved = ball.solve(*sums(shrunk_rows(columns, np.trunc((target - centre[-1]) / reach))))
+        noise = ball.noise(self.parts[1])
+        found = reach * np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
         slopes = found[int(self.constant) :]
-        start = float(found[0]) if self.constant else 0.0
-        return Fitted(slopes, start, np.full(len(slopes), noise.variance / GRID**2))
+        start = float(found[0]) + float(centre[-1] - centre[:-1] @ slopes) / STEP if self.constant else 0.0
+        return Fitted(slopes, start, np.full(len(slopes), noise.variance * (reach / GRID) ** 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +313,7 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         if method == "functional":
             way = Functional(columns, constant, spending)
         elif method == "output":
-            way = Output(Ball.of(columns + constant, spending, ridge), constant, spending)
+            way = Output(columns, constant, spending, ridge)
         else:
             way = Statistics(columns, constant, spending)
         return _Recipe(self._box(columns, names), self._target_box(), way, spending)
@@ -324,6 +342,17 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         box, target_box = self._box(rows.shape[1], self._names()), self._target_box()
         found = rowwise(box.back(box.scaled(rows)), self.coef_[:, None])[:, 0] + self.intercept_
         return np.clip(found, target_box.low[0], target_box.high[0])
+
+
+def _looked(
+    look: Any, columns: Floats, target: Floats, entropy: Entropy, *, squared: bool
+) -> tuple[float, float, Floats]:
+    """About how many rows there are, how much they weigh, and their centre in whole steps, from the first look."""
+    seen = look.release(centre_sums(columns, target, squared=squared), entropy) / STEP
+    variance = look.variance / STEP**2
+    weight = max(float(seen[0]), float(np.sqrt(variance)))
+    centre = clear(seen[1:] / weight, variance / weight**2)
+    return rows_guessed(weight, centre, squared=squared), weight, np.rint(centre * STEP)
 
 
 def _unit(spending: Spending, dimensions: int) -> Any:

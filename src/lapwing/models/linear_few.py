@@ -26,11 +26,11 @@ _USUAL = 0.3
 """So far from the middle of its bounds is a value at least, as a guess."""
 
 
-def rows_guessed(seen: Floats, centre: Floats, *, squared: bool) -> float:
-    """About how many rows there are, from the weighed count of the first look and the centre it found."""
+def rows_guessed(weight: float, centre: Floats, *, squared: bool) -> float:
+    """About how many rows there are, from their weight in the first look and the centre it found."""
     size = np.maximum(np.abs(centre), _USUAL)
     longer = np.sqrt(1 + size @ size) if squared else 1 + size.sum()
-    return float(seen[0] / STEP * longer)
+    return float(weight * longer)
 
 
 def level_rows(target: Floats) -> Floats:

@@ -28,9 +28,9 @@ _ERROR = Fraction(1, 1 << 10)
 """How far a solution may be from the minimiser, as a share of the sensitivity."""
 _LARGEST = 2.0**40
 """Of a ridge, and one over the smallest: beyond it the solution is 0, or all of the ball."""
-_RIDGE = (10.0, 60.0)
-"""The default λ is the larger of 10·s and 60·√s, s being the noise on a slope at λ = 1: so the noise is at most 0.1,
-and with more to spend noise and shrinkage fall together."""
+_RIDGE = (10.0, 0.2)
+"""The default λ is the larger of 10·s and √(0.2·s·n), s being the noise on a slope at λ = 1: so the noise is at most 0.1,
+and with more rows noise and shrinkage fall together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ class Ball:
     ridge: Fraction
 
     @classmethod
-    def of(cls, width: int, spending: Spending, ridge: Fraction | None) -> Ball:
-        """With a ridge that follows from public numbers alone: the width and what may be spent."""
+    def of(cls, width: int, spending: Spending, ridge: Fraction | None, rows: float = 0.0) -> Ball:
+        """With a ridge that follows from public numbers alone: the width, what may be spent, a noisy count of rows."""
         if ridge is None:
             unit = Ball(width, Fraction(1)).noise(spending).variance
             noise = unit**0.5 / GRID
-            ridge = Fraction(max(_RIDGE[0] * noise, _RIDGE[1] * noise**0.5))
+            ridge = Fraction(max(_RIDGE[0] * noise, (_RIDGE[1] * noise * rows) ** 0.5))
         return cls(width, Fraction(min(max(float(ridge), 1 / _LARGEST), _LARGEST)))
 
     @property

@@ -64,7 +64,7 @@ def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, co
     centred = _centred(moments, variance, reach, peak, constant=constant)
     if centred is None:
         return _flat_line(moments, reach)
-    matrix, left = _towards_round(centred.columns, centred.noise)
+    matrix, left, more = _towards_round(centred.columns, centred.noise)
     values, vectors = np.linalg.eigh(matrix)
     values, seen = np.maximum(values, 0.0), vectors.T @ centred.target
     spreads = _SPREADS[:, None]
@@ -80,7 +80,8 @@ def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, co
         return vectors @ along, vectors**2 @ (chances @ (spreads * off / total + (means - along) ** 2))
 
     slopes, _ = given(centred.unexplained(np.zeros(len(seen))))
-    return centred.line(*given(centred.unexplained(slopes)))
+    slopes, variances = given(centred.unexplained(slopes))
+    return centred.line(slopes, variances * (1 + 3 * more) + (more * slopes) ** 2)
 
 
 def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
@@ -123,14 +124,13 @@ def _flat_line(moments: Moments, reach: float) -> Line:
     return Line(np.zeros(columns), 0.0, np.full(columns, reach**2))
 
 
-def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float]:
-    """The matrix drawn towards a multiple of the identity, and the share of its noise variance that is left.
-
-    The multiple is somewhat larger than was seen: too small a spread makes slopes absurd, too large a one only flatter.
-    """
+def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float, float]:
+    """The matrix drawn towards a multiple of the identity, the share of its noise variance that is left, and of the
+    multiple that was added: too small a spread would make slopes absurd, too large a one only makes them flatter."""
     size = len(matrix)
-    seen, deviation = float(np.trace(matrix)) / size, np.sqrt(variance / size)
+    seen, deviation = float(np.trace(matrix)) / size, float(np.sqrt(variance / size))
     away = matrix - seen * np.eye(size)
     distance = float(np.sum(away**2))
     kept = max(0.0, 1 - size**2 * variance / distance) if distance > 0 else 0.0
-    return max(seen + _MORE * deviation, np.sqrt(variance) / 4) * np.eye(size) + kept * away, kept**2
+    multiple = max(seen + _MORE * deviation, deviation / 4)
+    return multiple * np.eye(size) + kept * away, kept**2, _MORE * deviation / multiple

@@ -1,8 +1,9 @@
-"""Steps that models made of sums share: a private limit on the size of rows, rows within it, and noise weighed out.
+"""Steps that models made of sums share: moments of boxed rows, a private limit on the size of rows, noise weighed out.
 
-Row sums of many columns are hard to protect: one row may change all of them. But most rows lie near a common centre, so
-a centre and a radius are bought first, with small parts of what may be spent, and rows beyond the radius are shrunk
-to it. That biases sums towards the centre, by the rows that are shrunk, and saves noise on all of them.
+Row sums of many columns are hard to protect: one row may change all of them. Sums and squares are bought with noise
+made for boxes. Of products there are too many: but most rows lie near a common centre, so a centre and a radius are
+bought first, with small parts of what may be spent, and rows beyond the radius are shrunk to it. That biases sums
+towards the centre, by the rows that are shrunk, and saves noise on all of them.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing.mechanisms import Quantile
 from lapwing.models.columns import BITS, Box, Floats
 from lapwing.models.exact import totals, totals_by, within_l1, within_l2
+from lapwing.models.logistic_cube import Cube
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 
@@ -31,33 +32,79 @@ _SEEN = 4.0  # over ε: so many rows the choice of a radius tells apart
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
-    """Rows in steps, each in one of several public groups, and what is bought of them: one group for a plain mean."""
+class Boxed:
+    """The sum of each column and of its squares, in each of several public groups of rows, bought together.
+
+    A row is anywhere within its bounds: z and 2z² − 1 of d columns lie in a cube, and so does the noise.
+    """
+
+    columns: int
+    groups: int
+    spending: Spending
+
+    @property
+    def bits(self) -> int:
+        """Of a grid so fine that noise on squares can still be drawn."""
+        smallest, numbers = min(Fraction(1), self.spending.size), 2 * self.columns + 1
+        return next(b for b in range(BITS, -1, -1) if b == 0 or numbers << 2 * b <= smallest * (_WIDEST >> 8))
+
+    @property
+    def noise(self) -> Any:
+        """For S·z and 2z² − S² of each column in each group, numbers of at most S² in size."""
+        largest, numbers, spending = 1 << 2 * self.bits, 2 * self.columns, self.spending
+        if not spending.concentrated:
+            return Cube(
+                spending.size, largest=largest, dimensions=numbers, blocks=self.groups, unit=spending.stated.unit
+            )
+        return spending.additive(
+            l1=numbers * largest, l2_squared=numbers * largest**2, dimensions=self.groups * numbers
+        )
+
+    @property
+    def accuracy(self) -> float:
+        """The half-width of the noise on a sum, in half widths of the bounds."""
+        return float(self.noise.accuracy()) / (1 << 2 * self.bits)
+
+    def release(self, box: Box, X: Floats, places: Any, entropy: Entropy) -> tuple[Floats, Floats, float]:
+        """Noisy sums of z and of 2z² − 1, from −1 to 1, and the variance of the noise of each. No place is −1."""
+        step, noise, rows = 1 << self.bits, self.noise, box.steps(X, self.bits)
+        number = np.bincount(places, minlength=self.groups).astype(object)[:, None]
+        sums = totals_by(places, self.groups, rows, step).astype(object)
+        squares = totals_by(places, self.groups, rows * rows, step**2).astype(object)
+        exact = np.hstack([step * sums, 2 * squares - number * step**2])
+        given = exact if isinstance(noise, Cube) else exact.ravel()
+        released = np.asarray(noise.release(given, entropy), dtype=float).reshape(exact.shape) / step**2
+        return released[:, : self.columns], released[:, self.columns :], noise.variance / step**4
+
+
+def numbers_of(places: Any, groups: int, spending: Spending, entropy: Entropy) -> tuple[Floats, float]:
+    """About how many rows each group has, as far from equal as noise does not explain, and all have."""
+    noise = spending.additive(l1=1, l2_squared=1, dimensions=groups)
+    found = noise.release(np.bincount(places, minlength=groups), entropy).astype(float)
+    least = np.sqrt(noise.variance) + 1
+    total = max(float(found.sum()), groups * least)
+    return np.maximum(shrunk(found, noise.variance, total / groups), least), total
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows in steps, and what is bought of them within a private radius."""
 
     rows: Floats
     step: int
     """Whole steps from the middle of the bounds to either end."""
-    places: NDArray[np.int64]
-    groups: int
     entropy: Entropy
 
     @classmethod
-    def of(
-        cls, box: Box, X: Floats, parts: Sequence[Spending], entropy: Entropy, places: Any = None, groups: int = 1
-    ) -> Groups:
+    def of(cls, box: Box, X: Floats, parts: Sequence[Spending], entropy: Entropy) -> Table:
         """The rows on a grid so fine that noise on their squares can still be drawn for each part."""
         columns, smallest = len(box.bounds), min([Fraction(1), *(part.size for part in parts)])
         bits = next(b for b in range(BITS, -1, -1) if b == 0 or (columns << b + 1) ** 2 <= smallest * _WIDEST)
-        at = np.zeros(len(X), dtype=np.int64) if places is None else places
-        return cls(box.steps(X, bits), 1 << bits, at, groups, entropy)
+        return cls(box.steps(X, bits), 1 << bits, entropy)
 
-    def counts(self, spending: Spending) -> tuple[Floats, float]:
-        """Rows of each group, as far from equal as noise does not explain, and of all."""
-        noise = spending.additive(l1=1, l2_squared=1, dimensions=self.groups)
-        found = noise.release(np.bincount(self.places, minlength=self.groups), self.entropy).astype(float)
-        least = np.sqrt(noise.variance) + 1
-        total = max(float(found.sum()), self.groups * least)
-        return np.maximum(shrunk(found, noise.variance, total / self.groups), least), total
+    def count(self, spending: Spending) -> float:
+        """About how many there are."""
+        return numbers_of(np.zeros(len(self.rows), dtype=np.int64), 1, spending, self.entropy)[1]
 
     def centre(self, spending: Spending, total: float) -> int:
         """The mean of all entries of all columns, in steps."""
@@ -67,54 +114,22 @@ class Groups:
         found = float(noise.release([int(totals(self.rows, self.step).sum())], self.entropy)[0])
         return int(np.clip(np.rint(found / (total * columns)), -self.step, self.step))
 
-    def means(
-        self, for_radius: Spending, for_sums: Spending, counts: Floats, total: float, centre: int
-    ) -> tuple[Floats, float]:
-        """Of each column in each group, from −1 to 1, and the variance of their noise, taken equal for all groups.
-
-        Unequal, it would favour small groups far away, by log(variance) of every column.
-        """
+    def means(self, for_radius: Spending, for_sums: Spending, total: float, centre: int) -> Floats:
+        """Of each column, from −1 to 1."""
         rows, columns = self.rows - centre, self.rows.shape[1]
         order = 2 if for_sums.concentrated else 1
         rows, radius = self.within(rows, order, share_kept(for_radius, for_sums, columns, total), for_radius)
-        noise = for_sums.additive(l1=radius, l2_squared=radius**2, dimensions=self.groups * columns)
-        sums = self._released(rows, min(radius, 2 * self.step), noise) / self.step
-        scatter = noise.variance / self.step**2
-        common = shrunk(sums.sum(axis=0) / total, self.groups * scatter / total**2, 0.0)
-        of_means = scatter / counts[:, None] ** 2
-        mean = shrunk(sums / counts[:, None], of_means, common, least=3.0)
-        return np.clip(mean + centre / self.step, -1.0, 1.0), float(of_means.mean())
-
-    def variances(
-        self, for_spread: Spending, for_squares: Spending, counts: Floats, total: float, mean: Floats
-    ) -> Floats:
-        """Of each column in each group, in half widths squared: group, column and table by how noisy they are."""
-        centres, columns = np.rint(mean * self.step), self.rows.shape[1]
-        rows = around(self.rows, centres[0]) if self.groups == 1 else self.rows - centres[self.places]
-        rows, radius = self.within(rows, 2, share_kept(for_spread, for_squares, columns, total), for_spread)
-        noise = for_squares.additive(l1=radius**2, l2_squared=radius**4, dimensions=self.groups * columns)
-        squares = self._released(rows * rows, min(radius, 2 * self.step) ** 2, noise) / self.step**2
-        scatter = noise.variance / self.step**4
-        least = np.sqrt(self.groups * columns * scatter) / (total * columns)
-        everywhere = min(max(float(squares.sum()) / (total * columns), least), 1.0)
-        column = shrunk(squares.sum(axis=0) / total, self.groups * scatter / total**2, everywhere)
-        floor = min(everywhere / 20, np.sqrt(self.groups * scatter) / total)
-        column = np.clip(column, floor, 1.0)
-        of_groups = shrunk(squares / counts[:, None], scatter / counts[:, None] ** 2, column, doubt=3.0)
-        return np.clip(of_groups, column / 20, 1.0)
+        noise = for_sums.additive(l1=radius, l2_squared=radius**2, dimensions=columns)
+        sums = np.asarray(noise.release(totals(rows, min(radius, 2 * self.step)), self.entropy), dtype=float)
+        mean, scatter = sums / (self.step * total), noise.variance / (self.step * total) ** 2
+        mean = shrunk(mean, scatter, shrunk(mean, scatter, 0.0), least=3.0)
+        return np.clip(mean + centre / self.step, -1.0, 1.0)
 
     def within(self, rows: Floats, order: int, share: float, spending: Spending) -> tuple[Floats, int]:
         """Rows shrunk to a private radius, in place."""
         found, largest = sizes(rows, order), largest_radius(rows.shape[1], order, self.step)
         radius = private_radius(found, order, largest, share, spending, self.entropy)
         return within(rows, found, radius, order), radius
-
-    def _released(self, rows: Floats, largest: int, noise: Any) -> Floats:
-        """Noisy sums of each column in each group."""
-        one = self.groups == 1  # all rows are in it
-        exact = totals(rows, largest)[None] if one else totals_by(self.places, self.groups, rows, largest)
-        released: Floats = noise.release(exact.ravel(), self.entropy).astype(float).reshape(exact.shape)
-        return released
 
 
 def around(rows: Floats, centre: Floats) -> Floats:

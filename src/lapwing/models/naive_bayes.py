@@ -14,12 +14,13 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.exact import rowwise
-from lapwing.models.moments import Groups
+from lapwing.models.moments import Boxed, numbers_of, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
+_ROWS_IN_COMMON = 100  # as many rows as the variance of all classes counts for, in each class
 _SMALLEST_VARIANCE = 1e-6  # of half a width squared: a column that does not vary in a class must not decide alone
 
 
@@ -36,20 +37,21 @@ class _Recipe:
 
     @property
     def parts(self) -> tuple[Spending, ...]:
-        """For the counts, one centre of all columns, the radius of rows, sums, a radius again, squares."""
-        return self.spending.split(2, 1, 2, 10, 1, 4)
+        """For the number of rows of each class, and for sums and squares together."""
+        return self.spending.split(3, 17)
+
+    @property
+    def moments(self) -> Boxed:
+        return Boxed(len(self.box.bounds), self.classes, self.parts[1])
 
     @property
     def lines(self) -> Sequence[Line]:
-        counts, centre, radius, sums, spread, squares = self.parts
-        count = counts.additive(l1=1, l2_squared=1, dimensions=self.classes)
+        for_counts, for_moments = self.parts
+        count = for_counts.additive(l1=1, l2_squared=1, dimensions=self.classes)
+        what, off = "the sum of each column and of its squares in each class", self.moments.accuracy
         return (
-            Line("the number of rows of each class", counts.loss, count.accuracy(), "rows"),
-            Line("the mean of all columns together", centre.loss),
-            Line("how far rows lie from it", radius.loss),
-            Line("the sum of each column in each class", sums.loss),
-            Line("how far rows lie from the mean of their class", spread.loss),
-            Line("the sum of squares of each column in each class", squares.loss),
+            Line("the number of rows of each class", for_counts.loss, count.accuracy(), "rows"),
+            Line(what, for_moments.loss, off, "half widths"),
         )
 
 
@@ -61,8 +63,8 @@ class GaussianNB(PrivateClassifier[_Recipe]):
     to one for all.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Classes are public.
-    Accuracy: rows far from the others are shrunk towards the centre before they are summed, which biases the means of
-    columns with heavy tails a little and takes away most of the noise.
+    Accuracy: about d/ε half widths off in each sum of d columns. Variances are a little those of all classes together,
+    also without noise.
     Proof: naive_bayes.md
 
     >>> model = GaussianNB(epsilon=10, bounds=(0, 10), classes=["low", "high"])
@@ -99,14 +101,11 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         known = y >= 0
         if not known.all():
             X, y = X[known], y[known]
-        table = Groups.of(recipe.box, X, recipe.parts, entropy, y, recipe.classes)
-        for_counts, for_centre, for_radius, for_sums, for_spread, for_squares = recipe.parts
-        counts, total = table.counts(for_counts)
-        centre = table.centre(for_centre, total)
-        mean, unsure = table.means(for_radius, for_sums, counts, total, centre)
-        variance = table.variances(for_spread, for_squares, counts, total, mean)
+        counts, total = numbers_of(y, recipe.classes, recipe.parts[0], entropy)
+        first, second, off = recipe.moments.release(recipe.box, X, y, entropy)
+        mean, variance = _estimates(first, second, off, counts, total)
         self.theta_ = recipe.box.back(mean)
-        self.var_ = (np.maximum(variance, _SMALLEST_VARIANCE) + unsure) * recipe.box.half**2
+        self.var_ = variance * recipe.box.half**2
         self.class_count_ = counts
         self.class_prior_ = counts / counts.sum() if recipe.priors is None else np.array(recipe.priors)
 
@@ -140,6 +139,27 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         joint = self.predict_joint_log_proba(X)
         chosen: NDArray[Any] = self.classes_[joint.argmax(axis=1)]
         return chosen
+
+
+def _estimates(first: Floats, second: Floats, off: float, counts: Floats, total: float) -> tuple[Floats, Floats]:
+    """Means and variances of each class, within −1 … 1, of noisy sums: `off` is the variance of the noise of each.
+
+    The variance of the noise of means is added to variances, the same for all classes: unequal, it would favour small
+    classes far away, by log(variance) of every column.
+    """
+    groups, columns = first.shape
+    number, noise = counts[:, None], off / counts[:, None] ** 2
+    common = shrunk(first.sum(axis=0) / total, groups * off / total**2, 0.0)
+    mean = np.clip(shrunk(first / number, noise, common, least=3.0), -1.0, 1.0)
+    variance, of_variance = (second / number + 1) / 2 - mean**2, noise * (0.25 + 4 * mean**2)
+    weight = number / counts.sum()
+    column, of_column = (weight * variance).sum(axis=0), (weight**2 * of_variance).sum(axis=0)
+    unsure = float(np.sqrt(of_column.mean()))
+    everywhere = min(max(float(column.mean()), unsure / np.sqrt(columns), _SMALLEST_VARIANCE), 1.0)
+    column = np.clip(shrunk(column, of_column, everywhere), max(min(everywhere / 20, unsure), _SMALLEST_VARIANCE), 1.0)
+    variance = np.clip(shrunk(variance, of_variance, column, doubt=3.0), column / 20, 1.0)
+    pooled = _ROWS_IN_COMMON / (_ROWS_IN_COMMON + number)
+    return mean, pooled * column + (1 - pooled) * variance + float(noise.mean())
 
 
 def _priors(priors: Any, count: int) -> tuple[float, ...] | None:

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
 from lapwing.models.account import Account
-from lapwing.models.columns import BITS, Box, Floats
+from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateTransformer
-from lapwing.models.exact import totals
-from lapwing.models.logistic_cube import Cube
-from lapwing.models.moments import shrunk
+from lapwing.models.moments import Boxed, numbers_of, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
 
 _SMALLEST_VARIANCE = 1e-8  # of half a width squared
-_WIDEST = 1 << 50  # in steps squared, far below the widest noise that can be drawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +36,16 @@ class _Recipe:
         return self.spending.split(1, 9)
 
     @property
-    def bits(self) -> int:
-        """Of a grid so fine that noise on squares can still be drawn."""
-        smallest = min(Fraction(1), self.parts[1].size)
-        numbers = 2 * len(self.box.bounds) + 1
-        return next(bits for bits in range(BITS, -1, -1) if bits == 0 or numbers << 2 * bits <= smallest * _WIDEST)
-
-    @property
-    def noise(self) -> tuple[Any, Any]:
-        """On the number of rows, and on S·z and 2z² − S² of each column, numbers of at most S² in size."""
-        for_count, for_moments = self.parts
-        columns, largest = len(self.box.bounds), 1 << 2 * self.bits
-        count = for_count.additive(l1=1, l2_squared=1, dimensions=1)
-        if not for_moments.concentrated:
-            unit = for_moments.stated.unit
-            return count, Cube(for_moments.size, largest=largest, dimensions=2 * columns, unit=unit)
-        return count, for_moments.additive(
-            l1=2 * columns * largest, l2_squared=2 * columns * largest**2, dimensions=2 * columns
-        )
+    def moments(self) -> Boxed:
+        return Boxed(len(self.box.bounds), 1, self.parts[1])
 
     @property
     def lines(self) -> Sequence[Line]:
-        (for_count, for_moments), (count, moments) = self.parts, self.noise
-        off = moments.accuracy() / (1 << 2 * self.bits)
+        for_count, for_moments = self.parts
+        count = for_count.additive(l1=1, l2_squared=1, dimensions=1)
         return (
             Line("the number of rows", for_count.loss, count.accuracy(), "rows"),
-            Line("the sum of each column and of its squares", for_moments.loss, off, "half widths"),
+            Line("the sum of each column and of its squares", for_moments.loss, self.moments.accuracy, "half widths"),
         )
 
 
@@ -103,18 +83,10 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
         return _Recipe(self._box(columns, names), self._spending())
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
-        step, columns = 1 << recipe.bits, len(recipe.box.bounds)
-        rows = recipe.box.steps(X, recipe.bits)
-        exact = [step * int(total) for total in totals(rows, step)]
-        exact += [2 * int(total) - len(rows) * step**2 for total in totals(rows * rows, step**2)]
-        for_count, for_moments = recipe.noise
-        count = float(for_count.release([len(rows)], entropy)[0])
-        count = max(count, np.sqrt(for_count.variance) + 1)
-        values = np.array(exact, dtype=object)
-        released = for_moments.release(values[None] if isinstance(for_moments, Cube) else values, entropy)
-        first, second = np.asarray(released, dtype=float).reshape(2, columns) / (step**2 * count)
-        off = for_moments.variance / (step**4 * count**2)
-        mean, variance = _estimates(first, (second + 1) / 2, off)
+        places = np.zeros(len(X), dtype=np.int64)
+        _, count = numbers_of(places, 1, recipe.parts[0], entropy)
+        first, second, off = recipe.moments.release(recipe.box, X, places, entropy)
+        mean, variance = _estimates(first[0] / count, (second[0] / count + 1) / 2, off / count**2)
         self.mean_ = recipe.box.back(mean)
         self.var_ = np.maximum(variance, _SMALLEST_VARIANCE) * recipe.box.half**2
         self.scale_ = np.sqrt(self.var_)
