@@ -163,6 +163,8 @@ def neighbours(rng: Any, case: Case, sizes: tuple[list[int], list[int]]) -> tupl
         known = np.isfinite(y)
     else:
         y = rng.integers(0, len(classes) + (rng.random() < 0.2), rows + 1).astype(float)
+        if case.kind is ParityLearner:
+            y = X[:, :2].sum(axis=1) % 2
         known = y < (2 if "classes" in case.more else len(classes))
     lay = [np.ascontiguousarray, np.asfortranarray, lambda table: np.repeat(table, 2, axis=1)[:, ::2]][rng.integers(3)]
     smaller = lay(np.delete(X, place, axis=0)), np.delete(y, place)
