@@ -281,7 +281,7 @@ def test_the_auditor_does_not_beat_the_claim_of_a_whole_fit(method: str) -> None
     far = np.array([[STEP, STEP]] * 40 + [[-STEP, STEP]], dtype=float)
     spending = Spending.of(1)
     way = {
-        "output": Output(Ball.of(2, spending, None), True, spending),
+        "output": Output(1, True, spending),
         "functional": Functional(1, True, spending),
         "sufficient_statistics": Statistics(1, True, spending),
     }[method]
@@ -349,10 +349,11 @@ def test_without_an_intercept_the_line_goes_through_the_datas_own_zero(method: s
     assert np.allclose(model.coef_, slopes, atol=0.2)
 
 
-def test_intervals_hold_the_slopes_about_as_often_as_they_say() -> None:
+@pytest.mark.parametrize("rows", [300, 1500])
+def test_intervals_hold_the_slopes_about_as_often_as_they_say(rows: int) -> None:
     held = []
     for seed in range(60):
-        X, y, slopes = synthetic(1500, seed=seed, spread=2.0)
+        X, y, slopes = synthetic(rows, seed=seed, spread=2.0)
         epsilon = (1, 5, 1000)[seed % 3]  # at first most of the error is noise, at last it is sampling
         model = LinearRegression(epsilon=epsilon, bounds=(7, 13), target_bounds=(-15, 25), random_state=seed)
         low, high = model.fit(X, y).coef_interval_.T
@@ -374,15 +375,15 @@ def test_intervals_are_wider_for_more_confidence() -> None:
     assert np.all(wide > 3 * narrow)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.1, 1])
-def test_few_rows_give_a_prediction_that_is_not_absurd(epsilon: float) -> None:
+@pytest.mark.parametrize(("epsilon", "mean"), [(0.01, -0.6), (0.1, -0.15), (0.3, -0.1), (1, 0.15)])
+def test_few_rows_give_a_prediction_that_is_not_absurd(epsilon: float, mean: float) -> None:
     X, y = load_diabetes(return_X_y=True, scaled=False)
     bounds = list(zip(X.min(0), X.max(0), strict=True))
     scores = []
-    for seed in range(10):
+    for seed in range(20):
         model = LinearRegression(epsilon=epsilon, bounds=bounds, target_bounds=(25, 346), random_state=seed)
         scores.append(r2_score(y, model.fit(X, y).predict(X)))
-    assert np.mean(scores) > -0.3
+    assert np.mean(scores) > mean
     assert min(scores) > -1.5
 
 

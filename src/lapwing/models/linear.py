@@ -255,16 +255,17 @@ class LinearRegression(PrivateRegressor[_Recipe]):
     """A linear function of the columns that predicts the target.
 
     `method` is "sufficient_statistics" (noisy sums of products of weighed rows, and slopes shrunk by as much as is
-    noise), "functional" (noisy coefficients of the squared error over all of the bounds) or "output" (noise on the
-    solution of a ridge regression, `regularization` being the ridge on columns scaled to −1 … 1). Rows count the less
-    the farther from the centre they are, except for "functional": where the target is linear in the columns that
-    changes nothing but the spread; where it is not, the line fits best near the centre.
+    noise; from few rows only one direction is learnt, from very few only the mean of the target), "functional" (noisy
+    coefficients of the squared error over all of the bounds) or "output" (noise on the solution of a ridge regression,
+    `regularization` being the ridge on columns scaled to −1 … 1). Rows count the less the farther from the centre they
+    are, except for "functional": where the target is linear in the columns that changes nothing but the spread; where
+    it is not, the line fits best near the centre.
 
     `coef_interval_` are intervals of the stated `confidence`, one slope at a time, by a normal approximation. For
     "sufficient_statistics" and "functional" they cover noise, sampling and shrinkage, as far as the slopes (for columns
-    and target scaled to −1 … 1) are alike in size; with few rows for the noise, 95 % hold about 85 % of the slopes. For
-    "output" they cover the noise around the ridge's solution and nothing else. None of them covers a target that is not
-    linear, or values that were clamped.
+    and target scaled to −1 … 1) are alike in size; where only a direction or the mean was learnt, they are so wide that
+    they say nothing. For "output" they cover the noise around the ridge's solution and nothing else. None of them
+    covers a target that is not linear, or values that were clamped.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Predicting is free.
     Accuracy: with too few rows for the noise the prediction is about the mean of the target, not absurd.

@@ -28,9 +28,9 @@ _ERROR = Fraction(1, 1 << 10)
 """How far a solution may be from the minimiser, as a share of the sensitivity."""
 _LARGEST = 2.0**40
 """Of a ridge, and one over the smallest: beyond it the solution is 0, or all of the ball."""
-_RIDGE = (10.0, 0.2)
-"""The default λ is the larger of 10·s and √(0.2·s·n), s being the noise on a slope at λ = 1: so the noise is at most 0.1,
-and with more rows noise and shrinkage fall together."""
+_RIDGE = (20.0, 0.5)
+"""The default λ is the larger of 20·s and √(s·n/2), s being the noise on a slope at λ = 1 and n a noisy count: so the
+noise is at most 0.05, and with more rows noise and shrinkage fall together."""
 
 
 @dataclass(frozen=True, slots=True)
