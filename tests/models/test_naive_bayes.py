@@ -10,7 +10,7 @@ from sklearn.base import clone
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
 from lapwing.models.columns import Box
-from lapwing.models.moments import Groups, shrunk, sizes, within
+from lapwing.models.moments import Table, shrunk, sizes, within
 from lapwing.models.naive_bayes import GaussianNB
 from lapwing.models.spending import Spending
 from lapwing.noise import Reproducible
@@ -107,13 +107,14 @@ def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
         tape = assert_private(
             lambda X, y, entropy: model(**named, random_state=entropy).fit(X, y), pair, seed=seed, wild=seed > 1
         )
-        assert len(tape.spent) == 6
+        assert len(tape.spent) == 2
+        assert tape.spent[1][1] > 0.1
 
 
 @pytest.mark.parametrize("columns", [1, 5000])
 def test_sizes_of_rows_are_exact_however_many_columns(columns):
     parts = Spending.of(epsilon=1).split(1, 1)
-    table = Groups.of(Box.of((-1, 1), columns), np.tile([[1.0], [-0.999], [1.0]], columns), parts, Reproducible(1))
+    table = Table.of(Box.of((-1, 1), columns), np.tile([[1.0], [-0.999], [1.0]], columns), parts, Reproducible(1))
     apart = table.rows + table.step
     for order in (1, 2):
         assert sizes(apart, order).tolist() == [sum(int(entry) ** order for entry in row) for row in apart.tolist()]
