@@ -70,7 +70,7 @@ def direction_of(sums: Floats, variance: float) -> Floats:
 
 def level_of(plus: float, minus: float, variance: float) -> float:
     """The mean of the target, from noisy sums of `level_rows`."""
-    count = max(plus + minus, float(np.sqrt(8 * variance)))
+    count = max(plus + minus, float(np.sqrt(50 * variance)))  # five standard deviations: below, a mean is all noise
     return float(clear(np.array([(plus - minus) / count]), 2 * variance / count**2)[0])
 
 
