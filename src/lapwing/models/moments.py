@@ -146,9 +146,12 @@ def sizes(rows: Floats, order: int) -> Floats:
     """The l1 size of rows of whole numbers, or the squared l2 size."""
     columns = rows.shape[1]
     found, ones, size = np.empty(len(rows)), np.ones(columns), max(1, _BLOCK // columns)
+    scratch = np.empty((min(size, len(rows)), columns))
     for start in range(0, len(rows), size):
         block = rows[start : start + size]
-        np.matmul(np.abs(block) if order == 1 else block * block, ones, out=found[start : start + size])
+        powers = scratch[: len(block)]
+        (np.absolute if order == 1 else np.square)(block, out=powers)
+        np.matmul(powers, ones, out=found[start : start + size])
     return found
 
 
