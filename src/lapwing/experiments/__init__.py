@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
@@ -26,13 +27,25 @@ from lapwing.experiments.regression_data import REGRESSION_DATA
 from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.trust import TRUST
 
+if TYPE_CHECKING:
+    from lapwing.experiments.naive import NaiveOutputPerturbation
+
 _CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ALL = (*_CROWDS, *_MODELS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 
-__all__ = ["EXPERIMENTS", "Experiment", "Row", "named"]
+__all__ = ["EXPERIMENTS", "Experiment", "NaiveOutputPerturbation", "Row", "named"]
+
+
+def __getattr__(name: str) -> Any:
+    """`NaiveOutputPerturbation` (not private) needs scikit-learn, which listing experiments should not load."""
+    if name == "NaiveOutputPerturbation":
+        from lapwing.experiments.naive import NaiveOutputPerturbation
+
+        return NaiveOutputPerturbation
+    raise AttributeError(f"module 'lapwing.experiments' has no attribute {name!r}")
 
 
 def named(name: str) -> Experiment:

@@ -6,17 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import lapwing as lw
 from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
-from lapwing.models.learning import Conjunction, OccamLearner, conjunctions, occam_sample_bound
-from lapwing.models.parity import ParityLearner, parity_sample_bound
-from lapwing.models.queries import (
-    MaskedParity,
-    QueryOracle,
-    learn_in_one_round,
-    learn_in_two_rounds,
-    one_round_ceiling,
-)
 from lapwing.noise import Entropy, bernoulli
 
 if TYPE_CHECKING:
@@ -24,8 +16,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
+    from lapwing.models import Conjunction
+
 SOURCE = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith, What can we learn privately? (2011)"
-ERROR, TARGET = 0.1, Conjunction((0, 1, 2))
+ERROR, TARGET = 0.1, (0, 1, 2)
 NEARLY_NONE = 50.0
 """An epsilon at which nothing is hidden any more."""
 LEVELS = (NEARLY_NONE, 1.0, 0.5, 0.2)
@@ -36,19 +30,20 @@ WIDTHS = (4, 8, 16, 32, 64, 128)
 SURE = 0.9
 MASKED_WIDTHS = (8, 16, 32)
 MASKED_SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
-ROUNDS = {"two rounds": learn_in_two_rounds, "one round": learn_in_one_round}
+ROUNDS = {"two rounds": "learn_in_two_rounds", "one round": "learn_in_one_round"}
 
 
 def occam(columns: int = 7, sizes: Sequence[int] = SIZES, repeats: int = 60) -> list[Row]:
     """For each epsilon and number of rows: how often the answer errs less than `ERROR`."""
-    concepts, rows = conjunctions(columns), list[Row]()
+    concepts, rows = lw.models.conjunctions(columns), list[Row]()
+    target = lw.models.Conjunction(TARGET)
     for epsilon in LEVELS:
         for size in sizes:
             source, found = entropy("occam", epsilon, size), 0
             for _ in range(repeats):
                 X = _bits(size, columns, source)
-                learner = OccamLearner(epsilon=epsilon, concepts=concepts, random_state=source)
-                found += _distance(learner.fit(X, TARGET(X)).concept_, TARGET) < ERROR
+                learner = lw.models.OccamLearner(epsilon=epsilon, concepts=concepts, random_state=source)
+                found += _distance(learner.fit(X, target(X)).concept_, target) < ERROR
             rows.append(
                 {
                     "concepts": len(concepts),
@@ -108,7 +103,7 @@ def tell_occam(rows: Sequence[Row]) -> str:
         for epsilon, size in needed.items()
     )
     concepts = rows[0]["concepts"]
-    promised = occam_sample_bound(concepts, epsilon=1, error=ERROR, failure=1 - SURE)
+    promised = lw.models.occam_sample_bound(concepts, epsilon=1, error=ERROR, failure=1 - SURE)
     return (
         f"Rows from which on {100 * SURE:.0f} % of the answers err less than {ERROR:g} – {said}. The bound for "
         f"{concepts} concepts at ε = 1 is {promised} rows, and ln(concepts/failure)/−ln(1 − α(1 − e^−ε)) in general: "
@@ -136,12 +131,12 @@ def parity(
                 }
             )
     for width in widths:
-        promised = parity_sample_bound(width, epsilon=1, error=0.5, failure=1 - SURE)
+        promised = lw.models.parity_sample_bound(width, epsilon=1, error=0.5, failure=1 - SURE)
         source = entropy("parity", "rows", width)
         shares = (k / 20 for k in range(2, 41))
         tried = (math.ceil(share * promised) for share in shares)
         least = next(size for size in tried if _parities_found(width, size, 1.0, repeats, source) >= SURE)
-        everything = occam_sample_bound(2**width, epsilon=1, error=0.5, failure=1 - SURE)
+        everything = lw.models.occam_sample_bound(2**width, epsilon=1, error=0.5, failure=1 - SURE)
         rows.append(
             {"panel": "rows", "columns": width, "epsilon": 1.0, "rows": least, "bound": promised, "occam": everything}
         )
@@ -153,7 +148,7 @@ def _parities_found(columns: int, size: int, epsilon: float, repeats: int, sourc
     for _ in range(repeats):
         X, secret = _bits(size, columns, source), _bits(1, columns, source)[0]
         y = (X & secret).sum(axis=1) % 2
-        learner = ParityLearner(epsilon=epsilon, random_state=source).fit(X, y)
+        learner = lw.models.ParityLearner(epsilon=epsilon, random_state=source).fit(X, y)
         found += learner.parity_ == tuple(secret.nonzero()[0].tolist())
     return found / repeats
 
@@ -223,12 +218,13 @@ def masked(widths: Sequence[int] = MASKED_WIDTHS, sizes: Sequence[int] = MASKED_
             source = entropy("masked", bits, people)
             found = dict.fromkeys(ROUNDS, 0)
             for _ in range(repeats):
-                concept, X = MaskedParity.drawn(bits, source), MaskedParity.draw(bits, people, source)
+                concept = lw.models.MaskedParity.drawn(bits, source)
+                X = lw.models.MaskedParity.draw(bits, people, source)
                 y = concept.labels(X)
                 for name, learn in ROUNDS.items():
-                    oracle = QueryOracle(X, y, epsilon=1, random_state=source)
+                    oracle = lw.models.QueryOracle(X, y, epsilon=1, random_state=source)
                     more: dict[str, Any] = {"random_state": source} if name == "one round" else {}
-                    found[name] += learn(oracle, bits, **more) == concept
+                    found[name] += getattr(lw.models, learn)(oracle, bits, **more) == concept
             for name, hits in found.items():
                 expected = expected_success(bits, people, name)
                 rows.append(
@@ -265,7 +261,7 @@ def draw_masked(rows: Sequence[Row]) -> Figure:
     sizes = sorted(set(column(rows, "people")))
     dense = np.unique(np.geomspace(min(sizes[0], 300), 1e7, 90).astype(int)).tolist()
     for axes, bits in zip(panels, widths, strict=True):
-        ceiling = [one_round_ceiling(bits, people, epsilon=1) for people in dense]
+        ceiling = [lw.models.one_round_ceiling(bits, people, epsilon=1) for people in dense]
         axes.fill_between(dense, ceiling, 1, color=style.LINE, alpha=0.6, lw=0)
         for place, name in enumerate(ROUNDS):
             chosen = select(rows, bits=bits, asked=name)
