@@ -12,6 +12,7 @@ from scipy import stats
 
 from lapwing.experiments import learning
 from lapwing.experiments.experiment import Experiment, Row, column, select
+from lapwing.models import one_round_ceiling
 
 FALSE_ALARM = 1e-6
 SMALL: dict[str, dict[str, Any]] = {
@@ -94,6 +95,6 @@ def test_a_second_round_is_worth_the_more_the_more_bits_there_are() -> None:
 def test_theory_of_one_round_stays_below_what_is_possible() -> None:
     for bits in (8, 16, 32):
         for people in (100, 10_000, 1_000_000):
-            ceiling = learning.one_round_ceiling(bits, people, epsilon=1)
+            ceiling = one_round_ceiling(bits, people, epsilon=1)
             assert learning.expected_success(bits, people, "one round") <= ceiling
             assert math.isfinite(ceiling)

@@ -16,8 +16,8 @@ from sklearn.base import clone
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter, NotPrivateWarning
 from lapwing.exact import exp_neg
+from lapwing.models.cube import STEP, Cube, cube_radius
 from lapwing.models.logistic import LogisticRegression, class_totals, product_totals
-from lapwing.models.logistic_cube import STEP, Cube, cube_radius
 from lapwing.models.logistic_frame import Frame, overview_totals
 from lapwing.models.logistic_objective import GRID, Objective, Tilted, falling
 from lapwing.models.logistic_search import Search, likely

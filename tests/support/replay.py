@@ -25,7 +25,7 @@ from lapwing.mechanisms import Exponential, Gaussian, Laplace, PermuteAndFlip, Q
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.models import parity, scoring, search, training
-from lapwing.models.logistic_cube import Cube
+from lapwing.models.cube import Cube
 from lapwing.models.logistic_objective import GRID, Objective
 from lapwing.noise import Reproducible
 from lapwing.privacy import ApproxDP, PureDP

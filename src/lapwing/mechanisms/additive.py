@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.grid import (
+    INT64_MAX,
     SMALL,
     add_saturating,
     array_from_steps,
@@ -23,6 +24,10 @@ from lapwing.noise import Entropy
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+FEW = 64
+"""Draws."""
 
 
 class Sampler(Protocol):
@@ -48,8 +53,18 @@ def add_noise(data: Any, granularity: Fraction, dimensions: int | None, sampler:
             raise wrong_length(dimensions)
         return [from_steps(element_steps(value, granularity) + sampler.draw(entropy), granularity) for value in data]
     steps = vector_steps(data, granularity, dimensions)
-    noisy = array_from_steps(add_saturating(steps, sampler.draws(dimensions, entropy)), granularity)
+    noisy = array_from_steps(add_saturating(steps, _draws(sampler, dimensions, entropy)), granularity)
     return noisy.tolist() if is_list else noisy
+
+
+def _draws(sampler: Sampler, size: int, entropy: Entropy) -> NDArray[Any]:
+    """Few are drawn one by one: the tables for many take longer to make than that."""
+    if size > FEW:
+        return sampler.draws(size, entropy)
+    import numpy as np
+
+    drawn = [sampler.draw(entropy) for _ in range(size)]
+    return np.array(drawn, dtype=np.int64 if all(-INT64_MAX <= one <= INT64_MAX for one in drawn) else object)
 
 
 def vector_steps(data: Any, granularity: Fraction, length: int) -> NDArray[np.int64]:

@@ -11,8 +11,7 @@ import numpy as np
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateEstimator
-from lapwing.models.exact import products
-from lapwing.models.moments import Table, around, share_kept, shrunk
+from lapwing.models.moments import Around, Table, share_kept, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -110,8 +109,7 @@ def moments(recipe: Recipe, X: Floats, entropy: Entropy) -> tuple[Floats, Floats
         mean = box.scaled(np.zeros((1, len(box.bounds))))[0]
     else:
         mean = table.means(parts[2], parts[3], total, table.centre(parts[1], total))
-    rows = around(table.rows, np.rint(mean * table.step))
-    return mean, _Second.of(table, rows, total, parts[-5:]).matrix()
+    return mean, _Second.of(table.around(np.rint(mean * table.step)), total, parts[-5:]).matrix()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,19 +126,22 @@ class _Second:
     of_crossed: float
 
     @classmethod
-    def of(cls, table: Table, rows: Floats, total: float, parts: Sequence[Spending]) -> _Second:
+    def of(cls, rows: Around, total: float, parts: Sequence[Spending]) -> _Second:
         """Buy them, of rows around the centre, of which there are about `total`."""
         for_l1, for_l2, for_squares, for_together, for_crossed = parts
-        columns = rows.shape[1]
+        table, columns = rows.table, len(rows.centre)
         pairs = columns * (columns - 1) // 2
         reach = None  # only Laplace noise asks for it
-        if not for_l1.concentrated:
-            rows, reach = table.within(rows, 1, share_kept(for_l1, for_crossed, max(pairs, 1), total), for_l1)
-        rows, length = table.within(rows, 2, share_kept(for_l2, for_squares, columns, total), for_l2)
+        *absolute, lengths = rows.sizes(2) if for_l1.concentrated else rows.sizes(1, 2)
+        if absolute:
+            share = share_kept(for_l1, for_crossed, max(pairs, 1), total)
+            rows, reach = rows.within(1, absolute[0], share, for_l1)
+            rows.renew(lengths, 2)
+        rows, length = rows.within(2, lengths, share_kept(for_l2, for_squares, columns, total), for_l2)
         squared = columns * length**2  # no l1 size squared is larger (Cauchy, Schwarz)
         if reach is not None:
             squared = min(squared, reach**2)
-        exact = products(rows, rows, min(length, 2 * table.step) ** 2)
+        exact = rows.products(min(length, 2 * table.step) ** 2)
         upper = np.triu_indices(columns, 1)
         scale = table.step**2 * total
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +28,21 @@ def products(left: Floats, right: Floats, largest: int) -> NDArray[np.int64]:
     >>> products(np.array([[1.0], [2.0]]), np.array([[3.0], [4.0]]), 8).tolist()
     [[11]]
     """
-    return _summed(len(left), largest, (left.shape[1], right.shape[1]), lambda at: left[at].T @ right[at])
+    return as_int64(whole_products(left, right, largest))
 
 
 def totals(rows: Floats, largest: int) -> NDArray[np.int64]:
     """The sum of each column of whole numbers of at most `largest` in size."""
+    return as_int64(whole_totals(rows, largest))
+
+
+def whole_products(left: Floats, right: Floats, largest: int) -> NDArray[np.object_]:
+    """The same as Python integers, to be computed with."""
+    return _summed(len(left), largest, (left.shape[1], right.shape[1]), lambda at: left[at].T @ right[at])
+
+
+def whole_totals(rows: Floats, largest: int) -> NDArray[np.object_]:
+    """The same as Python integers, to be computed with."""
     ones = np.ones(_ROWS)
     return _summed(len(rows), largest, rows.shape[1:], lambda at: ones[: at.stop - at.start] @ rows[at])
 
@@ -49,21 +60,29 @@ def totals_by(places: NDArray[np.int64], count: int, rows: Floats, largest: int)
         sums = [np.bincount(there, weights=block[:, j], minlength=count + 1)[1:] for j in range(rows.shape[1])]
         return np.array(sums, dtype=float).T.reshape(count, rows.shape[1])
 
-    return _summed(len(rows), largest, (count, rows.shape[1]), few if count <= _FEW else many)
+    return as_int64(_summed(len(rows), largest, (count, rows.shape[1]), few if count <= _FEW else many))
 
 
-def _summed(rows: int, largest: int, shape: tuple[int, ...], of_block: Callable[[slice], Floats]) -> NDArray[np.int64]:
+def _summed(
+    rows: int, largest: int, shape: tuple[int, ...], of_block: Callable[[slice], Floats]
+) -> NDArray[np.object_]:
     """Sums over blocks of rows: in doubles while they stay below 2^53, then as integers."""
     if largest >= _EXACT:
         raise ValueError(largest)
     exact = (_EXACT - 1) // max(largest, 1)
-    total = np.zeros(shape, dtype=np.int64 if rows * largest < _LARGEST_TOTAL else object)
+    total = np.zeros(shape, dtype=object)
     for first in range(0, rows, exact):
         last, found = min(first + exact, rows), np.zeros(shape)
         for start in range(first, last, _ROWS):
             found += of_block(slice(start, min(start + _ROWS, last)))
         total += found.astype(np.int64)
-    return np.clip(total, -_LARGEST_TOTAL, _LARGEST_TOTAL).astype(np.int64)
+    return total
+
+
+def as_int64(total: NDArray[Any]) -> NDArray[np.int64]:
+    """Totals cut at 2^62, which no memory can hold rows for and which brings no two of them farther apart."""
+    cut: NDArray[np.int64] = np.clip(total, -_LARGEST_TOTAL, _LARGEST_TOTAL).astype(np.int64)
+    return cut
 
 
 def rowwise(rows: Floats, weights: Floats) -> Floats:

@@ -15,9 +15,9 @@ from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Gaussian
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
+from lapwing.models.cube import STEP, Cube, boxed, released
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.exact import products, rowwise, totals, totals_by
-from lapwing.models.logistic_cube import STEP, Cube, boxed, released
 from lapwing.models.logistic_frame import Frame, overview
 from lapwing.models.logistic_objective import GRID, Tilted
 from lapwing.models.logistic_search import likely

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from lapwing.mechanisms import Gaussian
 from lapwing.models.columns import Box, Floats
+from lapwing.models.cube import STEP, Cube, released
 from lapwing.models.exact import totals, within_l2
-from lapwing.models.logistic_cube import STEP, Cube, released
 from lapwing.noise import Entropy
 
 _NARROW = 0.7

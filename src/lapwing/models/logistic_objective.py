@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from lapwing.exact import exp_neg, sqrt_down, sqrt_up
 from lapwing.models.columns import Floats
+from lapwing.models.cube import STEP, Cube
 from lapwing.models.exact import products, rowwise
-from lapwing.models.logistic_cube import STEP, Cube
 from lapwing.models.logistic_frame import Frame
 from lapwing.models.logistic_search import Search, residuals
 from lapwing.models.spending import Spending

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.mechanisms import Quantile
 from lapwing.models.columns import BITS, Box, Floats
-from lapwing.models.exact import totals, totals_by, within_l1, within_l2
-from lapwing.models.logistic_cube import Cube
+from lapwing.models.cube import Cube
+from lapwing.models.exact import as_int64, totals_by, whole_products, whole_totals, within_l1, within_l2
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 
@@ -94,13 +95,16 @@ class Table:
     step: int
     """Whole steps from the middle of the bounds to either end."""
     entropy: Entropy
+    sums: NDArray[np.object_]
+    """Of each column, exactly."""
 
     @classmethod
     def of(cls, box: Box, X: Floats, parts: Sequence[Spending], entropy: Entropy) -> Table:
         """The rows on a grid so fine that noise on their squares can still be drawn for each part."""
         columns, smallest = len(box.bounds), min([Fraction(1), *(part.size for part in parts)])
         bits = next(b for b in range(BITS, -1, -1) if b == 0 or (columns << b + 1) ** 2 <= smallest * _WIDEST)
-        return cls(box.steps(X, bits), 1 << bits, entropy)
+        rows = box.steps(X, bits)
+        return cls(rows, 1 << bits, entropy, whole_totals(rows, 1 << bits))
 
     def count(self, spending: Spending) -> float:
         """About how many there are."""
@@ -111,48 +115,89 @@ class Table:
         columns = self.rows.shape[1]
         reach = columns * self.step
         noise = spending.additive(l1=reach, l2_squared=reach**2, dimensions=1)
-        found = float(noise.release([int(totals(self.rows, self.step).sum())], self.entropy)[0])
+        found = float(noise.release([int(self.sums.sum())], self.entropy)[0])
         return int(np.clip(np.rint(found / (total * columns)), -self.step, self.step))
 
     def means(self, for_radius: Spending, for_sums: Spending, total: float, centre: int) -> Floats:
         """Of each column, from −1 to 1."""
-        rows, columns = self.rows - centre, self.rows.shape[1]
-        order = 2 if for_sums.concentrated else 1
-        rows, radius = self.within(rows, order, share_kept(for_radius, for_sums, columns, total), for_radius)
+        columns, order = self.rows.shape[1], 2 if for_sums.concentrated else 1
+        share = share_kept(for_radius, for_sums, columns, total)
+        rows = self.around(np.full(columns, float(centre)))
+        rows, radius = rows.within(order, rows.sizes(order)[0], share, for_radius)
         noise = for_sums.additive(l1=radius, l2_squared=radius**2, dimensions=columns)
-        sums = np.asarray(noise.release(totals(rows, min(radius, 2 * self.step)), self.entropy), dtype=float)
+        sums = np.asarray(noise.release(rows.totals(min(radius, 2 * self.step)), self.entropy), dtype=float)
         mean, scatter = sums / (self.step * total), noise.variance / (self.step * total) ** 2
         mean = shrunk(mean, scatter, shrunk(mean, scatter, 0.0), least=3.0)
         return np.clip(mean + centre / self.step, -1.0, 1.0)
 
-    def within(self, rows: Floats, order: int, share: float, spending: Spending) -> tuple[Floats, int]:
-        """Rows shrunk to a private radius, in place."""
-        found, largest = sizes(rows, order), largest_radius(rows.shape[1], order, self.step)
-        radius = private_radius(found, order, largest, share, spending, self.entropy)
-        return within(rows, found, radius, order), radius
+    def around(self, centre: Floats) -> Around:
+        """The rows less a centre, in whole steps."""
+        return Around(self, centre, np.empty(0, dtype=np.int64), np.empty((0, len(centre))))
 
 
-def around(rows: Floats, centre: Floats) -> Floats:
-    """rows − centre, by the block: to numpy a long loop is faster than many short ones."""
-    found, repeated = np.empty(rows.shape), np.tile(centre, max(1, _BLOCK // len(centre)))
-    given, made, size = rows.reshape(-1), found.reshape(-1), len(repeated)
-    for start in range(0, len(given), size):
-        out = made[start : start + size]
-        np.subtract(given[start : start + size], repeated[: len(out)], out=out)
-    return found
+@dataclass(frozen=True, slots=True)
+class Around:
+    """Rows less a public centre, of which some are shrunk. Only those are written down: the others are in the table."""
+
+    table: Table
+    centre: Floats
+    places: NDArray[np.int64]
+    """Where the shrunk rows stand in the table."""
+    shrunk: Floats
+
+    def within(self, order: int, found: Floats, share: float, spending: Spending) -> tuple[Around, int]:
+        """All rows, whose sizes were found, shrunk to a private radius; and the radius."""
+        largest = largest_radius(len(self.centre), order, self.table.step)
+        radius = private_radius(found, order, largest, share, spending, self.table.entropy)
+        beyond = np.flatnonzero(~(found <= float(radius**order)))
+        if not len(beyond):
+            return self, radius
+        places = np.union1d(self.places, beyond)
+        rows = self.table.rows[places] - self.centre
+        rows[np.searchsorted(places, self.places)] = self.shrunk
+        at = np.searchsorted(places, beyond)
+        rows[at] = (within_l1 if order == 1 else within_l2)(rows[at], radius)
+        return replace(self, places=places, shrunk=rows), radius
+
+    def sizes(self, *orders: int) -> list[Floats]:
+        """The l1 size of each row (order 1), or the squared l2 size (2); by the block, to stay in the cache."""
+        rows, columns = self.table.rows, len(self.centre)
+        size = max(1, _BLOCK // columns)
+        found, ones = [np.empty(len(rows)) for _ in orders], np.ones(columns)
+        repeated, less, powers = np.tile(self.centre, (size, 1)), np.empty((size, columns)), np.empty((size, columns))
+        for start in range(0, len(rows), size):
+            block = rows[start : start + size]
+            out, raised = less[: len(block)], powers[: len(block)]
+            np.subtract(block, repeated[: len(block)], out=out)
+            for order, sizes in zip(orders, found, strict=True):
+                np.matmul(_raised(out, order, raised), ones, out=sizes[start : start + size])
+        for order, sizes in zip(orders, found, strict=True):
+            self.renew(sizes, order)
+        return found
+
+    def renew(self, sizes: Floats, order: int) -> None:
+        """Put the sizes of the rows that were shrunk since in their places."""
+        sizes[self.places] = _raised(self.shrunk, order, np.empty(self.shrunk.shape)) @ np.ones(len(self.centre))
+
+    def totals(self, largest: int) -> NDArray[np.int64]:
+        """The sum of each column, of numbers of at most `largest` in size."""
+        step, rows = self.table.step, self.table.rows
+        kept = self.table.sums - whole_totals(rows[self.places], step)
+        kept -= (len(rows) - len(self.places)) * self.centre.astype(np.int64).astype(object)
+        return as_int64(kept + whole_totals(self.shrunk, largest))
+
+    def products(self, largest: int) -> NDArray[np.int64]:
+        """The sum of the products of each two columns, of at most `largest` in size: Σzzᵀ − cΣzᵀ − Σzcᵀ + ncᵀc."""
+        step, rows, out = self.table.step, self.table.rows, self.table.rows[self.places]
+        centre = self.centre.astype(np.int64).astype(object)
+        moved = np.outer(centre, self.table.sums - whole_totals(out, step))
+        kept = whole_products(rows, rows, step**2) - whole_products(out, out, step**2)
+        kept += (len(rows) - len(out)) * np.outer(centre, centre) - moved - moved.T
+        return as_int64(kept + whole_products(self.shrunk, self.shrunk, largest))
 
 
-def sizes(rows: Floats, order: int) -> Floats:
-    """The l1 size of rows of whole numbers, or the squared l2 size."""
-    columns = rows.shape[1]
-    found, ones, size = np.empty(len(rows)), np.ones(columns), max(1, _BLOCK // columns)
-    scratch = np.empty((min(size, len(rows)), columns))
-    for start in range(0, len(rows), size):
-        block = rows[start : start + size]
-        powers = scratch[: len(block)]
-        (np.absolute if order == 1 else np.square)(block, out=powers)
-        np.matmul(powers, ones, out=found[start : start + size])
-    return found
+def _raised(rows: Floats, order: int, out: Floats) -> Floats:
+    return np.absolute(rows, out=out) if order == 1 else np.square(rows, out=out)
 
 
 def largest_radius(columns: int, order: int, step: int) -> int:
@@ -172,17 +217,6 @@ def private_radius(found: Floats, order: int, largest: int, share: float, spendi
     below = [0, *(int(np.count_nonzero(found <= float(rung**order))) for rung in rungs[:-1]), len(found)]
     counts = [after - before for before, after in pairwise(below)]
     return rungs[int(mechanism.start([(at, 1, count) for at, count in enumerate(counts)], entropy).value)]
-
-
-def within(rows: Floats, found: Floats, radius: int, order: int) -> Floats:
-    """The rows with those beyond the radius shrunk to it; whole numbers, of a size that is certain.
-
-    `found` are their sizes. Rows are changed in place.
-    """
-    beyond = ~(found <= float(radius**order))
-    if beyond.any():
-        rows[beyond] = (within_l1 if order == 1 else within_l2)(rows[beyond], radius)
-    return rows
 
 
 def share_kept(for_radius: Spending, for_sums: Spending, columns: int, rows: float) -> float:

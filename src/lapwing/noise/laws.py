@@ -88,13 +88,13 @@ class SignedGeometric:
 
     def enclosures(self, bits: int) -> Iterator[Enclosure]:
         fine = bits + _EXTRA
-        keep = self._keep(fine)
-        powers = _powers(self.rate, fine)
-        power = next(powers)
+        one, many = 1 << fine, 1 << fine + fine
+        (least, most), (small, large) = self._keep(fine), exp_neg(self.rate)(fine)
+        low = high = one  # of b^h; written out, for tables are made of thousands of these
         while True:
-            yield _coarser(_one_minus(_times(power, keep, fine), fine), _EXTRA)
-            power = next(powers)
-            yield _coarser(_one_minus(power, fine), _EXTRA)
+            yield many - high * most >> fine + _EXTRA, -(low * least - many >> fine + _EXTRA)
+            low, high = low * small >> fine, -(-high * large >> fine)
+            yield one - high >> _EXTRA, -(low - one >> _EXTRA)
 
     def _keep(self, bits: int) -> Enclosure:
         a, b = exp_neg(self.tilt)(bits), exp_neg(self.rate)(bits)
@@ -121,11 +121,11 @@ class TruncatedGeometric:
 
     def enclosures(self, bits: int) -> Iterator[Enclosure]:
         fine = self._fine(bits)
-        total = self._total(fine)
-        powers = _powers(self.rate, fine)
-        next(powers)
-        for power in powers:
-            yield _coarser(_over(_one_minus(power, fine), total, fine), fine - bits)
+        one, (least, most) = 1 << fine, self._total(fine)
+        small, large = low, high = exp_neg(self.rate)(fine)  # r^(k+1); written out, for tables are made of these
+        while True:
+            yield (one - high << bits) // most, -((low - one << bits) // least)
+            low, high = low * small >> fine, -(-high * large >> fine)
 
     def _fine(self, bits: int) -> int:
         """1 − r is about `rate`: a tiny rate loses that many leading bits."""

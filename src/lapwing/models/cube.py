@@ -34,7 +34,7 @@ class Cube:
     least the number of dimensions of a block: an absurdly large ε is cut, for drawing would take too long.
 
     Privacy: pure ε.
-    Proof: logistic.md
+    Proof: cube.md
 
     >>> Cube(Fraction(1), largest=10, dimensions=3).release(np.array([[1, 2, 3]])).shape
     (1, 3)
