@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from estimators import ESTIMATORS, learnt, made
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
@@ -17,37 +18,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import lapwing.models as models
 from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NotPrivateWarning
-from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch, thresholds
+from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch
 from lapwing.models.columns import classes_of, matrix, places, width_of
-from lapwing.models.estimator import PrivateClassifier, PrivateEstimator, PrivateRegressor
+from lapwing.models.estimator import PrivateClassifier, PrivateRegressor
 from lapwing.models.quote import Line, Quote
 from lapwing.privacy import ApproxDP, Ledger, Loss, PureDP
-
-EXPORTED = [getattr(models, name) for name in models.__all__]
-ESTIMATORS = [thing for thing in EXPORTED if inspect.isclass(thing) and issubclass(thing, PrivateEstimator)]
-QUICK: dict[str, dict[str, Any]] = {
-    "SGDClassifier": {"epochs": 2, "sampling": 0.2},
-    "SGDRegressor": {"epochs": 2, "sampling": 0.2},
-    "MLPClassifier": {"epochs": 2, "sampling": 0.2},
-    "KMeans": {"n_clusters": 3},
-    "PCA": {"n_components": 1},
-    "SelectFeatures": {"k": 1},
-    "OccamLearner": {"concepts": thresholds(1, [0.0, 1.0]), "classes": [0, 1]},
-    "ParityLearner": {"classes": [0, 1]},
-    "PrivateGridSearch": {
-        "estimator": GaussianNB(bounds=(-10, 10), classes=[0, 1, 2], random_state=7),
-        "param_grid": {"epsilon": [0.5, 1.0]},
-    },
-}
-SAID = ("bounds", "target_bounds", "classes")
-
-
-def made(kind: type, **more: Any) -> Any:
-    """An estimator with everything it must be told."""
-    known = inspect.signature(kind).parameters
-    public = {"bounds": (-10, 10), "target_bounds": (-10, 10), "classes": [0, 1, 2], "random_state": 7}
-    chosen = {**public, **QUICK.get(kind.__name__, {}), **more}
-    return kind(**{name: value for name, value in chosen.items() if name in known})
 
 
 def table(rows: int, columns: int = 3, seed: int = 0) -> tuple[Any, Any]:
@@ -61,11 +36,6 @@ def fitted(kind: type, X: Any, y: Any, **more: Any) -> Any:
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", NotPrivateWarning)
         return made(kind, **more).fit(X, y)
-
-
-def learnt(model: BaseEstimator) -> dict[str, Any]:
-    """Everything that a fit leaves behind."""
-    return {name: value for name, value in vars(model).items() if name.endswith("_") and not name.startswith("__")}
 
 
 def numbers(model: BaseEstimator) -> dict[str, Any]:
@@ -104,6 +74,7 @@ class Broken:
         raise RuntimeError
 
 
+SAID = ("bounds", "target_bounds", "classes")
 STRANGE: dict[str, tuple[Any, Any]] = {
     "nobody": (np.empty((0, 3)), np.empty(0)),
     "one row": (np.ones((1, 3)), np.ones(1)),

@@ -158,7 +158,7 @@ def _estimates(first: Floats, second: Floats, off: float, counts: Floats, total:
     everywhere = min(max(float(column.mean()), unsure / np.sqrt(columns), _SMALLEST_VARIANCE), 1.0)
     column = np.clip(shrunk(column, of_column, everywhere), max(min(everywhere / 20, unsure), _SMALLEST_VARIANCE), 1.0)
     variance = np.clip(shrunk(variance, of_variance, column, doubt=3.0), column / 20, 1.0)
-    pooled = _ROWS_IN_COMMON / (_ROWS_IN_COMMON + number)
+    pooled = 1 / (1 + (number / _ROWS_IN_COMMON) ** 2)  # few rows say little about their variances, many do
     return mean, pooled * column + (1 - pooled) * variance + float(noise.mean())
 
 
