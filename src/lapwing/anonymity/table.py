@@ -1,0 +1,119 @@
+"""Tables as the older methods see them: columns by name, and the classes of rows that look alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import InvalidParameter
+
+Column = Sequence[Any] | NDArray[Any]
+Columns = dict[str, Column]
+"""Columns of equal length by name; a column is a list, a tuple or a numpy array."""
+_HINT = "Pass columns by name, {'age': [34, 51], 'zip': ['02138', '02139']}, a list of rows as dicts, or a data frame."
+
+
+def columns_of(table: Any) -> Columns:
+    """Columns by name, from a mapping, a list of rows as dicts, a data frame of pandas or polars, or an Arrow table.
+
+    >>> columns_of([{"age": 34, "zip": "02138"}, {"age": 51, "zip": "02139"}])
+    {'age': [34, 51], 'zip': ['02138', '02139']}
+    """
+    found: Columns
+    if isinstance(table, Mapping):
+        found = {str(name): _values(values) for name, values in table.items()}
+    elif hasattr(table, "column_names") and hasattr(table, "to_pydict"):  # an Arrow table
+        found = dict(table.to_pydict())
+    elif hasattr(table, "columns") and hasattr(table, "__getitem__"):  # a frame of pandas or polars
+        found = {str(name): table[name].to_numpy() for name in table.columns}
+    elif isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
+        names = list(dict.fromkeys(name for row in table for name in row))
+        found = {str(name): [row.get(name) for row in table] for name in names}
+    else:
+        raise InvalidParameter("table", type(table).__name__, "is not a table", _HINT)
+    if len({len(values) for values in found.values()}) > 1:
+        raise InvalidParameter("table", sorted(found), "its columns differ in length", "Pass one value per row.")
+    return found
+
+
+def named(columns: Columns, **wanted: str | Sequence[str]) -> list[str]:
+    """The names asked for, checked to be columns; the keyword says which parameter they came from."""
+    ((parameter, given),) = wanted.items()
+    names = [given] if isinstance(given, str) else list(given)
+    for name in names:
+        if name not in columns:
+            raise InvalidParameter(parameter, name, "is not a column", f"The columns are {', '.join(columns)}.")
+    return names
+
+
+def _values(values: Any) -> Column:
+    if isinstance(values, (list, tuple, np.ndarray)):
+        return values
+    return np.asarray(values.to_numpy()) if hasattr(values, "to_numpy") else list(values)
+
+
+def rows_of(columns: Columns) -> int:
+    """The number of rows."""
+    return len(next(iter(columns.values()))) if columns else 0
+
+
+def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
+    """Every value as its place in the list of distinct values, which is sorted wherever values can be compared.
+
+    >>> codes, kinds = encoded(["b", "a", "b"])
+    >>> codes.tolist(), kinds
+    ([1, 0, 1], ['a', 'b'])
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        found, codes = np.unique(values, return_inverse=True)
+        return codes.ravel().astype(np.intp), found.tolist()
+    plain = values.tolist() if isinstance(values, np.ndarray) else values
+    places: dict[Any, int] = {}
+    first = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.intp, len(plain))
+    kinds = list(places)
+    try:
+        order = sorted(range(len(kinds)), key=kinds.__getitem__)
+    except TypeError:  # None or different types side by side
+        order = sorted(range(len(kinds)), key=lambda i: (type(kinds[i]).__name__, str(kinds[i])))
+    rank = np.empty(len(kinds), np.intp)
+    rank[order] = np.arange(len(kinds))
+    return rank[first], [kinds[i] for i in order]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Classes:
+    """Rows that look alike: to which class each row belongs, and how large each class is."""
+
+    member: NDArray[np.intp]
+    sizes: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def smallest(self) -> int:
+        """The k of k-anonymity; 0 for a table without rows."""
+        return int(self.sizes.min()) if len(self.sizes) else 0
+
+    def counts(self, codes: NDArray[np.intp], kinds: int) -> NDArray[np.intp]:
+        """How often each kind of value occurs in each class: one row per class."""
+        flat = np.bincount(self.member * kinds + codes, minlength=len(self) * kinds)
+        return flat.reshape(len(self), kinds)
+
+
+def classes_of(columns: Columns, quasi_identifiers: Sequence[str]) -> Classes:
+    """The equivalence classes: rows that agree in all quasi-identifiers."""
+    return classes_by([encoded(columns[name])[0] for name in quasi_identifiers], rows_of(columns))
+
+
+def classes_by(codes: Sequence[NDArray[np.intp]], rows: int) -> Classes:
+    """The classes of rows that agree in every column of codes."""
+    member = np.zeros(rows, np.intp)
+    for column in codes:
+        spread = member * (int(column.max(initial=0)) + 1) + column
+        member = np.unique(spread, return_inverse=True)[1].ravel()
+    return Classes(member, np.bincount(member))
