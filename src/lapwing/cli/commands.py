@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import experiment, ledger, query, theme
+from lapwing.cli import attack, experiment, ledger, query, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -85,3 +85,4 @@ app.command()(query.quote)
 app.command()(query.describe)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(experiment.app, name="experiment")
+app.add_typer(attack.app, name="attack")

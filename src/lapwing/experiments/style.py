@@ -80,9 +80,9 @@ def beside(axes: Axes, x: float, y: float, text: str, colour: str, *, shift: tup
     axes.annotate(text, (x, y), shift, textcoords="offset points", color=colour, fontsize=9, ha=side, va="center")
 
 
-def legend(axes: Axes, **options: Any) -> None:
-    """A legend without a frame, for lines that are too close for labels."""
-    axes.legend(frameon=False, fontsize=8.5, labelcolor=INK, **options)
+def legend(place: Axes | Figure, **options: Any) -> None:
+    """A legend without a frame, for lines that are too close for labels; of a figure it may lie outside."""
+    place.legend(frameon=False, fontsize=8.5, labelcolor=INK, **options)
 
 
 def caption(made: Figure, text: str) -> None:

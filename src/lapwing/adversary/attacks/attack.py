@@ -124,6 +124,9 @@ class Attack:
     rounds: int = 400
     epsilons: tuple[float, ...] = EPSILONS
 
+    def __str__(self) -> str:
+        return self.name
+
     def run(
         self,
         *,

@@ -1,0 +1,118 @@
+"""`lapwing attack`: run an attack against the method it breaks and against the private answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from lapwing.cli import theme
+from lapwing.cli.waiting import waiting
+from lapwing.curator.digits import visible
+
+if TYPE_CHECKING:
+    from lapwing.adversary.attacks import Contest, Learned, Score
+
+app = typer.Typer(no_args_is_help=True, help="Attacks that work, and what stops them.", pretty_exceptions_enable=False)
+_BAR = 24
+
+
+@app.command("list")
+def show() -> None:
+    """What there is to run."""
+    from lapwing.adversary.attacks import ATTACKS
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for heading, style in (("name", "adversary"), ("what is guessed", ""), ("what it breaks", "")):
+        table.add_column(heading, style=style, overflow="fold")
+    for attack in ATTACKS.values():
+        table.add_row(attack.name, attack.secret, ", ".join(attack.weak))
+    theme.console().print(table)
+
+
+@app.command()
+def run(
+    names: Annotated[list[str], typer.Argument(help="Which attacks, or 'all'.")],
+    rounds: Annotated[int | None, typer.Option(help="How often each method is attacked.")] = None,
+    epsilon: Annotated[list[float] | None, typer.Option(help="Guarantees to try; may be repeated.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed shows the same contest.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Also write a picture, the numbers and a page here.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the numbers instead of the story.")] = False,
+) -> None:
+    """Attack the weak method, then the private answer to the same question, and compare with the bound."""
+    from lapwing.adversary.attacks import ATTACKS, attack
+    from lapwing.adversary.attacks.attack import repeatable
+
+    screen, waits = theme.console(), theme.console(stderr=True)
+    with theme.told():
+        for chosen in list(map(attack, list(ATTACKS) if names == ["all"] else names)):
+            with waiting(f"attacking: {chosen.name}", waits) as heard:
+                contest = chosen.run(rounds=rounds, epsilons=epsilon or None, seed=seed, heard=heard)
+                told = chosen.tell(repeatable(chosen.name, "told", seed))
+            if as_json:
+                typer.echo("\n".join(json.dumps(row) for row in contest.rows()))
+            else:
+                screen.print(Padding(_story(contest, told), (1, 0, 0, 0)))
+            if out is not None:
+                from lapwing.experiments.contests import write
+
+                typer.echo("  ".join(str(file) for file in write(contest, out)), err=True)
+
+
+def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
+    attack = contest.attack
+    return Group(
+        Text(attack.title, style="bold"),
+        Text(f"The secret: {attack.secret}."),
+        *(Padding(_learned(one), (1, 0, 0, 2)) for one in told),
+        Padding(_table(contest), (1, 0, 0, 0)),
+        Text(f"{attack.lesson}\n"),
+        Text(f"The private answer: {attack.answer}; {attack.promise}.", style="quiet"),
+        Text(f"After: {attack.source}.", style="quiet"),
+    )
+
+
+def _learned(one: Learned) -> Text:
+    sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
+    said = Text.assemble(f"{visible(one.about)}: ", (visible(str(one.guess)), "adversary"), f", {sure}. ")
+    if one.truth is not None:
+        said.append("True. " if one.truth == one.guess else f"In truth {visible(str(one.truth))}. ")
+    return said.append(visible(one.because), style="quiet")
+
+
+def _table(contest: Contest) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("method", overflow="fold")
+    table.add_column("ε", justify="right")
+    table.add_column(contest.attack.measured, no_wrap=True)
+    table.add_column("", justify="right")
+    table.add_column("at most", justify="right", style="private")
+    shown = ""
+    for score in contest.scores:
+        table.add_row(
+            Text("" if score.method == shown else score.method, style="" if score.epsilon is None else "private"),
+            "–" if score.epsilon is None else f"{score.epsilon:g}",
+            _bar(score, contest.attack.chance),
+            f"{score.success:.1%}",
+            "no bound" if score.bound is None else f"{score.bound:.1%}",
+        )
+        shown = score.method
+    return table
+
+
+def _bar(score: Score, chance: float) -> Text:
+    """Dim up to what blind guessing reaches, then what the attack adds; a mark where the bound lies."""
+    filled, blind = round(score.success * _BAR), round(chance * _BAR)
+    bar = Text.assemble(("█" * min(filled, blind), "quiet"), ("█" * max(0, filled - blind), "adversary"))
+    if score.bound is not None:
+        bar.append(" " * max(0, round(score.bound * _BAR) - filled))
+        bar.append("│", style="private")
+    return bar

@@ -1,0 +1,63 @@
+"""A picture of an attack: its success over epsilon, beside the weak methods and the bound that holds for everybody."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lapwing.adversary.attacks import Contest
+from lapwing.adversary.attacks.attack import CONFIDENCE
+from lapwing.experiments import style
+from lapwing.experiments.experiment import write_csv
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_CURVE = 60
+_DASHES = ("-", "--", "-.", ":")
+
+
+def write(contest: Contest, folder: str | Path) -> list[Path]:
+    """A picture and its numbers, named after the attack."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    picture, table = (folder / f"{contest.attack.name}.{ending}" for ending in ("png", "csv"))
+    draw(contest).savefig(picture, dpi=110, facecolor="white", metadata={"Software": ""})
+    write_csv(contest.rows(), table)
+    return [picture, table]
+
+
+def draw(contest: Contest) -> Figure:
+    """Weak methods as lines across, the private answer as dots with intervals, the bound as a shaded roof."""
+    import numpy as np
+
+    attack, private = contest.attack, contest.private
+    figure, [axes] = style.figure(size=(9.2, 3.9))
+    epsilons = [score.epsilon or 0.0 for score in private]
+    curve = np.geomspace(epsilons[0], epsilons[-1], _CURVE)
+    roof = [attack.bound(float(epsilon)) for epsilon in curve]
+    top = 1.06 * max(*roof, *(score.high for score in contest.scores))
+    axes.fill_between(curve, roof, top, color=style.PRIVATE, alpha=0.09, lw=0)
+    axes.plot(curve, roof, color=style.PRIVATE, lw=1.4, label="the most that anybody can reach")
+    for place, score in enumerate(contest.weak):
+        dashes = _DASHES[place % len(_DASHES)]
+        axes.axhline(score.success, color=style.ADVERSARY, lw=1.3, ls=dashes, label=f"against {score.method}")
+    low, high = ([abs(getattr(score, end) - score.success) for score in private] for end in ("low", "high"))
+    success = [score.success for score in private]
+    axes.errorbar(
+        epsilons, success, (low, high), fmt="o", color=style.PRIVATE, ms=5, lw=1, label=f"against {attack.answer}"
+    )
+    axes.axhline(attack.chance, color=style.QUIET, lw=0.9, ls=(0, (1, 3)), label="guessing blindly")
+    axes.set_ylim(0, top)
+    axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
+    style.numbers(axes, x="log", y="percent")
+    style.only_ticks(axes.xaxis, epsilons)
+    style.name_axes(axes, "", "epsilon", attack.measured)
+    figure.suptitle(attack.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK)
+    style.legend(figure, loc="outside right center")
+    style.caption(
+        figure,
+        f"The secret: {attack.secret}. Dots: {private[0].rounds} rounds each, with {CONFIDENCE:.1%} intervals. "
+        f"Private: {attack.promise}.",
+    )
+    return figure
