@@ -1,0 +1,187 @@
+"""The Boston wage study, played by separate processes: who saw what, and the gap at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from lapwing import checks
+from lapwing.anonymity.parties import run_apart
+from lapwing.anonymity.secure_sum import Outcome, SecureSum, server_name
+from lapwing.cli import theme
+from lapwing.cli.waiting import waiting
+from lapwing.noise import SYSTEM, Entropy, uniform_below
+
+LARGEST_WAGE = 500_000
+"""A public limit: companies count nobody with more."""
+GENDERS = ("women", "men")
+# Of a thousand employees, and the average pay of women and of men: made up so that the gap is that of the study.
+_JOBS = {
+    "executives": (13, 37, 210_000, 234_000),
+    "professionals": (230, 240, 96_000, 110_000),
+    "office and sales": (170, 70, 58_000, 63_000),
+    "service and crafts": (110, 130, 48_000, 57_000),
+}
+CELLS = [f"{what}, {gender}, {job}" for job in _JOBS for gender in GENDERS for what in ("people", "pay")]
+
+
+def secure_sum(
+    companies: Annotated[int, typer.Option(help="How many companies take part.")] = 5,
+    servers: Annotated[int, typer.Option(help="How many servers add up.")] = 2,
+    threshold: Annotated[int | None, typer.Option(help="How many servers suffice; all of them if not given.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Make the totals private, for every employee.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds until whoever is missing is given up.")] = 30,
+    silent: Annotated[str | None, typer.Option(help="A party that sends nothing, 'company 2' say.")] = None,
+) -> None:
+    """The Boston wage study: totals over companies, although nobody sees any company's numbers."""
+    with theme.told():
+        study = study_of(companies, servers, threshold, epsilon)
+        show(theme.console(), study, payrolls(study), timeout, {silent: "silent"} if silent else {})
+
+
+def study_of(companies: int, servers: int = 2, threshold: int | None = None, epsilon: float | None = None) -> SecureSum:
+    """People and pay by job and gender. An employee is in one job: in two cells."""
+    return SecureSum(
+        cells=CELLS,
+        companies=[f"company {number}" for number in range(1, checks.whole(companies=companies, minimum=3) + 1)],
+        servers=servers,
+        threshold=threshold,
+        epsilon=epsilon,
+        sensitivity={cell: LARGEST_WAGE if cell.startswith("pay") else 1 for cell in CELLS} if epsilon else {},
+        cells_per_person=2,
+    )
+
+
+def payrolls(study: SecureSum, entropy: Entropy = SYSTEM) -> dict[str, dict[str, int]]:
+    """Made-up companies of 200 to 3,000 people, each paying everybody within a third of the average of the job."""
+    tables: dict[str, dict[str, int]] = {}
+    for company in study.companies:
+        size = 200 + uniform_below(2801, entropy=entropy)
+        table: dict[str, int] = {}
+        for job, facts in _JOBS.items():
+            for gender, share, average in zip(GENDERS, facts[:2], facts[2:], strict=True):
+                people = size * share // 1000
+                pay = average * 2 // 3 + uniform_below(average * 2 // 3, people, entropy)
+                table |= {f"people, {gender}, {job}": people, f"pay, {gender}, {job}": int(pay.sum())}
+        tables[company] = table
+    return tables
+
+
+def show(
+    console: Console,
+    study: SecureSum,
+    tables: Mapping[str, Mapping[str, int]],
+    timeout: float = 30,
+    faults: Mapping[str, str] | None = None,
+) -> None:
+    """Play it, and tell who saw what."""
+    parties = len(study.companies) + study.servers + 1
+    console.print(_title(study, parties))
+    done: set[str] = set()
+
+    with waiting(f"{parties} processes", console) as progress:
+
+        def heard(name: str, did: str) -> None:
+            if did != "is listening":
+                done.add(name)
+                progress(len(done), parties)
+
+        outcome = run_apart(study, tables, timeout=timeout, faults=faults, heard=heard)
+    truth = {cell: sum(table[cell] for table in tables.values()) for cell in study.cells}
+    console.print(Padding(_views(study, tables, outcome, most=3 if console.width >= 100 else 2), (1, 2, 0, 2)))
+    console.print(Padding(_gap(outcome.totals, truth), (1, 2, 0, 2)))
+    console.print(Padding(_words(study, tables, outcome.totals == truth), (1, 2)))
+
+
+def _title(study: SecureSum, parties: int) -> Panel:
+    text = Text.assemble(
+        f"{len(study.companies)} companies, {study.servers} servers and an analyst: {parties} processes.\n",
+        ("exact", "exact"), (" never leaves its company · ", "quiet"),
+        ("masked", "noise"), (" is what servers see · ", "quiet"),
+        ("totals", "private"), (" are what everybody learns", "quiet"),
+    )  # fmt: skip
+    title = "[bold]lapwing secure-sum[/]"
+    return Panel(text, title=title, title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2))
+
+
+def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: Outcome, most: int) -> Table:
+    """What each company has in one cell, and what arrived of it at the first servers."""
+    cell = next(cell for cell in study.cells if cell.startswith("pay"))
+    place = study.cells.index(cell)
+    servers = [server_name(number) for number in range(1, min(study.servers, most) + 1)]
+    views = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"Who saw what: {cell}", title_justify="left")
+    views.caption = "The analyst gets the last row of every server, and nothing else."
+    views.caption_justify = "left"
+    views.add_column("")
+    views.add_column("the company", justify="right", style="exact", header_style="exact")
+    for server in servers:
+        views.add_column(server, justify="right", style="noise", header_style="noise")
+    for company in study.companies:
+        arrived = (f"{outcome.seen[server][company][place]}" for server in servers)
+        views.add_row(company, f"{tables[company][cell]:,}", *arrived)
+    sums = outcome.seen["analyst"]
+    heard = (f"{sums[server][place]}" if server in sums else "not needed" for server in servers)
+    views.add_section()
+    views.add_row("all", Text(f"{outcome.totals[cell]:,}", style="private"), *heard)
+    return views
+
+
+def _gap(totals: Mapping[str, int], truth: Mapping[str, int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="What everybody learns", title_justify="left")
+    table.add_column("average pay")
+    for name, style in (("women", "private"), ("men", "private"), ("cents per dollar", "private"), ("exact", "exact")):
+        table.add_column(name, justify="right", style=style, header_style=style)
+    for job in (*_JOBS, "all"):
+        if job == "all":
+            table.add_section()
+        women, men = (average(totals, gender, job) for gender in GENDERS)
+        exact = cents(truth, job)
+        found = f"{100 * women / men:.1f}" if women and men else "?"
+        table.add_row(job, f"${women:,.0f}", f"${men:,.0f}", found, f"{exact:.1f}")
+    return table
+
+
+def average(totals: Mapping[str, int], gender: str, job: str = "all") -> float:
+    """The average pay of a gender, in one job or in all of them; 0 if noise leaves nobody."""
+    jobs = list(_JOBS) if job == "all" else [job]
+    people, pay = (sum(totals[f"{what}, {gender}, {one}"] for one in jobs) for what in ("people", "pay"))
+    return max(pay, 0) / people if people > 0 else 0.0
+
+
+def cents(totals: Mapping[str, int], job: str = "all") -> float:
+    """What women earn for each dollar that men earn, in cents."""
+    women, men = (average(totals, gender, job) for gender in GENDERS)
+    return 100 * women / men if men else 0.0
+
+
+def _words(study: SecureSum, tables: Mapping[str, Mapping[str, int]], exact: bool) -> Text:
+    last = study.companies[-1]
+    pay = sum(value for cell, value in tables[last].items() if cell.startswith("pay"))
+    needed = study.sharing.needed
+    words = Text.assemble(
+        ("What it protects. ", "bold"),
+        f"Whoever sees what fewer than {needed} servers saw has seen uniform random numbers: they would look the same "
+        "whatever the companies pay. ",
+    )
+    if study.epsilon is None:
+        words.append("The totals are exact, to the dollar. " if exact else "The totals are wrong! ", style="private")
+        words.append("What it does not. ", style="bold")
+        words.append(
+            f"Ask again without {last} and subtract: it pays {pay:,} dollars. Secure sums hide how a total was made, "
+            "not what it gives away; with --epsilon noise hides every single employee."
+        )
+    else:
+        words.append(f"Every server added noise of its own: the totals are private with ε = {study.epsilon:g} for ")
+        words.append("every employee, even if one server and the analyst work together. ")
+        words.append("What it does not. ", style="bold")
+        words.append(f"A whole company is more than one employee: ε is not about {last}.")
+    words.append(" In the study of 2016, with 112,600 employees, it was 77 cents per dollar.", style="quiet")
+    return words
