@@ -1,0 +1,172 @@
+"""Classes whose sensitive values are spread like those of the table: t-closeness, and (n,t)-closeness.
+
+How far two distributions are apart is the Earth Mover's Distance: how much probability must be carried how far to turn
+one into the other. How far two values are apart, the *ground distance*, is at most 1 and one of three (Li, Li and
+Venkatasubramanian 2007, section 4): all are equally far; they lie in an order; they are leaves of a taxonomy.
+
+All three are distances in a tree: a star, a path, the taxonomy. In a tree everything that is carried across an edge is
+the difference of what lies behind it, so the distance is Σ over edges of length · |difference behind the edge|.
+
+>>> salaries = np.array([[1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]])  # of 3k, 4k, …, 11k
+>>> Ordered().distances(salaries, np.ones(9, int)).round(3).tolist()
+[0.375, 0.167]
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.anonymity.criteria import SLACK, Counts, Criterion, Floats, Met, shares
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+
+Edges = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Which kinds lie behind which edge (kinds × edges, 0 or 1), and how long each edge is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground(ABC):
+    """How far two sensitive values are apart, from 0 to 1."""
+
+    kinds: tuple[Any, ...] | None = None
+    """What the columns of the counts mean; see `over`."""
+
+    def over(self, kinds: Sequence[Any]) -> Self:
+        """The same distance for counts whose columns are these kinds."""
+        return replace(self, kinds=tuple(kinds))
+
+    @abstractmethod
+    def edges(self, columns: int) -> Edges:
+        """The tree, for counts with so many columns."""
+
+    def distances(self, counts: Counts, other: Counts) -> Floats:
+        """The Earth Mover's Distance of each class from the other one: one row for all, or one row per class."""
+        behind, lengths = self.edges(counts.shape[1])
+        found: Floats = np.abs((shares(counts) - shares(other)) @ behind) @ lengths
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equal(Ground):
+    """Any two values are one apart: half of the sum of all differences."""
+
+    def edges(self, columns: int) -> Edges:
+        """A star."""
+        return np.eye(columns), np.full(columns, 0.5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ordered(Ground):
+    """Values are as far apart as there are steps between them, the ends being one apart.
+
+    Without `order` the kinds are taken as they are sorted in the table, numbers by size.
+    """
+
+    order: tuple[Any, ...] | None = None
+
+    def edges(self, columns: int) -> Edges:
+        """A path."""
+        places = np.arange(columns)
+        steps = columns - 1
+        if self.order is not None:
+            kinds = _known(self.kinds, self.order, columns, "order")
+            places = np.array([self.order.index(kind) for kind in kinds])
+            steps = len(self.order) - 1
+        behind = (places[:, None] <= np.arange(steps)).astype(np.float64)
+        return behind, np.full(steps, 1 / max(steps, 1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchical(Ground):
+    """Values are as far apart as the lowest group that holds both is high, the whole taxonomy being one high.
+
+    `groups` gives for each value its groups from the narrowest to the widest without the root: as many for every value.
+
+    >>> illness = Hierarchical(groups={"ulcer": ("stomach",), "gastritis": ("stomach",), "flu": ("lungs",)})
+    >>> illness.over(["ulcer", "gastritis", "flu"]).distances(np.eye(3, dtype=int), np.array([1, 0, 0])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+
+    groups: Mapping[Any, Sequence[Any]]
+
+    def __post_init__(self) -> None:
+        if len({len(above) for above in self.groups.values()}) > 1:
+            why = "some values have more groups above them than others"
+            raise InvalidParameter("groups", dict(self.groups), why, "Repeat a value as its own group.")
+
+    def edges(self, columns: int) -> Edges:
+        """The taxonomy: two leaves under a group of height h are h apart, so each way up has length h/2."""
+        leaves = _known(self.kinds, tuple(self.groups), columns, "groups")
+        lines = [(kind, *self.groups[kind]) for kind in leaves]
+        nodes = list(dict.fromkeys(line[height:] for line in lines for height in range(len(line))))
+        behind = np.array([[line[-len(node) :] == node for node in nodes] for line in lines])
+        return behind.astype(np.float64), np.full(len(nodes), 0.5 / len(lines[0]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closeness(Criterion):
+    """The values of every class are spread like those of the table, up to `most`: t-closeness.
+
+    Source: Li, Li and Venkatasubramanian 2007, t-closeness, definition 2.
+    """
+
+    most: Number
+    ground: Ground = Equal()
+
+    def __post_init__(self) -> None:
+        checks.share(most=self.most)
+
+    def over(self, kinds: Sequence[Any]) -> Self:
+        """The same demand for counts whose columns are these kinds."""
+        return replace(self, ground=self.ground.over(kinds))
+
+    def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:
+        """Whether the class is close to the table."""
+        return self.ground.distances(counts, total) <= float(self.most) + SLACK
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrowdCloseness(Closeness):
+    """The values of every class are spread like those of some larger class around it: (n,t)-closeness.
+
+    The larger class has at least `crowd` rows; a class that large itself passes, and the whole table is always tried.
+
+    Source: Li, Li and Venkatasubramanian 2010, Closeness: a new privacy measure for data publishing, definition 4.
+    """
+
+    crowd: int
+
+    def __post_init__(self) -> None:
+        Closeness.__post_init__(self)
+        checks.whole(crowd=self.crowd)
+
+    def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:
+        """Whether the class is close to a large one that contains it."""
+        return nearest(self.ground, counts, (total, *(ancestors or ())), self.crowd) <= float(self.most) + SLACK
+
+
+def nearest(ground: Ground, counts: Counts, around: Sequence[Counts], crowd: int) -> Floats:
+    """How far each class is from the nearest of the larger ones that have `crowd` rows; infinitely if there is none."""
+    found = np.where(counts.sum(axis=1) >= crowd, 0.0, np.inf)
+    for other in around:
+        near = np.where(other.sum(axis=-1) >= crowd, ground.distances(counts, other), np.inf)
+        found = np.minimum(found, near)
+    return found
+
+
+def _known(kinds: tuple[Any, ...] | None, named: tuple[Any, ...], columns: int, parameter: str) -> tuple[Any, ...]:
+    """The kinds of the columns, all of which must have been named."""
+    given = named if kinds is None else kinds
+    if len(given) != columns:
+        raise InvalidParameter(parameter, named, f"there are {columns} kinds of values", "Call over(kinds) first.")
+    for kind in given:
+        if kind not in named:
+            raise InvalidParameter(parameter, named, f"does not name {kind!r}", "Name every value that may occur.")
+    return given

@@ -1,0 +1,134 @@
+"""How anonymous a table is: the numbers that its owner would claim, measured.
+
+>>> hospital = {"age": ["20s", "20s", "30s", "30s"], "illness": ["flu", "cancer", "cancer", "cancer"]}
+>>> k_anonymity(hospital, ["age"]), l_diversity(hospital, ["age"], "illness").distinct
+(2, 1)
+>>> t_closeness(hospital, ["age"], "illness")
+0.25
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.anonymity.closeness import Equal, Ground, Ordered, nearest
+from lapwing.anonymity.criteria import Counts, distinct, entropies, gains, recursive, shares
+from lapwing.anonymity.table import Classes, Columns, classes_by, columns_of, encoded, named, rows_of
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+
+MOST_COLUMNS = 12
+"""(n,t)-closeness looks at every subset of the quasi-identifiers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diversity:
+    """The largest l for which a table is l-diverse, in each of the three ways."""
+
+    distinct: int
+    entropy: float
+    """Need not be whole: e to the smallest entropy of a class."""
+    recursive: int
+    """For the factor that was asked about; 0 if a class is not even (factor, 1)-diverse."""
+
+
+def k_anonymity(table: Any, quasi_identifiers: Sequence[str]) -> int:
+    """The size of the smallest class; 0 for a table without rows."""
+    return _Looked(table, quasi_identifiers).classes.smallest
+
+
+def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, factor: Number = 3) -> Diversity:
+    """The largest l of distinct, entropy and recursive (factor, l)-diversity."""
+    checks.positive(factor=factor)
+    counts = _Looked(table, quasi_identifiers).counts(sensitive)[0]
+    return Diversity(
+        distinct=int(distinct(counts).min()),
+        entropy=math.exp(float(entropies(counts).min())),
+        recursive=int(recursive(counts, factor).min()),
+    )
+
+
+def t_closeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str, ground: Ground | None = None) -> float:
+    """The smallest t for which the table is t-close.
+
+    Without a `ground`, numbers are taken to be ordered and other values to be equally far from one another.
+    """
+    counts, kinds = _Looked(table, quasi_identifiers).counts(sensitive)
+    return float(_ground(ground, kinds).distances(counts, counts.sum(axis=0)).max())
+
+
+def nt_closeness(
+    table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, crowd: int, ground: Ground | None = None
+) -> float:
+    """The smallest t for which the table is (crowd, t)-close; infinite if the table has fewer rows than that.
+
+    The larger classes around a class are those that the table itself shows: the rows that agree with it in some of the
+    quasi-identifiers.
+    """
+    checks.whole(crowd=crowd)
+    looked = _Looked(table, quasi_identifiers)
+    counts, kinds = looked.counts(sensitive)
+    return float(nearest(_ground(ground, kinds), counts, looked.around(sensitive), crowd).max())
+
+
+def alpha_k_anonymity(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> tuple[float, int]:
+    """The largest share of a value in a class, and the size of the smallest class."""
+    looked = _Looked(table, quasi_identifiers)
+    return float(shares(looked.counts(sensitive)[0]).max()), looked.classes.smallest
+
+
+def beta_likeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> float:
+    """The smallest β of basic β-likeness: by which part of its share in the table a value gains most in a class."""
+    counts = _Looked(table, quasi_identifiers).counts(sensitive)[0]
+    return float(gains(counts, counts.sum(axis=0)).max())
+
+
+class _Looked:
+    """A table, seen by its quasi-identifiers."""
+
+    def __init__(self, table: Any, quasi_identifiers: Sequence[str]) -> None:
+        self.columns: Columns = columns_of(table)
+        names = named(self.columns, quasi_identifiers=quasi_identifiers)
+        self.codes: list[NDArray[np.intp]] = [encoded(self.columns[name])[0] for name in names]
+        self.classes: Classes = classes_by(self.codes, rows_of(self.columns))
+
+    def counts(self, sensitive: str) -> tuple[Counts, list[Any]]:
+        """Of each kind in each class, and the kinds."""
+        codes, kinds = self._sensitive(sensitive)
+        return self.classes.counts(codes, len(kinds)), kinds
+
+    def around(self, sensitive: str) -> list[Counts]:
+        """For every proper subset of the quasi-identifiers, the counts of the larger class around each class."""
+        if len(self.codes) > MOST_COLUMNS:
+            why = f"{len(self.codes)} columns have too many subsets"
+            raise InvalidParameter("quasi_identifiers", len(self.codes), why, f"Name {MOST_COLUMNS} columns at most.")
+        codes, kinds = self._sensitive(sensitive)
+        first = np.unique(self.classes.member, return_index=True)[1]  # one row of each class
+        found = []
+        for size in range(len(self.codes)):
+            for some in itertools.combinations(self.codes, size):
+                larger = classes_by(some, len(codes))
+                found.append(larger.counts(codes, len(kinds))[larger.member[first]])
+        return found
+
+    def _sensitive(self, name: str) -> tuple[NDArray[np.intp], list[Any]]:
+        named(self.columns, sensitive=name)
+        codes, kinds = encoded(self.columns[name])
+        if not len(codes):
+            raise InvalidParameter("table", 0, "has no rows", "Pass a table with at least one row.")
+        return codes, kinds
+
+
+def _ground(given: Ground | None, kinds: list[Any]) -> Ground:
+    if given is None:
+        numbers = all(isinstance(kind, (int, float)) for kind in kinds)
+        given = Ordered() if numbers else Equal()
+    return given.over(kinds)
