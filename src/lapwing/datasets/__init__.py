@@ -1,6 +1,7 @@
-"""Bundled data to try things on: a clinic where nobody exists, and the old public census extract UCI Adult.
+"""Data to try things on: a clinic and a town where nobody exists, and the old public census extract UCI Adult.
 
-tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py packed the census from its published files.
+tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py packed the census from its published files;
+the town is drawn when it is asked for.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.datasets.census import ADULT_BOUNDS, adult, adult_file
+from lapwing.datasets.town import Town, town
 
-__all__ = ["ADULT_BOUNDS", "adult", "adult_file", "clinic", "clinic_csv"]
+__all__ = ["ADULT_BOUNDS", "Town", "adult", "adult_file", "clinic", "clinic_csv", "town"]
 
 
 def clinic() -> dict[str, list[Any]]:
