@@ -1,0 +1,115 @@
+"""The same question again and again: fresh noise averages out.
+
+The noise of one answer hides one person; the noise of many answers hides nobody, unless their epsilons are added up. It
+helps to keep the answer and say it again, or to let every answer cost its epsilon.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms import Laplace
+from lapwing.noise import Entropy, bernoulli, discrete_laplace
+
+OTHERS = 42
+"""How many others say yes; the attacker knows."""
+EACH = 0.1
+"""The epsilon of every answer where nobody adds them up."""
+_SUREST = 36.0  # in log odds: noise never makes certain, and 1/(1 + e^−36) is less than 1
+
+
+def average(answers: ArrayLike, *, low: float, high: float, scale: float, about: str = "the target") -> Learned:
+    """Which of two true values is behind answers that all have fresh Laplace noise of this scale.
+
+    Both were as likely beforehand. Every answer y adds (|y − low| − |y − high|)/scale to the logarithm of the odds.
+
+    >>> print(average([40, 44, 43, 45, 42, 43], low=42, high=43, scale=2))
+    the target: 43 (73.1% sure). 6 answers, 42.83 on average.
+    """
+    width, told = float(checks.positive(scale=scale)), np.asarray(answers, dtype=np.float64).ravel()
+    if not len(told):
+        raise InvalidParameter("answers", answers, "there is nothing to learn from", "Give one answer at least.")
+    odds = float(np.sum(np.abs(told - low) - np.abs(told - high))) / width
+    return Learned(
+        about=about,
+        guess=high if odds > 0 else low,
+        sure=sure_of(odds),
+        because=f"{len(told):,} answers, {told.mean():.4g} on average." if len(told) > 1 else f"It says {told[0]:g}.",
+    )
+
+
+def sure_of(odds: float) -> float:
+    """The chance of the likelier of two, from the logarithm of their odds.
+
+    >>> sure_of(0), round(sure_of(-1), 3)
+    (0.5, 0.731)
+    """
+    return 1 / (1 + math.exp(-min(abs(odds), _SUREST)))
+
+
+def asked_again(times: int, epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """Ada's fair coin is added to a count, which is answered many times with fresh noise, at this epsilon each."""
+    won = []
+    for secret in bernoulli(Fraction(1, 2), rounds, entropy):
+        answers = OTHERS + int(secret) + discrete_laplace(1 / Fraction(epsilon), times, entropy)
+        learned = average(answers, low=OTHERS, high=OTHERS + 1, scale=1 / epsilon)
+        won.append(float(learned.guess == OTHERS + secret))
+    return won
+
+
+def stored(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """One answer with all of epsilon, said again whenever somebody asks: the average of them is that answer.
+
+    Discrete noise of scale 1/ε on a count leaves odds of e^±ε exactly, so nobody's bound is tighter than this attack.
+    """
+    count = Laplace(epsilon=Fraction(epsilon), sensitivity=1)
+    won = []
+    for secret in bernoulli(Fraction(1, 2), rounds, entropy):
+        kept = count.release(OTHERS + int(secret), entropy)
+        learned = average([kept], low=OTHERS, high=OTHERS + 1, scale=1 / epsilon)
+        won.append(float(learned.guess == OTHERS + secret))
+    return won
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    truth = OTHERS + int(bernoulli(Fraction(1, 2), entropy=entropy))
+    told: list[tuple[ArrayLike, float, str]] = []
+    for times in (1, 100, 10_000):
+        answers = truth + discrete_laplace(1 / Fraction(EACH), times, entropy)
+        told.append((answers, 1 / EACH, f"fresh noise, epsilon = {EACH:g} each"))
+    kept = Laplace(epsilon=1, sensitivity=1).release(truth, entropy)
+    told.append(([kept], 1.0, "one stored answer, epsilon = 1, however often it is said"))
+    return [
+        replace(average(some, low=OTHERS, high=OTHERS + 1, scale=scale, about=f"smokers, {how}"), truth=truth)
+        for some, scale, how in told
+    ]
+
+
+AVERAGING = Attack(
+    name="averaging",
+    title="Averaging: the same question to fresh noise",
+    secret=f"whether Ada smokes as well, beside {OTHERS} others",
+    source="000 §2.1; Dwork and Roth 2014, section 3.5",
+    weak={
+        f"{times:,} answers, epsilon = {EACH:g} each and nobody adds up": partial(asked_again, times, EACH)
+        for times in (100, 1000, 10_000)
+    },
+    answer="one stored answer with Laplace noise, said every time",
+    promise="epsilon for all answers together, whatever Ada's is (replace)",
+    private=stored,
+    bound=best_guess,
+    example=_example,
+    lesson="Fresh noise averages out. Keep the answer and say it again, or let every answer cost its epsilon.",
+    rounds=1000,
+)
