@@ -1,0 +1,94 @@
+"""Answers from a random sample: a rare person who is in it is exposed, and everybody is in some sample.
+
+Ada is the only lighthouse keeper. Two questions, how many keepers are in the sample and how many of them are ill, tell
+about her with certainty whenever she is in it. If each question gets a fresh sample, the attacker asks until she is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.rounding import against_everybody_known
+from lapwing.anonymity.subsampling import SubSample
+from lapwing.anonymity.table import Columns
+from lapwing.noise import Entropy, bernoulli
+
+SHARE = Fraction(1, 10)
+TIMES = 50
+PEOPLE = 40
+
+
+def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Learned | None:
+    """What the only person with `rare` has in the column `sensitive`, if any of the samples holds that person.
+
+    >>> samples = [{"keeper": [0, 0], "ill": [1, 0]}, {"keeper": [0, 1], "ill": [0, 1]}]
+    >>> exposed(samples, rare="keeper", sensitive="ill").guess
+    1
+    """
+    for number, sample in enumerate(samples, start=1):
+        found = [value for flag, value in zip(sample[rare], sample[sensitive], strict=True) if flag]
+        if found:
+            because = f"Sample {number} holds the only {rare}."
+            return Learned(about=f"the only {rare}", guess=found[0], sure=1, because=because)
+    return None
+
+
+def _play(rounds: int, entropy: Entropy, times: int, *, known_to_be_in: bool = False) -> Rounds:
+    """One lighthouse keeper, whose illness is a fair coin; without her in a sample the attacker guesses that she is."""
+    method = SubSample(share=SHARE)
+    won: list[float] = []
+    for _ in range(rounds):
+        ill = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
+        table: Columns = {"keeper": [1] + [0] * (PEOPLE - 1), "ill": ill}
+        learned, asked = None, 0
+        while learned is None and (known_to_be_in or asked < times):
+            learned, asked = exposed([method.draw(table, entropy)], rare="keeper", sensitive="ill"), asked + 1
+        won.append(float((1 if learned is None else learned.guess) == ill[0]))
+    return won
+
+
+def _once(rounds: int, entropy: Entropy) -> Rounds:
+    return _play(rounds, entropy, 1)
+
+
+def _often(rounds: int, entropy: Entropy) -> Rounds:
+    return _play(rounds, entropy, TIMES)
+
+
+def _in_the_sample(rounds: int, entropy: Entropy) -> Rounds:
+    """Only samples that she is in: she said so herself, or was seen at the study."""
+    return _play(rounds, entropy, 1, known_to_be_in=True)
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    ill = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
+    table: Columns = {"keeper": [1] + [0] * (PEOPLE - 1), "ill": ill}
+    samples: list[Columns] = []
+    while (learned := exposed(samples, rare="keeper", sensitive="ill")) is None:
+        samples.append(SubSample(share=SHARE).draw(table, entropy))
+    because = f"{learned.because} Each holds a tenth of the people."
+    return [replace(learned, about="Ada, the only lighthouse keeper, is ill", because=because, truth=ill[0])]
+
+
+SUBSAMPLING = Attack(
+    name="subsampling",
+    title="Sub-sampling: ask until the rare person is in the sample",
+    secret="whether Ada, the only lighthouse keeper, is ill",
+    source="000 §2.1.1.2 (sub-sampling); Denning 1980; Dwork and Roth 2014, section 1.1",
+    weak={
+        "one sample of a tenth": _once,
+        f"{TIMES} samples of a tenth": _often,
+        "one sample, known to hold Ada": _in_the_sample,
+    },
+    answer="a count with Laplace noise, everybody else known",
+    promise="epsilon for the one count, whatever one person answers (replace)",
+    private=against_everybody_known,
+    bound=best_guess,
+    example=_example,
+    lesson="A sample protects those who are not in it. Rare people are who need protection most, and are found first.",
+    rounds=1000,
+)

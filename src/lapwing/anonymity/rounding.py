@@ -1,0 +1,48 @@
+"""Output rounding: counts are published as multiples of a base.
+
+*To the nearest*: the same count always gives the same answer, at most half a base away. *At random* (Fellegi 1975,
+Controlled random rounding): up with probability remainder/base, so that the answer is right on average.
+
+What it protects: a single published count. What it does not: somebody who may choose the sets finds the place where the
+answer flips, and there one person decides; and what is right on average is found by asking often.
+
+>>> Rounding(base=5).release(12)
+10
+>>> Rounding(base=5, at_random=True).release(12) in (10, 15)
+True
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lapwing import checks
+from lapwing.noise import SYSTEM, Entropy, bernoulli
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounding:
+    """Multiples of a base: the nearest (halves go up), or one of the two around at random."""
+
+    base: int = 5
+    at_random: bool = False
+
+    def __post_init__(self) -> None:
+        checks.whole(base=self.base, minimum=2)
+        checks.true_or_false(at_random=self.at_random)
+
+    def release(self, count: int, entropy: Entropy = SYSTEM) -> int:
+        """The rounded count."""
+        if not self.at_random:
+            return (2 * count + self.base) // (2 * self.base) * self.base
+        down, rest = divmod(count, self.base)
+        return (down + bernoulli(Fraction(rest, self.base), entropy=entropy)) * self.base
+
+    def mean_of(self, count: int, times: int, entropy: Entropy = SYSTEM) -> float:
+        """The mean of so many answers to the same question."""
+        if not self.at_random:
+            return float(self.release(count))
+        down, rest = divmod(count, self.base)
+        ups = int(bernoulli(Fraction(rest, self.base), checks.whole(times=times), entropy).sum())
+        return self.base * (down + ups / times)
