@@ -64,24 +64,35 @@ def rows_of(columns: Columns) -> int:
 def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
     """Every value as its place in the list of distinct values, which is sorted wherever values can be compared.
 
-    >>> codes, kinds = encoded(["b", "a", "b"])
+    Missing values (None, NaN) are one kind, None, which comes last.
+
+    >>> codes, kinds = encoded(["b", None, "a", "b"])
     >>> codes.tolist(), kinds
-    ([1, 0, 1], ['a', 'b'])
+    ([1, 2, 0, 1], ['a', 'b', None])
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         found, codes = np.unique(values, return_inverse=True)
-        return codes.ravel().astype(np.intp), found.tolist()
+        return codes.ravel().astype(np.intp), [None if is_missing(kind) else kind for kind in found.tolist()]
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")  # finer ones would become bare integers
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     places: dict[Any, int] = {}
     first = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.intp, len(plain))
-    kinds = list(places)
+    present = [kind for kind in places if not is_missing(kind)]
     try:
-        order = sorted(range(len(kinds)), key=kinds.__getitem__)
-    except TypeError:  # None or different types side by side
-        order = sorted(range(len(kinds)), key=lambda i: (type(kinds[i]).__name__, str(kinds[i])))
-    rank = np.empty(len(kinds), np.intp)
-    rank[order] = np.arange(len(kinds))
-    return rank[first], [kinds[i] for i in order]
+        kinds = sorted(present)
+    except TypeError:  # different types side by side
+        kinds = sorted(present, key=lambda kind: (type(kind).__name__, str(kind)))
+    rank = np.full(len(places), len(kinds), np.intp)
+    rank[[places[kind] for kind in kinds]] = np.arange(len(kinds))
+    return rank[first], kinds + [None] * (len(present) < len(places))
+
+
+def is_missing(value: Any) -> bool:
+    """None, NaN, or what pandas writes for a value that is not there."""
+    return (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,0 +1,287 @@
+"""How a column may be made coarser: numbers to ranges, words up a taxonomy, postcodes digit by digit.
+
+>>> work = Taxonomy({"employed": ["Private", "Federal-gov"], "not employed": ["Never-worked"]})
+>>> [work.label("Private", level) for level in range(work.ladder(["Private"]).height + 1)]
+['Private', 'employed', '*']
+>>> Ranges((5, 10, 20)).label(37, 2), Digits(5).label("02138", 1)
+('30–39', '0213*')
+
+`Numbers` and `Sets` name a class of rows by what is in it (Mondrian); the others have levels (both algorithms). A
+missing value (None, NaN) is a value of its own, called "missing", right below "*".
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from lapwing import checks
+from lapwing.anonymity.ladders import EVERYTHING, Ladder, Scale, text
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+
+
+class Hierarchy(Protocol):
+    """How the kinds of value of a column become coarser."""
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """The levels over these kinds, which are distinct and sorted, None last."""
+
+
+class Order(Protocol):
+    """An order in which the kinds of value of a column may be cut anywhere."""
+
+    def scale(self, kinds: Sequence[Any]) -> Scale:
+        """The order of these kinds, which are distinct and sorted, None last."""
+
+
+class Levels:
+    """What all hierarchies can do."""
+
+    __slots__ = ()
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """The levels over these kinds."""
+        raise NotImplementedError
+
+    def label(self, value: Any, level: int) -> str:
+        """What a value is called at a level."""
+        ladder = self.ladder([value])
+        if not 0 <= level <= ladder.height:
+            raise InvalidParameter("level", level, "there is no such level", f"Write 0 to {ladder.height}.")
+        return str(ladder.labels[level, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class Flat(Levels):
+    """A value or nothing: every value is right below "*"."""
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """Two levels."""
+        return Ladder.of([(text(kind), EVERYTHING) for kind in kinds], range(len(kinds)), lambda *_: 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Digits(Levels):
+    """Postcodes and the like: the last character goes first. Whole numbers are filled up with zeros on the left."""
+
+    length: int
+
+    def __post_init__(self) -> None:
+        checks.whole(length=self.length)
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """One level per character; a group covers as much as it has of the kinds that occur."""
+        paths = [self._path(kind) for kind in kinds]
+        order = sorted(range(len(kinds)), key=lambda i: (kinds[i] is None, paths[i][0]))
+        return Ladder.of(paths, order, lambda level, kind, size: size / len(kinds))
+
+    def _path(self, kind: Any) -> tuple[str, ...]:
+        if kind is None:
+            return (text(kind),) * self.length + (EVERYTHING,)
+        code = f"{kind:0{self.length}d}" if isinstance(kind, int) else str(kind)
+        if len(code) != self.length:
+            why = "a value of the column has another number of characters"
+            raise InvalidParameter("length", self.length, why, "Fill the values up to one length, or write Flat().")
+        return (*(code[: self.length - gone] + "*" * gone for gone in range(self.length)), EVERYTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranges(Levels):
+    """Numbers in ranges of fixed widths, each a multiple of the one before, and "*" at last."""
+
+    widths: Sequence[Number]
+    origin: Number = 0
+    """Where a range begins."""
+
+    def __post_init__(self) -> None:
+        checks.exact(origin=self.origin)
+        exact = [_decimal(checks.positive(widths=width) and width) for width in self.widths]
+        if not exact or any(wide % narrow or wide == narrow for narrow, wide in itertools.pairwise(exact)):
+            why = "every width must be a multiple of the one before, or ranges would cut through one another"
+            raise InvalidParameter("widths", self.widths, why, "Write widths=(5, 10, 20), for example.")
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """The numbers, one level for each width, and "*"; a range covers its width over that of the column."""
+        numbers = _numbers(kinds)
+        if numbers and isinstance(numbers[0], date):
+            raise InvalidParameter(
+                "quasi_identifiers", "Ranges", "the column holds dates", "Pass years, or a Taxonomy."
+            )
+        whole = all(isinstance(number, int) for number in (*numbers, *self.widths, self.origin))
+        exact = [_decimal(number) for number in numbers]
+        spread = exact[-1] - exact[0] if exact else Fraction(0)
+        covered = [min(1.0, float((_decimal(width) - whole) / spread)) if spread else 1.0 for width in self.widths]
+        paths: list[Sequence[str]] = [
+            (text(number), *(self._range(value, _decimal(width), whole) for width in self.widths), EVERYTHING)
+            for number, value in zip(numbers, exact, strict=True)
+        ]
+        if len(numbers) < len(kinds):
+            paths.append((text(None),) * (len(self.widths) + 1) + (EVERYTHING,))
+        return Ladder.of(paths, range(len(kinds)), lambda level, kind, size: [0.0, *covered, 1.0][level])
+
+    def _range(self, value: Fraction, width: Fraction, whole: bool) -> str:
+        low = (value - _decimal(self.origin)) // width * width + _decimal(self.origin)
+        return range_label(int(low), int(low + width - 1)) if whole else f"[{_shown(low)}, {_shown(low + width)})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taxonomy(Levels):
+    """A tree of words: nested, {"employed": ["Private", …], …}, or each word's parent, {"Private": "employed", …}.
+
+    The root is "*" and need not be written. Values near the root stay as they are until their parent's level.
+    """
+
+    tree: Mapping[Any, Any] | Sequence[Any]
+
+    def __post_init__(self) -> None:
+        groups = {name for path in self._paths().values() for name in path[1:]}
+        if both := groups & {EVERYTHING, *map(text, self.leaves)}:
+            raise InvalidParameter(
+                "tree", min(both), "is a group and something else too", "Give the group another name."
+            )
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """The values, in the order of the tree."""
+        return tuple(self._paths())
+
+    def ladder(self, kinds: Sequence[Any]) -> Ladder:
+        """The levels of the tree, counted from the root; a group covers its leaves over all leaves."""
+        ways = self._paths()
+        unknown = [kind for kind in kinds if kind is not None and kind not in ways]
+        if unknown:
+            why = f"{len(unknown)} kinds of value in the column are not in the taxonomy"
+            raise InvalidParameter("tree", "Taxonomy(…)", why, "Compare set(column) with taxonomy.leaves.")
+        if None in kinds:
+            ways.setdefault(None, (text(None),))
+        levels = max(map(len, ways.values()))
+        padded = {leaf: (way[0],) * (levels - len(way)) + way + (EVERYTHING,) for leaf, way in ways.items()}
+        leaves = [
+            {name: sum(path[level] == name for path in padded.values()) for name in {p[level] for p in padded.values()}}
+            for level in range(levels + 1)
+        ]
+        rank = {leaf: i for i, leaf in enumerate(ways)}
+        paths = [padded[kind] for kind in kinds]
+        order = sorted(range(len(kinds)), key=lambda i: rank[kinds[i]])
+        return Ladder.of(paths, order, lambda level, kind, size: leaves[level][paths[kind][level]] / len(ways))
+
+    def _paths(self) -> dict[Any, tuple[str, ...]]:
+        """From each leaf up to just below the root."""
+        found: dict[Any, tuple[str, ...]] = {}
+        last: dict[str, tuple[int, tuple[str, ...]]] = {}
+        for leaf, above in self._climb():
+            for height, group in enumerate(above):
+                place = (len(found), above[height:])
+                if last.get(group, place) not in (place, (place[0] - 1, place[1])):
+                    raise InvalidParameter("tree", group, "this group stands in two places", "Write every group once.")
+                last[group] = place
+            if leaf in found:
+                raise InvalidParameter("tree", leaf, "this value stands in two places", "Write every value once.")
+            found[leaf] = (text(leaf), *above)
+        if not found:
+            raise InvalidParameter("tree", self.tree, "is empty", "Write Taxonomy({'employed': ['Private', …], …}).")
+        return found
+
+    def _climb(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
+        if isinstance(self.tree, Mapping) and all(isinstance(above, str) for above in self.tree.values()):
+            return _from_parents(self.tree)
+        tree = self.tree
+        while isinstance(tree, Mapping) and list(tree) == [EVERYTHING]:
+            tree = tree[EVERYTHING]
+        return _from_nested(tree, ())
+
+
+def _from_nested(tree: Any, above: tuple[str, ...]) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    if isinstance(tree, Mapping):
+        for name, below in tree.items():
+            yield from _from_nested(below, (str(name), *above))
+    elif isinstance(tree, Sequence) and not isinstance(tree, str):
+        for item in tree:
+            yield from _from_nested(item, above)
+    else:
+        yield tree, above
+
+
+def _from_parents(parents: Mapping[Any, str]) -> Iterator[tuple[Any, tuple[str, ...]]]:
+    inner = set(parents.values())
+    ways: list[tuple[Any, tuple[str, ...]]] = []
+    for leaf in parents:
+        if leaf in inner:
+            continue
+        way: list[str] = []
+        node = leaf
+        while node in parents and parents[node] != EVERYTHING:
+            node = parents[node]
+            if node in way:
+                raise InvalidParameter("tree", parents, f"{node!r} lies above itself", "Let every way up end at '*'.")
+            way.append(node)
+        ways.append((leaf, tuple(way)))
+    return iter(sorted(ways, key=lambda item: item[1][::-1]))  # what has a common parent side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers or dates; a class is called by its exact range. A class that also lacks some of them is called "*"."""
+
+    def scale(self, kinds: Sequence[Any]) -> Scale:
+        """By size."""
+        numbers = _numbers(kinds)
+        spread = numbers[-1] - numbers[0] if len(numbers) > 1 else None
+        positions = [float((number - numbers[0]) / spread) if spread else 0.0 for number in numbers]
+        positions += [2.0] * (len(kinds) - len(numbers))
+        return Scale(np.arange(len(kinds)), np.array(positions), kinds, sets=False, show=range_label)
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Values without a taxonomy, cut in sorted order; a class is called by the set of its values."""
+
+    def scale(self, kinds: Sequence[Any]) -> Scale:
+        """As they are sorted."""
+        positions = np.arange(len(kinds)) / max(len(kinds) - 1, 1)
+        return Scale(np.arange(len(kinds)), positions, kinds, sets=True, show=range_label)
+
+
+def are_numbers(kinds: Sequence[Any]) -> bool:
+    """Whether a column holds numbers or dates only, apart from missing values."""
+    present = [kind for kind in kinds if kind is not None]
+    types = (Real, date)
+    return any(all(isinstance(kind, one) and not isinstance(kind, bool) for kind in present) for one in types)
+
+
+def _numbers(kinds: Sequence[Any]) -> list[Any]:
+    if not are_numbers(kinds):
+        why = "the column holds values that are not numbers"
+        raise InvalidParameter("quasi_identifiers", "Numbers or Ranges", why, "Write Sets(), Flat() or a Taxonomy.")
+    numbers = [kind for kind in kinds if kind is not None]
+    if any(number in (float("inf"), float("-inf")) for number in numbers):
+        raise InvalidParameter("quasi_identifiers", "Numbers or Ranges", "a number is infinite", "Make it missing.")
+    return numbers
+
+
+def range_label(low: Any, high: Any) -> str:
+    """The label of a range that includes both ends.
+
+    >>> range_label(30, 39), range_label(-5, 5), range_label(7, 7)
+    ('30–39', '-5 to 5', '7')
+    """
+    if low == high:
+        return text(low)
+    return f"{low} to {high}" if isinstance(low, date) or low < 0 else f"{low}–{high}"
+
+
+def _decimal(number: Any) -> Fraction:
+    """The number as it is written: 0.1 is a tenth."""
+    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+
+
+def _shown(number: Fraction) -> str:
+    return str(int(number) if number.denominator == 1 else float(number))
