@@ -1,0 +1,118 @@
+"""What the attacker knows already, put beside what the class says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lapwing import checks
+from lapwing.adversary.attacks import ward
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, TWO_ANONYMOUS, TWO_QUASI
+from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.anonymity.criteria import DistinctDiversity
+from lapwing.checks import Number
+from lapwing.noise import Entropy, uniform_below
+
+KINDS = 4
+WEIGHTS = ward.even(KINDS)
+
+
+def background(
+    table: Any,
+    quasi_identifiers: Sequence[str],
+    sensitive: str,
+    targets: Targets | None = None,
+    *,
+    ruled_out: Collection[Any] = (),
+    likelihood: Mapping[Any, Number] | None = None,
+) -> list[Learned]:
+    """The likeliest value of everybody, after what is known about them.
+
+    Values in `ruled_out` cannot be; `likelihood` says how likely what is known would be for somebody with a value,
+    relative to the others, 1 where nothing is said. By Bayes' rule a value counts as often as it occurs in the class
+    times its likelihood.
+
+    Source: Machanavajjhala et al. 2007, l-diversity, section 1.1; the rule is their theorem 3.1.
+
+    >>> wards = {"age": ["60-70", "60-70"], "illness": ["Parkinson's", "stroke"]}
+    >>> print(*background(wards, ["age"], "illness", {"Mrs. Brown": {"age": 65}}, likelihood={"stroke": 9}))
+    Mrs. Brown: stroke (90.0% sure). It is 1 of 2 rows, and fits what is known 9 times as well.
+    """
+    published = Published.of(table, quasi_identifiers, sensitive)
+    told = {**dict.fromkeys(ruled_out, 0), **(likelihood or {})}
+    weights = np.array([float(checks.not_negative(likelihood=told.get(kind, 1))) for kind in published.kinds])
+    found = []
+    for about, counts in published.suspects(targets):
+        odds = counts * weights
+        if not odds.any():
+            continue  # what is known contradicts the table
+        best = int(odds.argmax())
+        alone = np.count_nonzero(odds) == 1
+        found.append(
+            Learned(
+                about=about,
+                guess=published.kinds[best],
+                sure=1.0 if alone else float(odds[best] / odds.sum()),
+                because=_why(counts, weights, best),
+            )
+        )
+    return found
+
+
+def _why(counts: Any, weights: Any, best: int) -> str:
+    rows = f"It is {counts[best]} of {counts.sum()} rows"
+    if excluded := int(counts[weights == 0].sum()):
+        return f"{rows}, and {excluded} others are ruled out."
+    return rows + (f", and fits what is known {weights[best]:g} times as well." if weights[best] != 1 else ".")
+
+
+def _strategy(beliefs: ward.Beliefs, secrets: ward.Secrets, entropy: Entropy) -> bool:
+    """Of everybody's four diagnoses the attacker can rule out two that are wrong, as likely as any others."""
+    decoy = (secrets + 1 + uniform_below(KINDS - 1, len(secrets), entropy)) % KINDS
+    left = np.zeros_like(beliefs)
+    everybody = np.arange(len(secrets))
+    for possible in (secrets, decoy):
+        left[everybody, possible] = beliefs[everybody, possible]
+    person, value = ward.surest(left / np.maximum(left.sum(axis=1, keepdims=True), 1e-300))
+    return bool(secrets[person] == value)
+
+
+def _game(method: ward.Method) -> Callable[[int, Entropy], Rounds]:
+    return lambda rounds, entropy: ward.play(rounds, entropy, WEIGHTS, method, _strategy)
+
+
+def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    return ward.play(rounds, entropy, WEIGHTS, ward.noisy(epsilon, WEIGHTS), _strategy)
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    """Table 2.2 of source 004, with her age in the right range, and figure 2.1b of source 000."""
+    brown = {"Mrs. Brown, taken away by ambulance": {"gender": "Female", "age": 71, "zip": "02142"}}
+    umeko = {"Umeko, 21, of 13068, who has a strong heart": {"age": 21, "zip": "13068"}}
+    return [
+        *background(TWO_ANONYMOUS, TWO_QUASI, "diagnosis", brown, likelihood={"stroke": 20}),
+        *background(FOUR_ANONYMOUS, FOUR_QUASI, "condition", umeko, ruled_out=["heart disease"]),
+    ]
+
+
+BACKGROUND = Attack(
+    name="background",
+    title="Background knowledge: what is known already, beside the class",
+    secret="which of two diagnoses a patient of the attacker's choice has, the other two of four being ruled out",
+    source="000 §2.1.2 and 004 §2.1; Machanavajjhala et al. 2007",
+    weak={
+        "5-anonymous table": _game(ward.anonymous(5, KINDS)),
+        "3-diverse table": _game(ward.demanding(5, KINDS, DistinctDiversity(sensitive=ward.SENSITIVE, least=3))),
+    },
+    answer=ward.PRIVATE,
+    promise=ward.PROMISE,
+    private=_private,
+    bound=best_guess,
+    example=_example,
+    lesson="l-diversity needs l − 1 values ruled out before it breaks, and nobody knows what an attacker knows.",
+    rounds=200,
+)

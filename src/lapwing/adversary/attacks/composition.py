@@ -1,0 +1,123 @@
+"""Two tables, each anonymous, about somebody who is in both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lapwing.adversary.attacks import ward
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.hospitals import THREE_ANONYMOUS, TWO_ANONYMOUS, TWO_QUASI
+from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.anonymity.criteria import DistinctDiversity
+from lapwing.noise import Entropy
+
+KINDS = 8
+WEIGHTS = ward.even(KINDS)
+HOSPITALS = (range(200), range(100, 300))
+"""Whose rows each of two hospitals publishes; a hundred people went to both."""
+
+
+def composition(
+    tables: Sequence[Any], quasi_identifiers: Sequence[str], sensitive: str, targets: Targets
+) -> list[Learned]:
+    """What several published tables say together about people who are in all of them.
+
+    What a person has occurs in their class of every table. Among the values that do, Bayes' rule takes a value in
+    proportion to its share in each class, divided by its share in all tables for every table but the first.
+
+    Source: Ganta, Kasiviswanathan and Smith 2008, Composition attacks and auxiliary information in data privacy.
+
+    >>> one = {"age": ["60-80", "60-80"], "illness": ["Parkinson's", "stroke"]}
+    >>> other = {"age": [">= 70", ">= 70"], "illness": ["Parkinson's", "arthritis"]}
+    >>> print(*composition([one, other], ["age"], "illness", {"Mrs. Garcia": {"age": 78}}))
+    Mrs. Garcia: Parkinson's (certainly). It alone is in all 2 tables among the rows that may be theirs.
+    """
+    read = [Published.of(table, quasi_identifiers, sensitive) for table in tables]
+    kinds = list(dict.fromkeys(kind for published in read for kind in published.kinds))
+    total = sum((_spread(published, kinds, published.counts.sum(axis=0)) for published in read), np.zeros(len(kinds)))
+    found = []
+    for person, known in targets.items():
+        rows = [_spread(published, kinds, published.rows_of(known)) for published in read]
+        odds = np.prod([counts / max(counts.sum(), 1) for counts in rows], axis=0)
+        odds = odds / total ** (len(read) - 1)
+        if not odds.any():
+            continue  # not in all of the tables
+        best, left = int(odds.argmax()), int(np.count_nonzero(odds))
+        because = f"It alone is in all {len(read)} tables among the rows that may be theirs."
+        if left > 1:
+            because = f"{left} values are in all {len(read)} tables among the rows that may be theirs."
+        sure = 1.0 if left == 1 else float(odds[best] / odds.sum())
+        found.append(Learned(about=person, guess=kinds[best], sure=sure, because=because))
+    return found
+
+
+def _spread(published: Published, kinds: list[Any], counts: Any) -> Any:
+    """Counts over the kinds of all tables."""
+    row = np.zeros(len(kinds))
+    row[[kinds.index(kind) for kind in published.kinds]] = counts
+    return row
+
+
+def _play(rounds: int, entropy: Entropy, methods: Sequence[ward.Method]) -> Rounds:
+    """A diagnosis that is equally likely before has odds in proportion to the product of what either table says."""
+    one, other = HOSPITALS
+    won = []
+    for _ in range(rounds):
+        secrets = ward.draw(WEIGHTS, entropy)
+        first, second = (
+            method(secrets[rows.start : rows.stop], entropy) for method, rows in zip(methods, HOSPITALS, strict=True)
+        )
+        both = first[other.start - one.start :] * second[: one.stop - other.start]
+        person, value = ward.surest(both / both.sum(axis=1, keepdims=True))
+        won.append(float(secrets[other.start + person] == value))
+    return won
+
+
+def _anonymous(k: int) -> Callable[[int, Entropy], Rounds]:
+    methods = [ward.anonymous(k, KINDS, rows) for rows in HOSPITALS]
+    return lambda rounds, entropy: _play(rounds, entropy, methods)
+
+
+def _diverse(rounds: int, entropy: Entropy) -> Rounds:
+    criterion = DistinctDiversity(sensitive=ward.SENSITIVE, least=4)
+    return _play(rounds, entropy, [ward.demanding(5, KINDS, criterion, rows) for rows in HOSPITALS])
+
+
+def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """Losses add up: each hospital has half of epsilon."""
+    return _play(rounds, entropy, [ward.noisy(epsilon / 2, WEIGHTS, rows) for rows in HOSPITALS])
+
+
+def _bound(epsilon: float) -> float:
+    return best_guess(epsilon, prior=WEIGHTS[0])
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    """Tables 2.2 (with ages in the right range) and 2.3 of source 004."""
+    garcia = {"Mrs. Garcia, who was in both hospitals": {"gender": "Female", "age": 78, "zip": "02141"}}
+    return composition([TWO_ANONYMOUS, THREE_ANONYMOUS], TWO_QUASI, "diagnosis", garcia)
+
+
+COMPOSITION = Attack(
+    name="composition",
+    title="Composition: two anonymous tables about the same people",
+    secret="which of eight diagnoses somebody has who went to both hospitals",
+    source="004 §2.1; Ganta, Kasiviswanathan and Smith 2008",
+    weak={
+        "two 5-anonymous tables": _anonymous(5),
+        "two 10-anonymous tables": _anonymous(10),
+        "two 4-diverse tables": _diverse,
+    },
+    answer="noisy counts of both hospitals",
+    promise="epsilon for both hospitals together, whatever one person has (replace one diagnosis)",
+    private=_private,
+    bound=_bound,
+    chance=1 / KINDS,
+    example=_example,
+    lesson="Anonymous tables do not add up to an anonymous table. Private answers do: their epsilons are added.",
+    rounds=200,
+)

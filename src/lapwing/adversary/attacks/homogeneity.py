@@ -1,0 +1,77 @@
+"""Everybody in a class has the same: then it does not matter which row is whose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lapwing.adversary.attacks import ward
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, TWO_ANONYMOUS, TWO_QUASI
+from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.noise import Entropy
+
+WEIGHTS = ward.even(2)
+
+
+def homogeneity(
+    table: Any, quasi_identifiers: Sequence[str], sensitive: str, targets: Targets | None = None
+) -> list[Learned]:
+    """What follows for certain about people whose whole class shares one value.
+
+    Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 1.1.
+
+    >>> wards = {"age": ["60-70", "40-50", "60-70", "40-50"], "illness": ["ulcer", "cancer", "stroke", "cancer"]}
+    >>> print(*homogeneity(wards, ["age"], "illness", {"Mr. Smith": {"age": 47}}))
+    Mr. Smith: cancer (certainly). All 2 rows that may be theirs say so.
+    """
+    published = Published.of(table, quasi_identifiers, sensitive)
+    return [
+        Learned(
+            about=about,
+            guess=published.kinds[int(counts.argmax())],
+            sure=1.0,
+            because=f"All {counts.sum()} rows that may be theirs say so.",
+        )
+        for about, counts in published.suspects(targets)
+        if counts.max() == counts.sum()
+    ]
+
+
+def _strategy(beliefs: ward.Beliefs, secrets: ward.Secrets, entropy: Entropy) -> bool:
+    person, value = ward.surest(beliefs)
+    return bool(secrets[person] == value)
+
+
+def _anonymous(k: int) -> Callable[[int, Entropy], Rounds]:
+    return lambda rounds, entropy: ward.play(rounds, entropy, WEIGHTS, ward.anonymous(k, 2), _strategy)
+
+
+def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    return ward.play(rounds, entropy, WEIGHTS, ward.noisy(epsilon, WEIGHTS), _strategy)
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    """Table 2.2 of source 004 and figure 2.1b of source 000."""
+    smith = {"Mr. Smith": {"gender": "Male", "age": 47, "zip": "02138"}}
+    bob = {"Bob, 31, of 13053": {"age": 31, "zip": "13053"}}
+    return [
+        *homogeneity(TWO_ANONYMOUS, TWO_QUASI, "diagnosis", smith),
+        *homogeneity(FOUR_ANONYMOUS, FOUR_QUASI, "condition", bob),
+    ]
+
+
+HOMOGENEITY = Attack(
+    name="homogeneity",
+    title="Homogeneity: a class in which all have the same",
+    secret="whether a patient, of the attacker's choice, has cancer",
+    source="000 §2.1.2 and 004 §2.1; Machanavajjhala et al. 2007",
+    weak={f"{k}-anonymous table": _anonymous(k) for k in (2, 5, 10)},
+    answer=ward.PRIVATE,
+    promise=ward.PROMISE,
+    private=_private,
+    bound=best_guess,
+    example=_example,
+    lesson="k-anonymity hides which row is whose, not what the rows say. A larger k makes such classes rarer, no more.",
+)
