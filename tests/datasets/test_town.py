@@ -84,12 +84,12 @@ def test_people_live_in_households() -> None:
     assert len(set(rows(place, "address", "postcode"))) == len(sizes)
     homes: dict[int, list[tuple[object, ...]]] = {}
     for home, age, name, status in rows(place, "household", "age", "name", "marital_status"):
-        homes.setdefault(home, []).append((age, str(name).split()[1], status))  # type: ignore[arg-type]
-    assert all(max(age for age, *_ in home) >= 17 for home in homes.values())  # type: ignore[type-var]
+        homes.setdefault(home, []).append((age, str(name).split()[1], status))
+    assert all(max(age for age, *_ in home) >= 17 for home in homes.values())
     pairs = [home for home in homes.values() if [status for *_, status in home[:2]] == ["married", "married"]]
     assert len(pairs) > 1_000
-    assert median(abs(one[0] - two[0]) for one, two, *_ in pairs) <= 4  # type: ignore[operator]
-    assert all(child[0] < min(one[0], two[0]) for one, two, *children in pairs for child in children)  # type: ignore[operator]
+    assert median(abs(one[0] - two[0]) for one, two, *_ in pairs) <= 4
+    assert all(child[0] < min(one[0], two[0]) for one, two, *children in pairs for child in children)
     assert sum(one[1] == two[1] for one, two, *_ in pairs) / len(pairs) > 0.5
 
 
@@ -108,9 +108,9 @@ def test_twins_exist_but_are_rare() -> None:
 def test_income_grows_with_education_and_children_earn_nothing() -> None:
     earned: dict[object, list[int]] = {}
     for education, age, income in rows(usual().people, "education", "age", "income"):
-        assert income == 0 or age >= 18  # type: ignore[operator]
-        if 30 <= age < 60:  # type: ignore[operator]
-            earned.setdefault(education, []).append(income)  # type: ignore[arg-type]
+        assert income == 0 or age >= 18
+        if 30 <= age < 60:
+            earned.setdefault(education, []).append(income)
     middles = [median(earned[level]) for level in ("school", "high school", "trade", "degree", "doctorate")]
     assert middles == sorted(middles)
 
@@ -120,8 +120,8 @@ def test_illnesses_are_as_frequent_as_published(illness: str) -> None:
     place, column = town(100_000).people, illness.lower().replace(" ", "_")
     start, women, men = PREVALENCE[illness][-1]
     for sex, share in (("female", women), ("male", men)):
-        found = [ill for ill, age, of in rows(place, column, "age", "sex") if age >= start and of == sex]  # type: ignore[operator]
-        assert sum(found) / len(found) == pytest.approx(share, abs=0.03, rel=0.2)  # type: ignore[arg-type]
+        found = [ill for ill, age, of in rows(place, column, "age", "sex") if age >= start and of == sex]
+        assert sum(found) / len(found) == pytest.approx(share, abs=0.03, rel=0.2)
 
 
 def test_smokers_are_ill_more_often() -> None:
@@ -130,10 +130,10 @@ def test_smokers_are_ill_more_often() -> None:
             sick
             for sick, does, age in rows(usual().people, "lung_disease", "smoker", "age")
             if does == smokes and age > 40
-        ]  # type: ignore[operator]
+        ]
         for smokes in (True, False)
     }
-    assert sum(ill[True]) / len(ill[True]) > 2 * sum(ill[False]) / len(ill[False])  # type: ignore[arg-type]
+    assert sum(ill[True]) / len(ill[True]) > 2 * sum(ill[False]) / len(ill[False])
 
 
 def test_the_hospital_names_nobody_and_its_rows_are_those_of_its_patients() -> None:
@@ -151,10 +151,7 @@ def test_the_hospital_names_nobody_and_its_rows_are_those_of_its_patients() -> N
         ]
         assert told
         assert all(column[person] for person in told)
-    assert all(
-        born <= admitted <= TODAY
-        for born, admitted in rows(place.hospital, "birth_date", "admission")  # type: ignore[operator]
-    )
+    assert all(born <= admitted <= TODAY for born, admitted in rows(place.hospital, "birth_date", "admission"))
 
 
 def test_voters_are_about_seventy_per_cent_of_the_adults_with_their_names() -> None:

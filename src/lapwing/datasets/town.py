@@ -41,12 +41,8 @@ class Town:
     """For every row of `hospital`, the row of that person among `people`."""
     registered: list[int] = field(repr=False)
     """For every row of `voters`, the row of that person among `people`."""
-
-    @property
-    def truth(self) -> list[int | None]:
-        """For every row of `hospital`, the row of the same person among `voters`; None for who is not registered."""
-        place = {person: row for row, person in enumerate(self.registered)}
-        return [place.get(person) for person in self.patients]
+    truth: list[int | None] = field(repr=False)
+    """For every row of `hospital`, the row of the same person among `voters`; None for who is not registered."""
 
 
 def town(people: int = 20_000, *, seed: int = 0, per_postcode: int = 7_000) -> Town:
@@ -73,10 +69,12 @@ def town(people: int = 20_000, *, seed: int = 0, per_postcode: int = 7_000) -> T
     everybody = town_tables.everybody(count, max(FEWEST_POSTCODES, round(count / each)), TODAY, entropy)
     hospital, patients = town_tables.hospital(everybody, TODAY, entropy)
     voters, registered = town_tables.voters(everybody, entropy)
+    place = {person: row for row, person in enumerate(registered.tolist())}
     return Town(
         people=town_tables.plain(everybody),
         hospital=town_tables.plain(hospital),
         voters=town_tables.plain(voters),
         patients=patients.tolist(),
         registered=registered.tolist(),
+        truth=[place.get(person) for person in patients.tolist()],
     )
