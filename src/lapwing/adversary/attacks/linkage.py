@@ -8,6 +8,7 @@ code.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -200,8 +201,7 @@ def _fits_values(released: Any, kinds: _Kinds) -> NDArray[np.bool_]:
         return _between(kinds.values, float(low), float(high)) if kinds.ordered else _between(kinds.texts, low, high)
     low, found, high = text[1:-1].partition(", ")
     if kinds.ordered and found and text.startswith("[") and text.endswith(")"):
-        equal |= np.isin(kinds.texts, text[1:-1].split(", "))
-        return equal
+        return _between(kinds.values, float(low), math.nextafter(float(high), -math.inf))
     if kinds.dates:
         equal |= np.char.startswith(kinds.texts, f"{text}-")
     return equal
