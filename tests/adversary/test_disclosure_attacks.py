@@ -7,15 +7,17 @@ from scipy.stats import binom
 
 from lapwing.adversary.attacks.attack import Attack
 from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.identifiers import BY_LAW, IDENTIFIERS, NEIGHBOURLY, PEOPLE, records, relinked
 from lapwing.adversary.attacks.rounding import ROUNDING, averaging, tipping
 from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
 from lapwing.adversary.attacks.suppression import SUPPRESSION, recovered
 from lapwing.anonymity.rounding import Rounding
 from lapwing.anonymity.suppression import CellSuppression
+from lapwing.datasets import town
 from lapwing.noise import Reproducible
 
 FALSE_ALARM = 1e-6
-ALL = [ROUNDING, SUBSAMPLING, SUPPRESSION]
+ALL = [IDENTIFIERS, ROUNDING, SUBSAMPLING, SUPPRESSION]
 
 
 def at_most(successes: float, rounds: int, chance: float) -> bool:
@@ -106,3 +108,30 @@ def test_a_rare_person_is_found_in_some_sample() -> None:
 def test_the_strongest_attacker_on_a_count_reaches_the_bound() -> None:
     played = ROUNDING.private(1, 4000, Reproducible(5))
     assert at_least(sum(played), 4000, best_guess(1))
+
+
+def test_safe_harbor_records_are_linked_again_by_what_the_rule_leaves() -> None:
+    place = town(PEOPLE)
+    birthdays, _ = relinked(place, BY_LAW, safe_harbor=False)
+    years, _ = relinked(place, BY_LAW)
+    neighbours, right = relinked(place, NEIGHBOURLY)
+    listed = sum(person is not None for person in place.truth) / len(place.truth)
+    assert birthdays > 0.9 * listed
+    assert years < 0.01
+    assert 0.08 < neighbours < 0.15  # of all patients, of whom somewhat more than half are on the list
+    assert right > 0.6
+
+
+def test_what_is_published_has_no_names_birthdays_or_whole_postcodes() -> None:
+    place = town(1000)
+    published = records(place, place.patients, NEIGHBOURLY)
+    assert set(published) == set(NEIGHBOURLY)
+    assert all(isinstance(year, int) or year == "1934 or before" for year in published["birth_date"])
+    assert {len(code.rstrip("*")) for code in published["postcode"]} == {3}
+
+
+def test_a_safe_harbor_table_tells_a_neighbour_more_than_a_voter_list() -> None:
+    names, voters, neighbours = IDENTIFIERS.run(rounds=1000, epsilons=[], seed=6).weak
+    assert at_least(names.success * 1000, 1000, 0.95)
+    assert at_most(voters.success * 1000, 1000, 0.65)
+    assert at_least(neighbours.success * 1000, 1000, 0.75)

@@ -84,8 +84,8 @@ def _complementary_known(rounds: int, entropy: Entropy) -> Rounds:
     return _play(rounds, entropy, CellSuppression(), knows_a_cell=True)
 
 
-def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
-    """All cells with Laplace noise, towards an attacker who knows everybody but Ada.
+def between_two_cells(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """All cells of a table with Laplace noise, towards an attacker who knows everybody but Ada.
 
     Ada is in one of two cells (replace), so the l1 sensitivity is 2. Only these two say anything about her; the others
     are noise around what the attacker knows, and are left out.
@@ -123,7 +123,7 @@ SUPPRESSION = Attack(
     },
     answer="all cells with Laplace noise, everybody else known",
     promise="epsilon for the whole table, whichever cell one person is in (replace)",
-    private=_private,
+    private=between_two_cells,
     bound=best_guess,
     example=_example,
     lesson="Hiding small numbers works until somebody knows one more of them; noise does not care what is known.",

@@ -1,0 +1,122 @@
+"""Health records without the 18 identifiers of HIPAA, linked to people again.
+
+The rule takes birthdays, postcodes and names, and leaves the year, three digits, and everything that is not on its
+list: sex, work, schooling, family. A neighbour knows these. (Sweeney and others 2017, Re-identification risks in HIPAA
+Safe Harbor data, did it with a real table that met the rule.) The town is made up, see `lapwing.datasets.town`; the
+secret, the result of a test, is a fair coin for every patient, so that nothing but their own record tells it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.linkage import linkage
+from lapwing.adversary.attacks.suppression import between_two_cells
+from lapwing.anonymity.identifiers import remove
+from lapwing.anonymity.table import Columns, classes_of
+from lapwing.datasets import Town, town
+from lapwing.datasets.town import TODAY
+from lapwing.noise import Entropy, bernoulli, uniform_below
+
+PEOPLE = 20_000
+BY_LAW = ("birth_date", "sex", "postcode")
+"""What a list of voters tells."""
+NEIGHBOURLY = (*BY_LAW, "marital_status", "education", "occupation")
+"""What a neighbour knows too; none of it is among the 18."""
+
+
+def records(place: Town, who: Sequence[int], columns: Sequence[str], *, safe_harbor: bool = True) -> Columns:
+    """Some people of the town in some columns: without the 18 identifiers, or only without names."""
+    known: Columns = {name: [place.people[name][person] for person in who] for name in ("name", *columns)}
+    return remove(known, year=TODAY.year) if safe_harbor else {name: known[name] for name in columns}
+
+
+def relinked(place: Town, columns: Sequence[str], *, safe_harbor: bool = True) -> tuple[float, float]:
+    """Of all patients the share named rightly, and of those named the share that is right, by the list of voters.
+
+    Who knows a birthday knows the year: so the attacker coarsens the list just as the hospital did its records. A list
+    of voters has no jobs and no schooling; a neighbour, an employer or a data broker does.
+
+    >>> found, _ = relinked(town(2_000), BY_LAW, safe_harbor=False)
+    >>> found > 0.5
+    True
+    """
+    patients, voters = (
+        records(place, who, columns, safe_harbor=safe_harbor) for who in (place.patients, place.registered)
+    )
+    found = linkage(patients, voters, on=list(columns))
+    return found.recall(place.truth), found.precision(place.truth)
+
+
+@cache
+def _crowds(columns: tuple[str, ...], *, safe_harbor: bool) -> list[int]:
+    """For every patient, how many records fit what is known of them."""
+    place = town(PEOPLE)
+    alike = classes_of(records(place, place.patients, columns, safe_harbor=safe_harbor), columns)
+    sizes: list[int] = alike.sizes[alike.member].tolist()
+    return sizes
+
+
+def _play(rounds: int, entropy: Entropy, columns: tuple[str, ...], *, safe_harbor: bool) -> Rounds:
+    """Somebody known to be a patient: the attacker says what most of the records that fit say."""
+    crowds = _crowds(columns, safe_harbor=safe_harbor)
+    won: list[float] = []
+    for _ in range(rounds):
+        crowd = crowds[uniform_below(len(crowds), entropy=entropy)]
+        results = bernoulli(Fraction(1, 2), crowd, entropy)
+        won.append(float((2 * int(results.sum()) >= crowd) == bool(results[0])))
+    return won
+
+
+def _names_removed(rounds: int, entropy: Entropy) -> Rounds:
+    return _play(rounds, entropy, BY_LAW, safe_harbor=False)
+
+
+def _safe_harbor(rounds: int, entropy: Entropy) -> Rounds:
+    return _play(rounds, entropy, BY_LAW, safe_harbor=True)
+
+
+def _neighbour(rounds: int, entropy: Entropy) -> Rounds:
+    return _play(rounds, entropy, NEIGHBOURLY, safe_harbor=True)
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    """The first patients whose records no other fits, under each way of removing."""
+    told = []
+    for about, columns, safe_harbor in (
+        ("only names removed", BY_LAW, False),
+        ("all 18 identifiers removed, a neighbour asks", NEIGHBOURLY, True),
+    ):
+        crowds = _crowds(columns, safe_harbor=safe_harbor)
+        alone = [row for row, crowd in enumerate(crowds) if crowd == 1]
+        result = bool(bernoulli(Fraction(1, 2), entropy=entropy))
+        row = alone[uniform_below(len(alone), entropy=entropy)]
+        place = town(PEOPLE)
+        name = place.people["name"][place.patients[row]]
+        because = f"One record fits in {', '.join(columns)}, as for {len(alone) / len(crowds):.0%} of all patients."
+        told.append(Learned(about=f"{name}'s test, {about}", guess=result, sure=1, because=because, truth=result))
+    return told
+
+
+IDENTIFIERS = Attack(
+    name="identifiers",
+    title="Safe Harbor: what is left when the 18 identifiers are gone",
+    secret="the result of a patient's test",
+    source="000 §2.1.1.7 (removal of specific identifiers); 45 CFR 164.514(b)(2); Sweeney and others 2017",
+    weak={
+        "names removed, birthday, sex and postcode known": _names_removed,
+        "all 18 removed, birthday, sex and postcode known": _safe_harbor,
+        "all 18 removed, work, school and family known too": _neighbour,
+    },
+    answer="counts of results in every group with Laplace noise, everybody else known",
+    promise="epsilon for all counts together, whatever the result of one patient (replace)",
+    private=between_two_cells,
+    bound=best_guess,
+    example=_example,
+    lesson="A list of what identifies people is never complete: whatever differs between people identifies them.",
+    rounds=1000,
+)
