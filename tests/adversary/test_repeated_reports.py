@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from lapwing.adversary.attacks.attack import repeatable
-from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average, stored, sure_of
+from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average, majority, stored, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.renewal import EMOJI, RENEWAL, daily_evidence, donated, renewal, sketch
 from lapwing.adversary.attacks.repeated import (
@@ -19,6 +19,7 @@ from lapwing.adversary.attacks.repeated import (
     REPEATED_REPORTS,
     SITES,
     bit_odds,
+    bits_set,
     evidence,
     fresh_reports,
     memoised_reports,
@@ -40,18 +41,15 @@ def assert_share(won: list[float], expected: float) -> None:
 
 
 def test_the_average_of_fresh_noise_tells_as_much_as_theory_says() -> None:
-    """Log odds of many answers are nearly normal: mean and variance from the law of a single answer."""
-    each, times = 0.1, 1000
-    assert_share(list(asked_again(1, 1.0, 2000, repeatable("one"))), best_guess(1))
-    noise = np.arange(-2000, 2001)
-    law = np.exp(-each * np.abs(noise)) * (1 - math.exp(-each)) / (1 + math.exp(-each))
-    steps = each * (np.abs(noise) - np.abs(noise - 1))  # what an answer adds if the lower value is true
-    mean = float(law @ steps)
-    deviation = math.sqrt(float(law @ steps**2) - mean**2)
-    expected = float(stats.norm.cdf(-mean * math.sqrt(times) / deviation))
-    assert 0.9 < expected < 0.97
-    won = list(asked_again(times, each, 2000, repeatable("many")))
-    assert abs(np.mean(won) - expected) < 0.005 + stats.norm.isf(FALSE_ALARM / 2) * math.sqrt(0.06 / 2000)
+    for each, times in ((1.0, 1), (0.1, 100), (0.1, 1001)):
+        assert_share(list(asked_again(times, each, 2000, repeatable(times))), majority(times, each))
+
+
+def test_a_majority_is_counted_exactly() -> None:
+    truth = best_guess(1)
+    assert majority(1, 1) == pytest.approx(truth)
+    assert majority(2, 1) == pytest.approx(truth)  # one against one is a toss
+    assert majority(3, 1) == pytest.approx(truth**3 + 3 * truth**2 * (1 - truth))
 
 
 def test_a_stored_answer_is_attacked_exactly_as_well_as_the_bound_allows() -> None:
@@ -108,7 +106,8 @@ def test_reports_without_a_memo_give_the_bloom_bits_away() -> None:
 def test_the_lifetime_of_a_survey_is_what_was_asked_for() -> None:
     for epsilon in (0.1, 1, 8):
         assert float(survey(epsilon).lifetime_loss().epsilon) == pytest.approx(epsilon, rel=1e-6)
-    scores = evidence(memoised_reports(survey(1), SITES[0], 10**4, repeatable("kept")), SITES, survey(1))
+    rows = memoised_reports(survey(1), SITES[0], 10**4, repeatable("kept"))
+    scores = evidence(rows, bits_set(SITES, survey(1)), survey(1))
     assert scores.max() - scores.min() <= 1 + 1e-9
 
 

@@ -11,9 +11,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
@@ -26,6 +27,8 @@ OTHERS = 42
 """How many others say yes; the attacker knows."""
 EACH = 0.1
 """The epsilon of every answer where nobody adds them up."""
+MOST_DRAWN = 1 << 20
+"""Answers at a time."""
 _SUREST = 36.0  # in log odds: noise never makes certain, and 1/(1 + e^−36) is less than 1
 
 
@@ -40,7 +43,7 @@ def average(answers: ArrayLike, *, low: float, high: float, scale: float, about:
     width, told = float(checks.positive(scale=scale)), np.asarray(answers, dtype=np.float64).ravel()
     if not len(told):
         raise InvalidParameter("answers", answers, "there is nothing to learn from", "Give one answer at least.")
-    odds = float(np.sum(np.abs(told - low) - np.abs(told - high))) / width
+    odds = float(_log_odds(told, low, high)) / width
     return Learned(
         about=about,
         guess=high if odds > 0 else low,
@@ -58,13 +61,34 @@ def sure_of(odds: float) -> float:
     return 1 / (1 + math.exp(-min(abs(odds), _SUREST)))
 
 
+def _log_odds(answers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
+    """Of the higher value, times the scale of the noise: from each row of answers."""
+    return np.asarray(np.sum(np.abs(answers - low) - np.abs(answers - high), axis=-1), dtype=np.float64)
+
+
+def majority(times: int, epsilon: float) -> float:
+    """How often the attack on fresh noise is right: exactly.
+
+    Discrete noise of scale 1/ε leaves the odds e^±ε after every answer, so an answer is a randomized response that is
+    right with probability e^ε/(1 + e^ε), and the attacker goes with the majority of them.
+
+    >>> round(majority(1, 0.1), 3), round(majority(1000, 0.1), 3)
+    (0.525, 0.943)
+    """
+    from scipy.stats import binom
+
+    law, half = binom(times, best_guess(epsilon)), times // 2
+    return float(law.sf(half) + (law.pmf(half) / 2 if times % 2 == 0 else 0))
+
+
 def asked_again(times: int, epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     """Ada's fair coin is added to a count, which is answered many times with fresh noise, at this epsilon each."""
-    won = []
-    for secret in bernoulli(Fraction(1, 2), rounds, entropy):
-        answers = OTHERS + int(secret) + discrete_laplace(1 / Fraction(epsilon), times, entropy)
-        learned = average(answers, low=OTHERS, high=OTHERS + 1, scale=1 / epsilon)
-        won.append(float(learned.guess == OTHERS + secret))
+    won: list[float] = []
+    for begun in range(0, rounds, at_a_time := max(1, MOST_DRAWN // times)):
+        secrets = bernoulli(Fraction(1, 2), min(at_a_time, rounds - begun), entropy)
+        noise = discrete_laplace(1 / Fraction(epsilon), len(secrets) * times, entropy).reshape(len(secrets), times)
+        odds = _log_odds(OTHERS + secrets[:, None] + noise, OTHERS, OTHERS + 1)
+        won += ((odds > 0) == secrets).astype(float).tolist()
     return won
 
 

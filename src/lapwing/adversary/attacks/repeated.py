@@ -53,15 +53,24 @@ def bit_odds(ones: NDArray[np.int64], reports: int, protocol: PermanentResponse,
     return np.asarray(said[0] - said[1], dtype=np.float64)
 
 
-def evidence(
-    rows: Rows, candidates: Sequence[Any], protocol: PermanentResponse, *, cohort: int = 0, memoised: bool = True
-) -> Floats:
-    """How well each candidate explains the reports of one person: a logarithm, up to a number that all share."""
-    if not len(rows) or not len(candidates):
+def bits_set(candidates: Sequence[Any], protocol: PermanentResponse, *, cohort: int = 0) -> NDArray[np.bool_]:
+    """Which bits each candidate sets in a cohort: a row for a candidate."""
+    found = np.zeros((len(candidates), protocol.width), dtype=np.bool_)
+    for row, candidate in zip(found, candidates, strict=True):
+        row[protocol.set_places(cohort, candidate)] = True
+    return found
+
+
+def evidence(rows: Rows, places: NDArray[np.bool_], protocol: PermanentResponse, *, memoised: bool = True) -> Floats:
+    """How well candidates that set these places explain the reports of one person.
+
+    The logarithm of a likelihood, up to a number that all share; those of independent reports add up.
+    """
+    if not len(rows) or not len(places):
         raise InvalidParameter("rows", len(rows), "there is nothing to learn from", "Give a report and a candidate.")
     ones = unpack_rows(rows, protocol.width).sum(axis=0, dtype=np.int64)
     odds = bit_odds(ones, len(rows), protocol, memoised=memoised)
-    return np.array([odds[sorted(set(protocol.set_places(cohort, one)))].sum() for one in candidates])
+    return np.asarray(np.where(places, odds, 0.0).sum(axis=1), dtype=np.float64)
 
 
 def likeliest(scores: Floats, candidates: Sequence[Any], *, about: str, because: str) -> Learned:
@@ -84,7 +93,7 @@ def repeated_reports(
 
     `rows` are the packed bits of the reports (`reports.column("bits")`); `memoised` says how the device made them.
     """
-    scores = evidence(rows, candidates, protocol, cohort=cohort, memoised=memoised)
+    scores = evidence(rows, bits_set(candidates, protocol, cohort=cohort), protocol, memoised=memoised)
     because = f"Its bits fit {len(rows)} report{'s' * (len(rows) > 1)} best, of {len(candidates)} candidates."
     return likeliest(scores, candidates, about=about, because=because)
 
@@ -118,11 +127,11 @@ def _log_coin(ones: NDArray[np.int64], total: int, probability: Fraction) -> Flo
 
 def reported_again(count: int, protocol: Rappor, rounds: int, entropy: Entropy, *, memoised: bool) -> Rounds:
     """Somebody's home page is one of `SITES`, each as likely; the attacker has many of their reports and names one."""
-    made = memoised_reports if memoised else fresh_reports
+    made, places = memoised_reports if memoised else fresh_reports, bits_set(SITES, protocol)
     won = []
-    for place in uniform_below(len(SITES), rounds, entropy):
-        rows = made(protocol, SITES[place], count, entropy)
-        won.append(float(repeated_reports(rows, SITES, protocol, memoised=memoised).guess == SITES[place]))
+    for truth in uniform_below(len(SITES), rounds, entropy):
+        scores = evidence(made(protocol, SITES[truth], count, entropy), places, protocol, memoised=memoised)
+        won.append(float(scores.argmax() == truth))
     return won
 
 
