@@ -188,9 +188,9 @@ def tell(rows: Sequence[Row]) -> str:
     return (
         f"{fresh['times']:,} answers with ε = {EACH:g} each give a person away in {percent(fresh['success'])} of the "
         f"cases: fresh noise averages out. One stored answer with ε = {TOTAL:g} stays at {percent(kept['theory'])} "
-        f"however often it is said, which is the most that any attacker can reach; ε = {TOTAL:g} split over all answers "
-        f"leaves {percent(spread['theory'])}. After {tossed['times']} reports without a memory "
-        f"RAPPOR names the home page in {percent(tossed['success'])} of the cases, with it in "
+        f"however often it is said, which is the most that any attacker can reach; ε = {TOTAL:g} split over all "
+        f"answers leaves {percent(spread['theory'])}. After {tossed['times']} reports without a memory RAPPOR "
+        f"names the home page in {percent(tossed['success'])} of the cases, with it in "
         f"{percent(memoised['success'])}, and for ever in {percent(memoised['bound'])} at most. An epsilon of {DAILY} "
         f"that comes again every day names the emoji after {renewed['times']} days in {percent(renewed['success'])} of "
         f"the cases; ε = {LIFETIME:g} for a lifetime, spent in {DONATIONS} days, in {percent(once['success'])}."

@@ -69,7 +69,7 @@ def theory(people: int, queries: int, deviation: float) -> float:
     others' bits as far as they are not known, v = (1/τ² + 4)⁻¹ (Tse and Hanly 1999, for users of a radio channel).
 
     >>> round(theory(100, 1600, 10), 3), round(theory(100, 100, 1000), 2)
-    (0.837, 0.5)
+    (0.838, 0.5)
     """
     variance = 1e9
     for _ in range(10_000):
