@@ -11,82 +11,94 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.mechanisms import Laplace
+from lapwing.adversary.attacks.cells import private_sums
+from lapwing.anonymity.restriction import RestrictedQueries, where
 from lapwing.noise import Entropy, bernoulli
 
 PEOPLE = 100
 SMALLEST = 10
-"""The query-set-size rule: sets of fewer people, or of all but fewer, are refused."""
-Answer = Callable[[Sequence[int]], float]
+"""The query-set-size rule: groups of fewer people, or of all but fewer, are refused."""
+FLOOR = range(PEOPLE // 2)
+"""The group that is asked about: the people on Ada's floor. She is number 0."""
+Totals = Callable[[Sequence[int]], tuple[Any, Any]]
+"""The totals with and without Ada that a method answers about a table."""
 
 
-def differencing(total: float, without: float, *, noise: float = 0.0, about: str = "the target") -> Learned:
-    """A person's value from totals with and without that person; `noise` is the scale of Laplace noise on each.
+def differencing(
+    total: float, without: float, *, noise: float = 0.0, errors: int = 2, about: str = "the target"
+) -> Learned:
+    """A person's value, from totals with and without that person.
 
-    For a value that is 0 or 1, with even odds beforehand. Two Laplace errors of scale b differ by x with density
-    (b + |x|)·e^(−|x|/b)/(4b²).
+    With noise, a value that is 0 or 1 with even odds beforehand. `noise` is the scale of discrete Laplace noise, and
+    `errors` says how much of it is in the difference: 2 if each total has its own, 1 if both were added up from the
+    same noisy cells. With a = e^(−1/scale), a difference is off by
+    x with a probability proportional to a^|x| for one error, and to a^|x|·(|x| + (1 + a²)/(1 − a²)) for two.
 
     >>> print(differencing(43, 42))
     the target: 1 (certainly). The totals with and without differ by 1.
+    >>> print(differencing(45, 42, noise=2))
+    the target: 1 (57.1% sure). The totals with and without differ by 3.
     """
-    gap = total - without
+    gap, scale = total - without, float(checks.not_negative(noise=noise))
+    because = f"The totals with and without differ by {gap:g}."
+    if not scale:
+        return Learned(about=about, guess=gap, sure=1, because=because)
 
-    def likelihood(value: int) -> float:
-        away = abs(gap - value) / noise
-        return (1 + away) * math.exp(-away)
+    def log_likelihood(value: int) -> float:
+        away, ratio = abs(gap - value), math.exp(-1 / scale)
+        return (math.log(away + (1 + ratio**2) / (1 - ratio**2)) if errors > 1 else 0.0) - away / scale
 
-    if noise:
-        yes, no = likelihood(1), likelihood(0)
-        odds = yes / (yes + no) if yes + no else float(gap > 0.5)
-    else:
-        odds = float(gap > 0.5)
-    return Learned(
-        about=about,
-        guess=int(odds > 0.5),
-        sure=max(odds, 1 - odds),
-        because=f"The totals with and without differ by {gap:g}.",
-    )
+    checks.whole(errors=errors)
+    odds = 1 / (1 + math.exp(min(700.0, log_likelihood(0) - log_likelihood(1))))
+    return Learned(about=about, guess=int(odds > 0.5), sure=max(odds, 1 - odds), because=because)
 
 
-def _play(rounds: int, entropy: Entropy, answered: Callable[[], tuple[Answer, float]]) -> Rounds:
+def _play(rounds: int, entropy: Entropy, totals: Totals, noise: float = 0.0) -> Rounds:
     """Everybody tosses a fair coin; the attacker wants to know the first person's."""
     won: list[float] = []
     for _ in range(rounds):
-        people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
-        answer, noise = answered()
-        learned = differencing(answer(people), answer(people[1:]), noise=noise)
+        people = _people(entropy)
+        learned = differencing(*totals(people), noise=noise, errors=1)
         won.append(float(learned.guess == people[0]))
     return won
 
 
-def _exact(rounds: int, entropy: Entropy) -> Rounds:
-    return _play(rounds, entropy, lambda: (sum, 0.0))
+def _people(entropy: Entropy) -> list[int]:
+    return [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
 
 
-def _restricted(rounds: int, entropy: Entropy) -> Rounds:
-    def answer(people: Sequence[int]) -> float:
-        if len(people) < SMALLEST:
-            raise ValueError("refused")
-        return sum(people)
-
-    return _play(rounds, entropy, lambda: (answer, 0.0))
+def _exactly(people: Sequence[int]) -> tuple[int, int]:
+    return sum(people), sum(people[1:])
 
 
-def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
-    """Ada is in one of the two sums only, yet both are paid for: half of epsilon each."""
-    half = Laplace(epsilon=Fraction(epsilon) / 2, sensitivity=1)
-    return _play(rounds, entropy, lambda: ((lambda people: half.release(sum(people), entropy)), float(2 / epsilon)))
+def _restricted(people: Sequence[int]) -> tuple[Any, Any]:
+    queries = RestrictedQueries({"desk": range(PEOPLE), "smokes": people}, smallest=SMALLEST)
+    floor = where(desk=FLOOR)
+    return queries.sum("smokes", floor), queries.sum("smokes", floor & ~where(desk=0))
+
+
+def _privately(epsilon: float, entropy: Entropy) -> Totals:
+    """With a noise of its own for each total, and half of epsilon each, the attacker would do worse than the bound."""
+    everybody, others = [True] * PEOPLE, [False] + [True] * (PEOPLE - 1)
+
+    def totals(people: Sequence[int]) -> tuple[int, int]:
+        total, without = private_sums(people, [everybody, others], epsilon=epsilon, entropy=entropy)
+        return total, without
+
+    return totals
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
-    honest: Any = Laplace(epsilon=Fraction(1, 2), sensitivity=1)
-    exact = differencing(sum(people), sum(people[1:]), about="Ada smokes, from exact sums")
-    totals = (honest.release(sum(people), entropy), honest.release(sum(people[1:]), entropy))
-    private = differencing(*totals, noise=2.0, about="Ada smokes, from private sums (epsilon = 1 for both)")
-    return [exact, private]
+    people = _people(entropy)
+    told = [
+        differencing(*_exactly(people), about="Ada smokes, from exact sums"),
+        differencing(*_restricted(people), about=f"Ada smokes, though groups below {SMALLEST} are refused"),
+    ]
+    private = _privately(1.0, entropy)(people)
+    return [*told, differencing(*private, noise=1, errors=1, about="Ada smokes, from private sums (epsilon = 1)")]
 
 
 DIFFERENCING = Attack(
@@ -94,10 +106,13 @@ DIFFERENCING = Attack(
     title="Differencing: two totals that differ by one person",
     secret="whether Ada smokes",
     source="000 §2.1.1.4 and 001; Dwork and Roth 2014, section 1.1",
-    weak={"exact sums": _exact, f"sums over at least {SMALLEST} people": _restricted},
+    weak={
+        "exact sums": lambda rounds, entropy: _play(rounds, entropy, _exactly),
+        f"sums over at least {SMALLEST} people": lambda rounds, entropy: _play(rounds, entropy, _restricted),
+    },
     answer="two sums with Laplace noise",
     promise="epsilon for both sums together, whatever one person answers (replace)",
-    private=_private,
+    private=lambda epsilon, rounds, entropy: _play(rounds, entropy, _privately(epsilon, entropy), 1 / epsilon),
     bound=best_guess,
     example=_example,
     lesson="A rule about the size of query sets does not see that two large sets differ by one person.",

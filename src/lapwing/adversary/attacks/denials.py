@@ -1,0 +1,212 @@
+"""Refusals that tell: an auditor who looks at the data before it refuses.
+
+Source: Kenthapadi, Mishra and Nissim 2005, Simulatable auditing. An auditor refuses what would give a value away. If
+that depends on the true answer, the refusal says what the answer would have been. Two examples:
+
+- maxima: “all but Ada” is refused if and only if Ada alone has the maximum of all, which was answered before;
+- sums of values that are 0 or 1: the sum of two people is refused if and only if it is 0 or 2, so if they are equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise, permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.cells import posterior
+from lapwing.anonymity.query_auditing import ExhaustiveAuditor, MaxAuditor
+from lapwing.anonymity.restriction import Refused
+from lapwing.mechanisms import Laplace
+from lapwing.noise import Entropy, bernoulli, permutation
+
+PEOPLE = 9
+"""Whose values, 0 or 1, are summed."""
+PAY = (1000, 2000, 3000)
+"""Three people, three public grades: who has which?"""
+Ask = Callable[[Iterable[int]], Any]
+"""An answer about a group of people, numbered from 0, or a refusal."""
+
+
+def largest_by_refusals(ask: Ask, *, people: int) -> list[Learned]:
+    """Values that an auditor of maxima gives away: of every three people, the largest.
+
+    The maximum of three is asked, and then of the three less one. If the largest is not shared, exactly that person's
+    absence is refused. So a third of any table with different values is known for certain after four questions for
+    every three people. (Asking for the maximum of four, three and two of four people gives an eighth on average.)
+    """
+    found = []
+    for start in range(0, checks.whole(people=people, minimum=3) - 2, 3):
+        three = range(start, start + 3)
+        most = ask(three)
+        missed = [one for one in three if isinstance(ask([other for other in three if other != one]), Refused)]
+        if len(missed) == 1 and not isinstance(most, Refused):
+            why = f"The maximum of {start} to {start + 2} was answered, and refused without person {missed[0]}."
+            found.append(Learned(about=f"person {missed[0]}", guess=most, sure=1, because=why))
+    return found
+
+
+def table_by_refusals(ask: Ask, *, people: int) -> list[Learned]:
+    """Everybody's value, 0 or 1, from an auditor of sums who refuses what would give a value away.
+
+    Neighbours in the list are equal if their sum is refused, and different if it is 1: that is the whole table, up to
+    exchanging 0 and 1. A sum over three people whom no chain of answers connects, not all equal, settles which.
+    (Of an auditor that refuses without looking at the data, this learns nothing.)
+    """
+    values, runs = [0], [0]
+    for left, right in pairwise(range(checks.whole(people=people, minimum=2))):
+        equal = isinstance(ask([left, right]), Refused)
+        values.append(values[-1] if equal else 1 - values[-1])
+        runs.append(runs[-1] + equal)
+    three = _three_apart(values, runs)
+    answer = ask(three) if three else Refused("no three people will do")
+    settled = not isinstance(answer, Refused)
+    if settled and sum(values[one] for one in three) != answer:
+        values = [1 - value for value in values]
+    how = "A sum over three tells which is 1." if settled else "Which is 1 remains open."
+    why = f"Sums of neighbours are refused if they are equal. {how}"
+    sure = 1.0 if settled else 0.5
+    return [Learned(about=f"person {one}", guess=value, sure=sure, because=why) for one, value in enumerate(values)]
+
+
+def _three_apart(values: Sequence[int], runs: Sequence[int]) -> list[int]:
+    """Three people from different runs of answered neighbours, not all equal; none if there are no such people."""
+    firsts = {run: place for place, run in reversed(list(enumerate(runs)))}
+    for place, run in enumerate(runs):
+        others = [first for other, first in firsts.items() if other != run]
+        unequal = [other for other in others if values[other] != values[place]]
+        if unequal and len(others) > 1:
+            return [place, unequal[0], next(other for other in others if other != unequal[0])]
+    return []
+
+
+def _weak_sums(rounds: int, entropy: Entropy) -> Rounds:
+    won: list[float] = []
+    for _ in range(rounds):
+        people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
+        auditor = ExhaustiveAuditor(people, domain=(0, 1), simulatable=False)
+        learned = table_by_refusals(auditor.ask, people=PEOPLE)
+        won.append(_share([one.guess for one in learned], people))
+    return won
+
+
+def _share(guessed: Sequence[int], truth: Sequence[int]) -> float:
+    return sum(guess == value for guess, value in zip(guessed, truth, strict=True)) / len(truth)
+
+
+@cache
+def _tables() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every thinkable table, and its sums of neighbours."""
+    tables = np.indices((2,) * PEOPLE).reshape(PEOPLE, -1).T
+    return tables, tables[:, :-1] + tables[:, 1:]
+
+
+def _yes(people: NDArray[Any], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
+    """How likely each value is 1, given noisy sums of neighbours; everybody is in two sums at most."""
+    tables, sums = _tables()
+    noise = Laplace(epsilon=epsilon, sensitivity=2, dimensions=PEOPLE - 1, on_grid=True, relation="replace")
+    whole = people.astype(np.int64)
+    noisy = [noise.release(one, entropy) for one in whole[:, :-1] + whole[:, 1:]]
+    return posterior(noisy, sums, scale=2 / epsilon) @ tables
+
+
+def _private_sums(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    people = bernoulli(Fraction(1, 2), rounds * PEOPLE, entropy).reshape(rounds, PEOPLE)
+    guessed = _yes(people, epsilon, entropy) > 0.5
+    shares: list[float] = (guessed == people).mean(axis=1).tolist()
+    return shares
+
+
+def _sums_example(entropy: Entropy) -> Sequence[Learned]:
+    people = bernoulli(Fraction(1, 2), PEOPLE, entropy)
+    auditor = ExhaustiveAuditor([int(one) for one in people], domain=(0, 1), simulatable=False)
+    yes = float(_yes(people[None, :], 1.0, entropy)[0, 0])
+    why = "The sums of neighbours have noise (epsilon = 1 for all of them)."
+    private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
+    return [*table_by_refusals(auditor.ask, people=PEOPLE), private]
+
+
+def _weak_maxima(rounds: int, entropy: Entropy) -> Rounds:
+    won: list[float] = []
+    for _ in range(rounds):
+        pay = _pay(entropy)
+        learned = largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay))
+        best = pay.index(max(PAY))
+        won.append(float([one.about for one in learned] == [f"person {best}"]))
+    return won
+
+
+def _pay(entropy: Entropy) -> list[int]:
+    return [PAY[place] for place in permutation(len(PAY), entropy)]
+
+
+def _maxima(pay: Sequence[int]) -> list[int]:
+    """For each person the maximum without them."""
+    return [max(other for place, other in enumerate(pay) if place != one) for one in range(len(pay))]
+
+
+def _best(pay: Sequence[int], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
+    """How likely each of three earns most, given noisy maxima without each.
+
+    If two people exchange their pay, two of the three maxima change at most, by one grade each.
+    """
+    grade = PAY[1] - PAY[0]
+    noise = Laplace(epsilon=epsilon, sensitivity=2 * grade, granularity=grade, dimensions=len(PAY), on_grid=True)
+    orders = list(permutations(PAY))
+    (chances,) = posterior(
+        [noise.release(_maxima(pay), entropy)], [_maxima(order) for order in orders], scale=2 * grade / epsilon
+    )
+    best = np.array([order.index(max(PAY)) for order in orders])
+    return np.array([chances[best == one].sum() for one in range(len(PAY))])
+
+
+def _private_maxima(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    tables = [_pay(entropy) for _ in range(rounds)]
+    return [float(pay[int(_best(pay, epsilon, entropy).argmax())] == max(PAY)) for pay in tables]
+
+
+def _maxima_example(entropy: Entropy) -> Sequence[Learned]:
+    pay = _pay(entropy)
+    chances = _best(pay, 1.0, entropy)
+    best, why = int(chances.argmax()), "The maxima have noise (epsilon = 1 for all of them)."
+    private = Learned(about=f"person {best}", guess=max(PAY), sure=float(chances.max()), because=why)
+    return [*largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay)), private]
+
+
+SUM_DENIALS = Attack(
+    name="denials",
+    title="Denials: an auditor of sums who looks before it refuses",
+    secret=f"the values, 0 or 1, of {PEOPLE} people",
+    source="000 §2.1.1.5; Kenthapadi, Mishra and Nissim 2005",
+    weak={"an exact auditor that looks at the answer": _weak_sums},
+    answer="sums of neighbours with Laplace noise",
+    promise="epsilon for all sums together, whatever one person's value is (replace)",
+    private=_private_sums,
+    bound=best_guess,
+    example=_sums_example,
+    lesson="A refusal is an answer. If it depends on the data, it must be paid for like any other.",
+    measured="values guessed",
+    rounds=400,
+)
+MAX_DENIALS = Attack(
+    name="max-denials",
+    title="Denials: an auditor of maxima who looks before it refuses",
+    secret="who of three earns most",
+    source="000 §2.1.1.5; Kenthapadi, Mishra and Nissim 2005",
+    weak={"an exact auditor that looks at the answer": _weak_maxima},
+    answer="maxima with Laplace noise",
+    promise="epsilon for all maxima together, if two people exchange their pay",
+    private=_private_maxima,
+    bound=lambda epsilon: best_guess(epsilon, prior=Fraction(1, len(PAY))),
+    chance=1 / len(PAY),
+    example=_maxima_example,
+    lesson="“The maximum without Ada is refused” means that Ada has it.",
+    rounds=400,
+)

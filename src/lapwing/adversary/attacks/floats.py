@@ -1,0 +1,210 @@
+"""Floating-point attacks on noise: the last bits of a noisy number tell which number the noise was added to.
+
+A textbook sampler turns a 53-bit uniform number into noise with a logarithm. Most doubles are no value of it. Added to
+0 or to 1, the noise therefore reaches different doubles, and one look at an answer often rules out one of the two
+(Mironov 2012; for Gaussian noise Jin, McMurtry, Rubinstein and Ohrimenko 2022). Here the uniform numbers that lead to
+an answer are counted, which is its exact likelihood. Epsilon plays no part: the noise may be as large as one likes.
+
+The samplers in this module are not private: they are what is attacked. `lapwing.mechanisms` adds whole steps of a grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.differencing import differencing
+from lapwing.mechanisms import Gaussian, Laplace
+from lapwing.noise import SYSTEM, Entropy, bernoulli
+
+BITS = 53
+"""Of a uniform double in [0, 1), as `random.random` and numpy draw it."""
+WINDOW = 1 << 16
+"""Uniform numbers that are tried around the place where an answer would come from, at most."""
+MARGIN = 4
+"""Places by which the computed inverse of a sampler may be off, and more: it rounds a few times."""
+SCALE = 10.0
+"""Of the noise that is attacked: epsilon = 0.1 for a count."""
+SIGMA = 10.0
+DELTA = 1e-6
+Pair = tuple[float, float]
+
+
+def naive_laplace(value: float, *, scale: float, entropy: Entropy = SYSTEM) -> float:
+    """Laplace noise by the textbook: −b·sign(u)·ln(1 − 2|u|) with a uniform double u in (−1/2, 1/2). Not private."""
+    while not (drawn := entropy.bits(BITS)):  # 0 gives the logarithm of 0
+        pass
+    uniform = drawn * 2.0**-BITS - 0.5
+    return value - scale * math.copysign(1, uniform) * math.log(1 - 2 * abs(uniform))
+
+
+def laplace_ways(output: float, value: float, *, scale: float) -> int:
+    """How many of the 2^53 uniform numbers make `naive_laplace` answer this output for this value.
+
+    1 − 2|u| is a multiple j·2^−52, exactly. Noise of about output − value comes from j near 2^52·e^(−|noise|/b); all
+    of them around there are tried. Where there are too many to try, their number is estimated from the width.
+    """
+    noise, sign = output - value, 1.0 if output >= value else -1.0
+    slack = math.ulp(output) + math.ulp(noise)
+    most, least = abs(noise) + slack, max(0.0, abs(noise) - slack)
+    first = max(1, math.floor(math.exp(-most / scale) * 2**52) - MARGIN)
+    last = min(2**52, math.ceil(math.exp(-least / scale) * 2**52) + MARGIN)
+    if last - first > WINDOW:
+        return (last - first) // 2  # a cell is half as wide as the window
+    return sum(value - scale * sign * math.log(j * 2.0**-52) == output for j in range(first, last + 1))
+
+
+def float_laplace(outputs: Sequence[float], *, values: Pair = (0.0, 1.0), scale: float) -> Learned:
+    """Which of two values the noise was added to, from one output of `naive_laplace` or several for the same value.
+
+    >>> from lapwing.noise import Reproducible
+    >>> outputs = [naive_laplace(1.0, scale=10.0, entropy=Reproducible(b"doc"))]
+    >>> float_laplace(outputs, scale=10.0).guess
+    1.0
+    """
+    checks.positive(scale=scale)
+    ways = [[laplace_ways(output, value, scale=scale) for output in outputs] for value in values]
+    return _told(values, [math.prod(each) for each in ways], ", ".join(map(str, outputs)))
+
+
+def naive_gaussian_pair(values: Pair, *, sigma: float, entropy: Entropy = SYSTEM) -> Pair:
+    """Gaussian noise for two values at once by the method of Box and Muller (1958). Not private."""
+    along, around = entropy.bits(BITS), entropy.bits(BITS)
+    return _box_muller(values, sigma, along, around)
+
+
+def _box_muller(values: Pair, sigma: float, along: int, around: int) -> Pair:
+    radius = math.sqrt(-2 * math.log(1 - along * 2.0**-BITS))
+    angle = 2 * math.pi * (around * 2.0**-BITS)
+    return values[0] + sigma * (radius * math.cos(angle)), values[1] + sigma * (radius * math.sin(angle))
+
+
+def gaussian_ways(outputs: Pair, values: Pair, *, sigma: float) -> int:
+    """How many of the 2^106 pairs of uniform numbers make `naive_gaussian_pair` answer these outputs.
+
+    Two outputs from one pair can be turned back: u = 1 − e^(−r²/2), and the angle. One of them alone cannot.
+    """
+    x, y = ((output - value) / sigma for output, value in zip(outputs, values, strict=True))
+    wide, high = (
+        (math.ulp(output) + math.ulp(output - value)) / sigma for output, value in zip(outputs, values, strict=True)
+    )
+    square = x * x + y * y
+    if not square:
+        return 0
+    along, around = -math.expm1(-square / 2) * 2**BITS, math.atan2(y, x) / (2 * math.pi) % 1 * 2**BITS
+    along_slack = math.exp(-square / 2) * (abs(x) * wide + abs(y) * high) * 2**BITS + MARGIN
+    around_slack = (abs(y) * wide + abs(x) * high) / square / (2 * math.pi) * 2**BITS + MARGIN
+    if 4 * along_slack * around_slack > WINDOW:
+        return int(along_slack * around_slack)
+    return sum(
+        _box_muller(values, sigma, j, k % 2**BITS) == outputs
+        for j in range(max(0, math.floor(along - along_slack)), min(2**BITS, math.ceil(along + along_slack) + 1))
+        for k in range(math.floor(around - around_slack), math.ceil(around + around_slack) + 1)
+    )
+
+
+def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1.0, 0.0)), sigma: float) -> Learned:
+    """Which of two pairs of values the noise was added to, from the two outputs of one call of the sampler."""
+    checks.positive(sigma=sigma)
+    return _told(values, [gaussian_ways(outputs, value, sigma=sigma) for value in values], str(outputs))
+
+
+def _told(values: Sequence[float | Pair], ways: Sequence[int], output: str) -> Learned:
+    """By Bayes' rule, for even odds beforehand."""
+    most, least = (0, 1) if ways[0] >= ways[1] else (1, 0)
+    sure = ways[most] / sum(ways) if any(ways) else 0.5
+    why = f"Uniform numbers that make {output}: {ways[most]} from {values[most]}, {ways[least]} from {values[least]}."
+    return Learned(about="the value", guess=values[most], sure=sure, because=why)
+
+
+def _bits(rounds: int, entropy: Entropy) -> list[float]:
+    return [float(toss) for toss in bernoulli(Fraction(1, 2), rounds, entropy)]
+
+
+def _weak_laplace(answers: int) -> Callable[[int, Entropy], Rounds]:
+    def play(rounds: int, entropy: Entropy) -> Rounds:
+        secrets = _bits(rounds, entropy)
+        draws = [[naive_laplace(bit, scale=SCALE, entropy=entropy) for _ in range(answers)] for bit in secrets]
+        told = [float_laplace(outputs, scale=SCALE) for outputs in draws]
+        return [float(learned.guess == bit) for learned, bit in zip(told, secrets, strict=True)]
+
+    return play
+
+
+def _private_laplace(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    noise = Laplace(epsilon=epsilon, sensitivity=1)
+    secrets = [int(bit) for bit in _bits(rounds, entropy)]
+    told = [differencing(noise.release(bit, entropy), 0, noise=1 / epsilon, errors=1) for bit in secrets]
+    return [float(learned.guess == bit) for learned, bit in zip(told, secrets, strict=True)]
+
+
+def _weak_gaussian(rounds: int, entropy: Entropy) -> Rounds:
+    secrets = _bits(rounds, entropy)
+    draws = [naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy) for bit in secrets]
+    told = [float_gaussian(outputs, sigma=SIGMA).guess[0] for outputs in draws]
+    return [float(guess == bit) for guess, bit in zip(told, secrets, strict=True)]
+
+
+def _gaussian(epsilon: float) -> Gaussian:
+    return Gaussian.for_epsilon(epsilon, DELTA, sensitivity=1)
+
+
+def _gaussian_bound(epsilon: float) -> float:
+    """This noise has a delta for every epsilon; at epsilon = 0 the bound is that of the best test, and is reached."""
+    return best_guess(0, delta=_gaussian(epsilon).delta_at(0))
+
+
+def _private_gaussian(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """The second count does not depend on the secret. Of 0 and 1, the nearer to the first one is the likelier."""
+    noise = _gaussian(epsilon)
+    return [float((noise.release(int(bit), entropy) >= 1) == bool(bit)) for bit in _bits(rounds, entropy)]
+
+
+def _laplace_example(entropy: Entropy) -> Sequence[Learned]:
+    (bit,) = _bits(1, entropy)
+    outputs = [naive_laplace(bit, scale=SCALE, entropy=entropy) for _ in range(3)]
+    private = Laplace(epsilon=1 / SCALE, sensitivity=1).release(int(bit), entropy)
+    exact = differencing(private, 0, noise=SCALE, errors=1, about="the value, from exact noise of the same size")
+    return [*(float_laplace([output], scale=SCALE) for output in outputs), float_laplace(outputs, scale=SCALE), exact]
+
+
+def _gaussian_example(entropy: Entropy) -> Sequence[Learned]:
+    (bit,) = _bits(1, entropy)
+    return [float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)]
+
+
+FLOAT_LAPLACE = Attack(
+    name="float-laplace",
+    title="Last bits: which uniform number could have made this Laplace noise?",
+    secret="whether a count is 0 or 1",
+    source="Mironov 2012",
+    weak={
+        "textbook Laplace noise in doubles, scale 10": _weak_laplace(1),
+        "the same, asked three times": _weak_laplace(3),
+    },
+    answer="a count with discrete Laplace noise",
+    promise="epsilon for a count that one person changes by 1",
+    private=_private_laplace,
+    bound=best_guess,
+    example=_laplace_example,
+    lesson="A proof about real numbers says nothing about doubles: noise belongs on a grid, drawn exactly.",
+    rounds=1000,
+)
+FLOAT_GAUSSIAN = Attack(
+    name="float-gaussian",
+    title="Last bits: which uniform numbers could have made this Gaussian noise?",
+    secret="whether a count is 0 or 1",
+    source="Box and Muller 1958; Jin, McMurtry, Rubinstein and Ohrimenko 2022",
+    weak={"Gaussian noise by Box and Muller in doubles, sigma 10": _weak_gaussian},
+    answer="a count with discrete Gaussian noise",
+    promise=f"epsilon and delta = {DELTA:g} for a count that one person changes by 1",
+    private=_private_gaussian,
+    bound=_gaussian_bound,
+    example=_gaussian_example,
+    lesson="Two answers with noise from one call of the sampler can be turned back into its two uniform numbers.",
+    rounds=500,
+)

@@ -1,0 +1,123 @@
+"""Sums over groups that hardly overlap, solved as linear equations.
+
+Overlap control lets two questions share r people at most, so that it takes at least (2k − 1)/r sums over k people to
+find one value (`lapwing.anonymity.restriction.queries_needed`). With r = 1 it takes no more than that.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.cells import posterior
+from lapwing.anonymity.query_auditing import determined_by_sums
+from lapwing.anonymity.restriction import RestrictedQueries, where
+from lapwing.mechanisms import Laplace
+from lapwing.noise import Entropy, bernoulli
+
+SIZE = 4
+"""People in every group."""
+PEOPLE = 1 + SIZE * (SIZE - 1)
+
+
+def overlap(groups: Sequence[Sequence[int]], answers: Sequence[int | Fraction], *, people: int) -> list[Learned]:
+    """Every value that follows from exact sums over groups of people, numbered from 0.
+
+    >>> print(*overlap([[0, 1], [0, 2], [1, 2]], [3, 4, 5], people=3), sep="; ")
+    person 0: 1 (certainly). It follows from 3 sums.; person 1: 2 (certainly). It follows from 3 sums.; \
+person 2: 3 (certainly). It follows from 3 sums.
+    """
+    found = determined_by_sums(groups, answers, people=people)
+    why = f"It follows from {len(groups)} sums."
+    return [Learned(about=f"person {one}", guess=value, sure=1, because=why) for one, value in found.items()]
+
+
+def rows_and_columns(size: int) -> list[list[int]]:
+    """2k − 1 groups of k people, any two with at most one in common, whose sums give person 0 away.
+
+    Put k(k − 1) others into k rows of k − 1. Each row with person 0 is a group, and so is each column. The sums of the
+    rows less the sums of the columns are k times the value of person 0.
+
+    >>> rows_and_columns(2)
+    [[0, 1], [0, 2], [1, 2]]
+    """
+    k = checks.whole(size=size, minimum=2)
+    places = 1 + np.arange(k * (k - 1)).reshape(k, k - 1)
+    return [[0, *row] for row in places.tolist()] + places.T.tolist()
+
+
+GROUPS = rows_and_columns(SIZE)
+
+
+def _weak(rounds: int, entropy: Entropy) -> Rounds:
+    won: list[float] = []
+    for _ in range(rounds):
+        people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
+        (ada,) = overlap(GROUPS, _restricted(people), people=PEOPLE)
+        won.append(float(ada.guess == people[0]))
+    return won
+
+
+def _restricted(people: Sequence[int]) -> list[Any]:
+    queries = RestrictedQueries({"desk": range(PEOPLE), "smokes": people}, smallest=SIZE, largest_overlap=1)
+    return [queries.sum("smokes", where(desk=group)) for group in GROUPS]
+
+
+@cache
+def _tables() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Every thinkable table, and its sums."""
+    tables = np.array(list(itertools.product((0, 1), repeat=PEOPLE)), np.int64)
+    return tables, np.stack([tables[:, group].sum(axis=1) for group in GROUPS], axis=1)
+
+
+def _yes(people: NDArray[Any], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
+    """How likely Ada smokes, given noisy sums: by Bayes' rule over every table of all people; a row per round.
+
+    Ada is in k groups, everybody else in two, so one value moves all sums together by k at most.
+    """
+    tables, sums = _tables()
+    exact = np.stack([people[:, group].sum(axis=1) for group in GROUPS], axis=1)
+    noise = Laplace(epsilon=epsilon, sensitivity=SIZE, dimensions=len(GROUPS), on_grid=True, relation="replace")
+    noisy = [noise.release(one, entropy) for one in exact.astype(np.int64)]
+    batches = [noisy[start : start + 64] for start in range(0, len(noisy), 64)]
+    return np.concatenate([posterior(batch, sums, scale=SIZE / epsilon) @ tables[:, 0] for batch in batches])
+
+
+def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    people = bernoulli(Fraction(1, 2), rounds * PEOPLE, entropy).reshape(rounds, PEOPLE)
+    guessed = _yes(people, epsilon, entropy) > 0.5
+    won: list[float] = (guessed == people[:, 0]).astype(float).tolist()
+    return won
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    people = bernoulli(Fraction(1, 2), PEOPLE, entropy)
+    yes = float(_yes(people[None, :], 1.0, entropy)[0])
+    why = f"The most likely of {2**PEOPLE} tables, given the noisy sums (epsilon = 1)."
+    private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
+    return [*overlap(GROUPS, _restricted([int(one) for one in people]), people=PEOPLE), private]
+
+
+OVERLAP = Attack(
+    name="overlap",
+    title="Overlap: sums over groups that share one person at most",
+    secret="whether Ada smokes",
+    source="000 §2.1.1.4; Dobkin, Jones and Lipton 1979",
+    weak={f"sums over {SIZE} or more, any two sharing 1 at most": _weak},
+    answer=f"the {len(GROUPS)} sums with Laplace noise",
+    promise="epsilon for all sums together, whatever one person answers (replace)",
+    private=_private,
+    bound=best_guess,
+    example=_example,
+    lesson="A limit on the overlap of two questions only raises the number of questions that give a value away.",
+    rounds=400,
+)

@@ -1,0 +1,159 @@
+"""Trackers: questions about large groups that, put together, answer a question about a group too small to be answered.
+
+Source: Denning, Denning and Schwartz 1979, The tracker: a threat to statistical database security; the individual
+tracker is Schlörer's (1975). They work for counts and sums of anything, against query-set-size control, and need a
+handful of questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.cells import private_sums
+from lapwing.adversary.attacks.differencing import differencing
+from lapwing.anonymity.restriction import Formula, Refused, RestrictedQueries, where
+from lapwing.errors import InvalidParameter
+from lapwing.noise import Entropy, bernoulli, uniform_below
+
+PEOPLE = 100
+SMALLEST = 10
+Ask = Callable[[Formula], Any]
+"""A count or a sum over a group, or a refusal: what a restricted interface answers."""
+
+
+def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Learned:
+    """The answer for `broad & narrow`, a group that is refused, from two that are not.
+
+    q(A and B) = q(A) − q(A and not B); “A and not B” is the tracker of the person described by “A and B”.
+
+    >>> staff = {"sex": ["f", "m", "f", "f", "m"], "job": ["judge", "clerk", "clerk", "cook", "cook"]}
+    >>> queries = RestrictedQueries({**staff, "pay": [9, 3, 2, 1, 1]}, smallest=2)
+    >>> ask = lambda group: queries.sum("pay", group)
+    >>> print(individual_tracker(ask, broad=where(sex="f"), narrow=where(job="judge")))
+    (sex is f and job is judge): 9 (certainly). 12 for sex is f, less 3 for (sex is f and not job is judge).
+    """
+    tracker = broad & ~narrow
+    whole, rest = _answered(ask, broad, tracker)
+    why = f"{whole:g} for {broad}, less {rest:g} for {tracker}."
+    return Learned(about=str(broad & narrow), guess=whole - rest, sure=1, because=why)
+
+
+def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Learned:
+    """The answer for any group, from a tracker T that has between 2a and n − 2a members.
+
+    For a group C that is too small, q(C) = q(C or T) + q(C or not T) − q(T) − q(not T): all of C is counted twice,
+    everybody else once. For one that is too large, the same is done to its complement.
+    """
+    inside, outside = _answered(ask, tracker, ~tracker)
+    small = not any(isinstance(ask(target | side), Refused) for side in (tracker, ~tracker))
+    group = target if small else ~target
+    one, other = _answered(ask, group | tracker, group | ~tracker)
+    everybody, twice = inside + outside, one + other
+    found = twice - everybody if small else 2 * everybody - twice
+    why = f"{everybody:g} for everybody; {twice:g} where {group} is counted twice. The tracker is: {tracker}."
+    return Learned(about=str(target), guess=found, sure=1, because=why)
+
+
+def find_tracker(count: Ask, candidates: Iterable[Formula], *, smallest: int) -> Formula | None:
+    """The first formula that is a general tracker, by asking how many people it and its opposite describe.
+
+    There is one in nearly every table: any attribute that splits people into halves will do, if a ≤ n/4.
+    """
+    for formula in candidates:
+        sides = [count(formula), count(~formula)]
+        if not any(isinstance(side, Refused) for side in sides) and min(sides) >= 2 * checks.whole(smallest=smallest):
+            return formula
+    return None
+
+
+def _answered(ask: Ask, *groups: Formula) -> list[Any]:
+    """The answers; a refusal is the end of this attack."""
+    answers = [ask(group) for group in groups]
+    for group, answer in zip(groups, answers, strict=True):
+        if isinstance(answer, Refused):
+            raise InvalidParameter("tracker", str(group), str(answer), "Use another formula: see find_tracker.")
+    return answers
+
+
+JUDGE = where(sex="f", city="Ulm", job="judge")
+"""The only woman among the judges of Ulm, as everybody knows. Is she ill?"""
+MEN = where(sex="m")
+_SEXES, _CITIES, _JOBS = ("f", "m"), ("Ulm", "Bonn", "Jena", "Kiel"), ("judge", "clerk", "cook", "nurse", "guard")
+
+
+def _clinic(entropy: Entropy) -> dict[str, list[Any]]:
+    """Row 0 is the judge; nobody else has her three attributes."""
+    sizes = len(_CITIES) * len(_JOBS)
+    kinds = [0, *(1 + int(one) for one in uniform_below(2 * sizes - 1, PEOPLE - 1, entropy))]
+    return {
+        "sex": [_SEXES[kind // sizes] for kind in kinds],
+        "city": [_CITIES[kind // len(_JOBS) % len(_CITIES)] for kind in kinds],
+        "job": [_JOBS[kind % len(_JOBS)] for kind in kinds],
+        "ill": [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)],
+    }
+
+
+def _individual(ask: Ask) -> Learned:
+    return individual_tracker(ask, broad=where(sex="f"), narrow=where(city="Ulm", job="judge"))
+
+
+def _general(ask: Ask) -> Learned:
+    return general_tracker(ask, JUDGE, tracker=MEN)
+
+
+def _weak(attack: Callable[[Ask], Learned]) -> Callable[[int, Entropy], Rounds]:
+    def play(rounds: int, entropy: Entropy) -> Rounds:
+        won: list[float] = []
+        for _ in range(rounds):
+            table = _clinic(entropy)
+            won.append(float(attack(_ask(table)).guess == table["ill"][0]))
+        return won
+
+    return play
+
+
+def _ask(table: dict[str, list[Any]]) -> Ask:
+    queries = RestrictedQueries(table, smallest=SMALLEST)
+    return lambda group: queries.sum("ill", group)
+
+
+def _privately(table: dict[str, list[Any]], epsilon: float, entropy: Entropy) -> Learned:
+    """The four answers of the general tracker with noise; nobody else's value is known to the attacker."""
+    groups = (JUDGE | MEN, JUDGE | ~MEN, MEN, ~MEN)
+    members = [RestrictedQueries(table).members(group) for group in groups]
+    one, other, inside, outside = private_sums(table["ill"], members, epsilon=epsilon, entropy=entropy)
+    return differencing(one + other, inside + outside, noise=1 / epsilon, errors=1, about=f"ill: {JUDGE}")
+
+
+def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    tables = (_clinic(entropy) for _ in range(rounds))
+    return [float(_privately(table, epsilon, entropy).guess == table["ill"][0]) for table in tables]
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    table = _clinic(entropy)
+    return [_individual(_ask(table)), _general(_ask(table)), _privately(table, 1.0, entropy)]
+
+
+TRACKER = Attack(
+    name="tracker",
+    title="Trackers: a small group from questions about large ones",
+    secret="whether the only woman among the judges of Ulm is ill",
+    source="000 §2.1.1.4; Schlörer 1975; Denning, Denning and Schwartz 1979",
+    weak={
+        f"groups of {SMALLEST} to {PEOPLE - SMALLEST}, individual tracker": _weak(_individual),
+        f"groups of {SMALLEST} to {PEOPLE - SMALLEST}, general tracker": _weak(_general),
+    },
+    answer="the tracker's four sums with Laplace noise",
+    promise="epsilon for all sums together, whatever one person's value is (replace)",
+    private=_private,
+    bound=best_guess,
+    example=_example,
+    lesson="If groups of n/4 people may be asked about, so may everybody: two sums less two sums.",
+    rounds=400,
+)

@@ -1,0 +1,176 @@
+"""Query restriction: answer questions about groups of people only if the group is neither too small nor too well known.
+
+Two rules. Query-set-size control refuses groups of fewer than a or of more than n − a people (Fellegi 1972; Schlörer
+1975; Denning, Denning and Schwartz 1979). Overlap control refuses a group that shares more than r people with one that
+was answered before (Dobkin, Jones and Lipton 1979). Neither keeps a secret for long:
+`lapwing.adversary.attacks` has the tracker, the difference and the linear system that go round them.
+
+>>> staff = {"sex": ["f", "m", "f", "m", "m"], "city": ["Ulm", "Ulm", "Bonn", "Bonn", "Bonn"], "pay": [5, 4, 3, 2, 1]}
+>>> queries = RestrictedQueries(staff, smallest=2)
+>>> queries.sum("pay", where(city="Bonn"))
+6
+>>> print(queries.sum("pay", where(city="Bonn") & where(sex="f")))
+refused: 1 of 5 people; at least 2 and at most 3 are answered
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing import checks
+from lapwing.anonymity.table import Column, Columns, columns_of, named, rows_of
+from lapwing.errors import InvalidParameter
+
+Members = NDArray[np.bool_]
+"""Who belongs to a group: one truth value per row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A question that was not answered. That, too, says something: see the attack on denials."""
+
+    why: str
+
+    def __str__(self) -> str:
+        return f"refused: {self.why}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Formula:
+    """A characteristic formula: which people are meant, in terms of their attributes; joined with &, | and ~."""
+
+    text: str
+    members: Callable[[Columns], Members]
+
+    def __and__(self, other: Formula) -> Formula:
+        return Formula(f"({self} and {other})", lambda columns: self.members(columns) & other.members(columns))
+
+    def __or__(self, other: Formula) -> Formula:
+        return Formula(f"({self} or {other})", lambda columns: self.members(columns) | other.members(columns))
+
+    def __invert__(self) -> Formula:
+        return Formula(f"not {self}", lambda columns: ~self.members(columns))
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def where(given: Mapping[str, Any] | None = None, /, **attributes: Any) -> Formula:
+    """People who have all these attributes; several values in a set, a list or a range mean any of them.
+
+    >>> where(sex="f", age=range(30, 40)) | ~where(city="Ulm")
+    ((sex is f and age in range(30, 40)) or not city is Ulm)
+    >>> where()
+    everybody
+    """
+    parts = [_one(column, value) for column, value in {**(given or {}), **attributes}.items()]
+
+    def members(columns: Columns) -> Members:
+        everybody = np.ones(rows_of(columns), np.bool_)
+        return functools.reduce(np.logical_and, (part.members(columns) for part in parts), everybody)
+
+    text = " and ".join(map(str, parts)) or "everybody"
+    return Formula(f"({text})" if len(parts) > 1 else text, members)
+
+
+def _one(column: str, value: Any) -> Formula:
+    several = isinstance(value, Collection) and not isinstance(value, (str, bytes))
+    allowed = value if several else (value,)
+
+    def members(columns: Columns) -> Members:
+        (name,) = named(columns, where=column)
+        return np.fromiter((one in allowed for one in _plain(columns[name])), np.bool_, rows_of(columns))
+
+    return Formula(f"{column} {'in' if several else 'is'} {value}", members)
+
+
+def _plain(values: Column) -> Any:
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+class RestrictedQueries:
+    """Counts, sums and means over groups of the people in a table, under rules about the groups.
+
+    `smallest` is the a of set-size control (1 only refuses the empty group and, by the same rule, everybody);
+    `largest_overlap` the r of overlap control. Overlap control remembers every group that was answered; asking again
+    about the very same group adds nothing and stays allowed.
+    """
+
+    def __init__(self, table: Any, *, smallest: int = 0, largest_overlap: int | None = None) -> None:
+        self._columns = columns_of(table)
+        self.people = rows_of(self._columns)
+        self.smallest = checks.whole(smallest=smallest, minimum=0)
+        if 2 * self.smallest > self.people:
+            raise InvalidParameter(
+                "smallest", smallest, f"no group of {self.people} people would be answered", "Write a smaller number."
+            )
+        self.largest_overlap = None if largest_overlap is None else checks.whole(largest_overlap=largest_overlap)
+        self._answered: list[Members] = []
+
+    def count(self, group: Formula) -> int | Refused:
+        """How many people belong to the group."""
+        members = self.members(group)
+        return self._refusal(members) or int(members.sum())
+
+    def sum(self, column: str, group: Formula) -> Any | Refused:
+        """The total of a column over the group: exact for whole numbers and fractions."""
+        members = self.members(group)
+        return self._refusal(members) or self._total(column, members)
+
+    def mean(self, column: str, group: Formula) -> Any | Refused:
+        """The mean of a column over the group; a `Fraction` for whole numbers and fractions."""
+        members = self.members(group)
+        if not members.any():
+            return Refused("nobody belongs to the group")
+        if refused := self._refusal(members):
+            return refused
+        total = self._total(column, members)
+        return total / (float if isinstance(total, float) else Fraction)(int(members.sum()))
+
+    def members(self, group: Formula) -> Members:
+        """Who belongs to the group; for the owner of the table."""
+        return group.members(self._columns)
+
+    def _total(self, column: str, members: Members) -> Any:
+        (name,) = named(self._columns, column=column)
+        values = _plain(self._columns[name])
+        return sum(values[row] for row in np.flatnonzero(members))
+
+    def _refusal(self, members: Members) -> Refused | None:
+        """Why the group is refused, or None, and then it is remembered."""
+        size, largest = int(members.sum()), self.people - self.smallest
+        if not self.smallest <= size <= largest:
+            rule = f"at least {self.smallest} and at most {largest} are answered"
+            return Refused(f"{size} of {self.people} people; {rule}")
+        if self.largest_overlap is None:
+            return None
+        shared = [int((members & other).sum()) for other in self._answered if not np.array_equal(members, other)]
+        if max(shared, default=0) > self.largest_overlap:
+            return Refused(f"{max(shared)} people were in one earlier group; {self.largest_overlap} are allowed")
+        self._answered.append(members)
+        return None
+
+
+def queries_needed(*, smallest: int, largest_overlap: int, known: int = 0) -> int:
+    """How many sums over k or more people that share at most r with one another it takes to find a value, at least.
+
+    (2k − 1 − l)/r, if l values are known beforehand (Dobkin, Jones and Lipton 1979). Proof for l = 0 and r < k: let x
+    be a combination of sums. Some sum with a positive factor contains x; its k − 1 other members must be cancelled,
+    and every sum with a negative factor cancels r at most: (k − 1)/r of them. One of these that does not contain x has
+    k members to be cancelled in turn: k/r sums with positive factors. If all of them contain x, each cancels r − 1
+    members only, which takes (k − 1)/(r − 1) ≥ k/r of them, and (k − 1)/r with a positive factor again.
+
+    >>> queries_needed(smallest=10, largest_overlap=1)
+    19
+    """
+    size, shared = checks.whole(smallest=smallest, minimum=2), checks.whole(largest_overlap=largest_overlap)
+    if shared >= size:
+        return 2  # two groups that differ by one person
+    return max(1, -(-(2 * size - 1 - checks.whole(known=known, minimum=0)) // shared))
