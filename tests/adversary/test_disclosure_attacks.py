@@ -10,7 +10,7 @@ from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.identifiers import BY_LAW, IDENTIFIERS, NEIGHBOURLY, PEOPLE, records, relinked
 from lapwing.adversary.attacks.rounding import ROUNDING, averaging, tipping
 from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
-from lapwing.adversary.attacks.suppression import SUPPRESSION, recovered
+from lapwing.adversary.attacks.suppression import SUPPRESSION, between_two_cells, recovered
 from lapwing.anonymity.rounding import Rounding
 from lapwing.anonymity.suppression import CellSuppression
 from lapwing.datasets import town
@@ -108,6 +108,12 @@ def test_a_rare_person_is_found_in_some_sample() -> None:
 def test_the_strongest_attacker_on_a_count_reaches_the_bound() -> None:
     played = ROUNDING.private(1, 4000, Reproducible(5))
     assert at_least(sum(played), 4000, best_guess(1))
+
+
+def test_the_best_guess_between_two_noisy_cells_is_that_of_half_the_epsilon() -> None:
+    played = between_two_cells(1, 4000, Reproducible(7))
+    assert at_least(sum(played), 4000, best_guess(0.5))
+    assert at_most(sum(played), 4000, best_guess(0.5))
 
 
 def test_safe_harbor_records_are_linked_again_by_what_the_rule_leaves() -> None:
