@@ -90,7 +90,7 @@ def between_two_cells(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     Ada is in one of two cells (replace), so the l1 sensitivity is 2. Only these two say anything about her; the others
     are noise around what the attacker knows, and are left out. Each of the two points to the right cell with chance
     r = 1/(1 + e^(−ε/2)), and if they disagree there is nothing to choose: the best guess succeeds with chance
-    r² + r·(1 − r) = r, less than the bound, which no table of counts reaches.
+    r² + r·(1 − r) = r, which is less than the bound.
     """
     cells = Laplace(
         epsilon=Fraction(epsilon), sensitivity=2, dimensions=2, granularity=1, on_grid=True, relation="replace"
