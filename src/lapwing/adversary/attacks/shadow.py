@@ -1,0 +1,150 @@
+"""Was this person in the training data? Ask models of one's own, fitted with and without that person.
+
+Shadow models (Shokri et al. 2017), judged by the ratio of two normal likelihoods for every candidate (Carlini et al.
+2022). An attacker who knows everybody else needs one candidate only; `Tell` is what he learns from his shadows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lapwing import checks
+from lapwing.adversary.attacks.membership import (
+    Bools,
+    Fit,
+    Floats,
+    Membership,
+    Rows,
+    Score,
+    as_rows,
+    best_threshold,
+    evidence,
+    fitted,
+    smooth,
+)
+from lapwing.calls import helpful
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy, bernoulli
+
+ENOUGH = 64
+"""With fewer shadows all candidates share a variance (Carlini et al. 2022, section VI-C)."""
+_TINY = 1e-9
+
+
+@helpful
+def shadow_attack(
+    fit: Fit,
+    model: Any,
+    candidates: Rows,
+    *,
+    pool: Rows | None = None,
+    shadows: int = 32,
+    offline: bool = False,
+    score: Score | None = None,
+    truth: Any = None,
+    entropy: Entropy = SYSTEM,
+) -> Membership:
+    """Who of the candidates (X, y) was in, from models fitted to random halves of the candidates and of the `pool`.
+
+    `fit` is an estimator, or a function of (X, y) that gives a model: the way the attacked `model` was made, with fresh
+    randomness at every call. `pool` are other rows like those it was fitted to. Each candidate is in exactly half of
+    the shadows. `offline` means that the shadows were there before the candidates: these are in none of them, and by
+    how much a member looks better is learnt from the pool. `truth` says who really was in, if that is known.
+
+    >>> X = np.array([[1.0], [2], [3], [4]])
+    >>> fit = lambda X, y: (lambda rows: np.array([1.0 * (row in X) for row in rows]))
+    >>> shadow_attack(fit, fit(X[:2], None), (X, np.ones(4)), shadows=4).guesses.tolist()
+    [True, True, False, False]
+    """
+    X, y = as_rows(candidates=candidates)
+    known = None if truth is None else np.asarray(truth, dtype=bool)
+    if known is not None and known.shape != y.shape:
+        raise InvalidParameter("truth", known.shape, "must say it of every candidate", f"Pass {len(y)} truth values.")
+    looks = score or bell_shaped
+    spare = (X[:0], y[:0]) if pool is None else as_rows(pool=pool)
+    if offline and len(spare[1]) < 2:
+        hint = "Pass pool=(X, y), rows like those the model was fitted to."
+        raise InvalidParameter("pool", None, "without candidates there is nothing to fit shadows to", hint)
+    table = np.concatenate([X, spare[0]]), np.concatenate([y, spare[1]])
+    choosable = np.arange(len(table[1])) >= (len(y) if offline else 0)
+    inside, scores = [], []
+    for _ in range(-(-checks.whole(shadows=shadows, minimum=4) // 2)):
+        coins = bernoulli(0.5, len(table[1]), entropy)
+        for half in (coins, ~coins):
+            chosen = half & choosable
+            shadow = fitted(fit, table[0][chosen], table[1][chosen])
+            scores.append(np.asarray(looks(shadow, *table), dtype=float))
+            inside.append(chosen)
+    seen = np.asarray(looks(model, X, y), dtype=float)
+    ratio = _ratios(np.array(scores), np.array(inside), seen)
+    chances = 1 / (1 + np.exp(np.clip(-ratio, -700, 700)))
+    kind = "offline" if offline else "online"
+    return Membership(attack=f"{len(scores)} shadow models, {kind}", scores=ratio, chances=chances, truth=known)
+
+
+def _ratios(scores: Floats, inside: Bools, seen: Floats) -> Floats:
+    """Logarithms of the likelihood ratios of what was seen, for the first rows; a line for every shadow."""
+    often = inside.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = [(scores * group).sum(axis=0) / group.sum(axis=0) for group in (inside, ~inside)]
+    apart = np.where(often > 0, means[0] - means[1], 0.0)
+    typical = float(np.mean(apart[often > 0]))
+    means[0] = np.where(often > 0, means[0], means[1] + typical)  # offline: as far as those of the pool
+    spreads = []
+    for mean, group in zip(means, (inside, ~inside), strict=True):
+        squares = np.where(group, (scores - mean) ** 2, 0.0)
+        shared = float(squares.sum() / max(group.sum(), 1))
+        own = squares.sum(axis=0) / np.maximum(group.sum(axis=0) - 1, 1)
+        enough = len(scores) >= ENOUGH
+        spreads.append(np.where(enough & (group.sum(axis=0) > 1), own, shared) + _TINY)
+    first = slice(len(seen))
+    near, far = (
+        -((seen - mean[first]) ** 2) / (2 * spread[first]) - np.log(spread[first]) / 2
+        for mean, spread in zip(means, spreads, strict=True)
+    )
+    return np.asarray(near - far)
+
+
+def bell_shaped(model: Any, X: Any, y: Any) -> Floats:
+    """How well a model fits every row, stretched so that it spreads about normally over models.
+
+    The log odds of the true class (Carlini et al. 2022, section V-B), or minus the logarithm of the squared error.
+    """
+    fits = evidence(model, X, y)
+    if hasattr(model, "predict_proba") or np.asarray(getattr(model, "predict", model)(X)).ndim == 2:
+        return np.asarray(fits - np.log(-np.expm1(np.minimum(fits, -_TINY))))
+    return np.asarray(-np.log(_TINY - fits))
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """How to tell a release with a person from one without, learnt from releases of both kinds."""
+
+    direction: Floats
+    threshold: float
+    hits: float
+    alarms: float
+
+    @classmethod
+    def learnt(cls, inside: Floats, outside: Floats) -> Tell:
+        """From a line of numbers for every release: Fisher's direction, and the best threshold along it."""
+        gap = inside.mean(axis=0) - outside.mean(axis=0)
+        spread = np.atleast_2d(np.cov(inside.T) + np.cov(outside.T))
+        ridge = 1e-9 * max(float(np.trace(spread)), 1e-300) + 1e-12
+        direction = np.linalg.solve(spread + ridge * np.eye(len(gap)), gap)
+        direction /= max(float(np.linalg.norm(direction)), 1e-300)
+        along = np.concatenate([inside @ direction, outside @ direction])
+        truth = np.arange(len(along)) < len(inside)
+        at = best_threshold(along, truth)
+        return cls(direction, at, smooth(along[truth] >= at), smooth(along[~truth] >= at))
+
+    def sure(self, seen: Floats) -> tuple[bool, float]:
+        """Whether the person was in, and the chance that this is so, with even odds beforehand."""
+        if seen @ self.direction >= self.threshold:
+            chance = self.hits / (self.hits + self.alarms)
+        else:
+            chance = (1 - self.hits) / (2 - self.hits - self.alarms)
+        return chance > 0.5, max(chance, 1 - chance)
