@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter
 from fractions import Fraction
 
@@ -19,6 +20,8 @@ from lapwing.adversary.attacks.floats import (
     laplace_ways,
     naive_gaussian_pair,
     naive_laplace,
+    numpys,
+    textbook,
 )
 from lapwing.noise import Recorded, Reproducible
 
@@ -40,15 +43,20 @@ def test_naive_noise_falls_and_exact_noise_stays_within_the_bound(attack):
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_every_attack_can_be_told(attack):
-    assert all(0.5 <= one.sure <= 1 and str(one) for one in attack.tell(Reproducible(1)))
+    told = attack.tell(Reproducible(1))
+    assert all(0.5 <= one.sure <= 1 and str(one) for one in told)
+    assert all(one.guess == one.truth for one in told if one.sure == 1)
+    assert told[0].sure > told[-1].sure
 
 
+@pytest.mark.parametrize("formula", [textbook, numpys])
 @pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1e6])
 @pytest.mark.parametrize("value", [0.0, 1.0, -3.7])
-def test_what_the_sampler_made_is_never_ruled_out(scale, value):
+def test_what_the_sampler_made_is_never_ruled_out(formula, scale, value):
     entropy = Reproducible(1)
-    for _ in range(100):
-        assert laplace_ways(naive_laplace(value, scale=scale, entropy=entropy), value, scale=scale) >= 1
+    for _ in range(60):
+        output = naive_laplace(value, scale=scale, formula=formula, entropy=entropy)
+        assert laplace_ways(output, value, scale=scale, formula=formula) >= 1
 
 
 @pytest.mark.parametrize("sigma", [0.3, 1.0, 10.0])
@@ -62,15 +70,30 @@ def test_what_the_gaussian_sampler_made_is_never_ruled_out(sigma):
 def test_the_ways_to_an_output_are_counted_exactly():
     """Around one value, every uniform number in a window is tried; so each output in it is counted fully."""
     value, scale, start = 8.0, 1.0, 2**52 + 2**50
-    made = Counter(_from_bits(value, scale, start + place) for place in range(4000))
+    made = Counter(textbook(value, scale, start + place) for place in range(4000))
     inner = sorted(made)[5:-5]
     assert max(made.values()) > 1  # noise is finer than the sum here
     assert all(laplace_ways(output, value, scale=scale) == made[output] for output in inner)
 
 
-def _from_bits(value, scale, bits):
-    uniform = bits * 2.0**-53 - 0.5
-    return value - scale * math.copysign(1, uniform) * math.log(1 - 2 * abs(uniform))
+def test_noise_from_numpy_gives_itself_away():
+    mine, theirs, rounds = np.random.default_rng(1), np.random.default_rng(1), 1000
+    bits = [float(place % 2) for place in range(rounds)]
+    outputs = [theirs.laplace(bit, 10.0) for bit in bits]
+    if outputs != [numpys(bit, 10.0, int(mine.random() * 2**53)) for bit in bits]:
+        pytest.skip("this NumPy was compiled to multiply and add in one step")
+    told = [float_laplace([output], scale=10.0, formula=numpys) for output in outputs]
+    assert all(one.sure < 1 or one.guess == bit for one, bit in zip(told, bits, strict=True))
+    assert sum(one.guess == bit for one, bit in zip(told, bits, strict=True)) > 0.87 * rounds
+
+
+def test_noise_from_python_gives_itself_away():
+    source, rounds = random.Random(3), 400
+    bits = [float(place % 2) for place in range(rounds)]
+    outputs = [(source.gauss(bit, 10.0), source.gauss(0.0, 10.0)) for bit in bits]
+    assert all(gaussian_ways(pair, (bit, 0.0), sigma=10.0) for pair, bit in zip(outputs, bits, strict=True))
+    told = [float_gaussian(pair, sigma=10.0).guess[0] for pair in outputs]
+    assert sum(guess == bit for guess, bit in zip(told, bits, strict=True)) > 0.94 * rounds
 
 
 def test_most_doubles_near_an_output_cannot_be_reached():

@@ -34,6 +34,7 @@ def test_the_older_method_falls_and_the_private_answer_stays_within_the_bound(at
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
 def test_every_attack_can_be_told(attack):
     told = attack.tell(Reproducible(7))
+    assert all(one.guess == one.truth for one in told if one.sure == 1)
     assert told[0].sure == 1
     assert told[-1].sure < 1
     assert all(str(one) for one in told)

@@ -10,7 +10,7 @@ was answered before (Dobkin, Jones and Lipton 1979). Neither keeps a secret for 
 >>> queries.sum("pay", where(city="Bonn"))
 6
 >>> print(queries.sum("pay", where(city="Bonn") & where(sex="f")))
-refused: 1 of 5 people; at least 2 and at most 3 are answered
+refused: only groups of 2 to 3 of the 5 people are answered
 """
 
 from __future__ import annotations
@@ -131,8 +131,8 @@ class RestrictedQueries:
             return Refused("nobody belongs to the group")
         if refused := self._refusal(members):
             return refused
-        total = self._total(column, members)
-        return total / (float if isinstance(total, float) else Fraction)(int(members.sum()))
+        total, size = self._total(column, members), int(members.sum())
+        return total / size if isinstance(total, float) else Fraction(total) / size
 
     def members(self, group: Formula) -> Members:
         """Who belongs to the group; for the owner of the table."""
@@ -144,27 +144,26 @@ class RestrictedQueries:
         return sum(values[row] for row in np.flatnonzero(members))
 
     def _refusal(self, members: Members) -> Refused | None:
-        """Why the group is refused, or None, and then it is remembered."""
-        size, largest = int(members.sum()), self.people - self.smallest
-        if not self.smallest <= size <= largest:
-            rule = f"at least {self.smallest} and at most {largest} are answered"
-            return Refused(f"{size} of {self.people} people; {rule}")
+        """Why the group is refused, or None, and then it is remembered. A refusal does not tell how large it is."""
+        largest = self.people - self.smallest
+        if not self.smallest <= int(members.sum()) <= largest:
+            return Refused(f"only groups of {self.smallest} to {largest} of the {self.people} people are answered")
         if self.largest_overlap is None:
             return None
-        shared = [int((members & other).sum()) for other in self._answered if not np.array_equal(members, other)]
-        if max(shared, default=0) > self.largest_overlap:
-            return Refused(f"{max(shared)} people were in one earlier group; {self.largest_overlap} are allowed")
+        others = [other for other in self._answered if not np.array_equal(members, other)]
+        if any(int((members & other).sum()) > self.largest_overlap for other in others):
+            return Refused(f"it shares more than {self.largest_overlap} people with an earlier group")
         self._answered.append(members)
         return None
 
 
-def queries_needed(*, smallest: int, largest_overlap: int, known: int = 0) -> int:
+def queries_needed(*, smallest: int, largest_overlap: int) -> int:
     """How many sums over k or more people that share at most r with one another it takes to find a value, at least.
 
-    (2k − 1 − l)/r, if l values are known beforehand (Dobkin, Jones and Lipton 1979). Proof for l = 0 and r < k: let x
-    be a combination of sums. Some sum with a positive factor contains x; its k − 1 other members must be cancelled,
-    and every sum with a negative factor cancels r at most: (k − 1)/r of them. One of these that does not contain x has
-    k members to be cancelled in turn: k/r sums with positive factors. If all of them contain x, each cancels r − 1
+    (2k − 1)/r, if no value is known beforehand and r < k (compare Dobkin, Jones and Lipton 1979). Proof: let x be a
+    combination of sums. Some sum with a positive factor contains x; its k − 1 other members must be cancelled, and
+    every sum with a negative factor cancels r at most: (k − 1)/r of them. One of these that does not contain x has k
+    members to be cancelled in turn: k/r sums with positive factors. If all of them contain x, each cancels r − 1
     members only, which takes (k − 1)/(r − 1) ≥ k/r of them, and (k − 1)/r with a positive factor again.
 
     >>> queries_needed(smallest=10, largest_overlap=1)
@@ -173,4 +172,4 @@ def queries_needed(*, smallest: int, largest_overlap: int, known: int = 0) -> in
     size, shared = checks.whole(smallest=smallest, minimum=2), checks.whole(largest_overlap=largest_overlap)
     if shared >= size:
         return 2  # two groups that differ by one person
-    return max(1, -(-(2 * size - 1 - checks.whole(known=known, minimum=0)) // shared))
+    return -(-(2 * size - 1) // shared)

@@ -10,6 +10,7 @@ that depends on the true answer, the refusal says what the answer would have bee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, permutations
@@ -126,11 +127,13 @@ def _private_sums(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 def _sums_example(entropy: Entropy) -> Sequence[Learned]:
     people = bernoulli(Fraction(1, 2), PEOPLE, entropy)
-    auditor = ExhaustiveAuditor([int(one) for one in people], domain=(0, 1), simulatable=False)
+    truth = [int(one) for one in people]
+    auditor = ExhaustiveAuditor(truth, domain=(0, 1), simulatable=False)
     yes = float(_yes(people[None, :], 1.0, entropy)[0, 0])
     why = "The sums of neighbours have noise (epsilon = 1 for all of them)."
     private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
-    return [*table_by_refusals(auditor.ask, people=PEOPLE), private]
+    told = table_by_refusals(auditor.ask, people=PEOPLE)
+    return [replace(one, truth=value) for one, value in zip([*told, private], [*truth, truth[0]], strict=True)]
 
 
 def _weak_maxima(rounds: int, entropy: Entropy) -> Rounds:
@@ -176,8 +179,9 @@ def _maxima_example(entropy: Entropy) -> Sequence[Learned]:
     pay = _pay(entropy)
     chances = _best(pay, 1.0, entropy)
     best, why = int(chances.argmax()), "The maxima have noise (epsilon = 1 for all of them)."
-    private = Learned(about=f"person {best}", guess=max(PAY), sure=float(chances.max()), because=why)
-    return [*largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay)), private]
+    private = Learned(about=f"person {best}", guess=max(PAY), sure=float(chances.max()), because=why, truth=pay[best])
+    told = largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay))
+    return [*(replace(one, truth=max(PAY)) for one in told), private]
 
 
 SUM_DENIALS = Attack(

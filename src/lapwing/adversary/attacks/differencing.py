@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -98,7 +99,8 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
         differencing(*_restricted(people), about=f"Ada smokes, though groups below {SMALLEST} are refused"),
     ]
     private = _privately(1.0, entropy)(people)
-    return [*told, differencing(*private, noise=1, errors=1, about="Ada smokes, from private sums (epsilon = 1)")]
+    told.append(differencing(*private, noise=1, errors=1, about="Ada smokes, from private sums (epsilon = 1)"))
+    return [replace(one, truth=people[0]) for one in told]
 
 
 DIFFERENCING = Attack(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -79,7 +80,8 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
     noise = Laplace(epsilon=1, sensitivity=1, granularity=GRID, on_grid=True)
     present = bernoulli(Fraction(1, 2), entropy=entropy)
     told = (_sums(exactly=exactly) for exactly in (False, True))
-    return [float_sum(noise.release(sums[int(present)], entropy), sums=sums, scale=1.0) for sums in told]
+    learned = [float_sum(noise.release(sums[int(present)], entropy), sums=sums, scale=1.0) for sums in told]
+    return [replace(one, truth=bool(present)) for one in learned]
 
 
 FLOAT_SUM = Attack(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from lapwing import checks
@@ -32,33 +33,51 @@ SCALE = 10.0
 SIGMA = 10.0
 DELTA = 1e-6
 Pair = tuple[float, float]
+Formula = Callable[[float, float, int], float]
+"""A value, a scale and 53 random bits, made into a noisy value."""
 
 
-def naive_laplace(value: float, *, scale: float, entropy: Entropy = SYSTEM) -> float:
-    """Laplace noise by the textbook: −b·sign(u)·ln(1 − 2|u|) with a uniform double u in (−1/2, 1/2). Not private."""
-    while not (drawn := entropy.bits(BITS)):  # 0 gives the logarithm of 0
-        pass
+def textbook(value: float, scale: float, drawn: int) -> float:
+    """value − b·sign(u)·ln(1 − 2|u|) with u = drawn·2^−53 − 1/2."""
     uniform = drawn * 2.0**-BITS - 0.5
     return value - scale * math.copysign(1, uniform) * math.log(1 - 2 * abs(uniform))
 
 
-def laplace_ways(output: float, value: float, *, scale: float) -> int:
+def numpys(value: float, scale: float, drawn: int) -> float:
+    """What `laplace` of numpy's generators makes of u = drawn·2^−53: it rounds 2 − u where the textbook is exact."""
+    uniform = drawn * 2.0**-BITS
+    if uniform >= 0.5:
+        return value - scale * math.log(2.0 - uniform - uniform)
+    return value + scale * math.log(uniform + uniform)
+
+
+def naive_laplace(value: float, *, scale: float, formula: Formula = textbook, entropy: Entropy = SYSTEM) -> float:
+    """A value with Laplace noise from one uniform double. Not private."""
+    while not (drawn := entropy.bits(BITS)):  # 0 gives the logarithm of 0
+        pass
+    return formula(value, scale, drawn)
+
+
+def laplace_ways(output: float, value: float, *, scale: float, formula: Formula = textbook) -> int:
     """How many of the 2^53 uniform numbers make `naive_laplace` answer this output for this value.
 
-    1 − 2|u| is a multiple j·2^−52, exactly. Noise of about output − value comes from j near 2^52·e^(−|noise|/b); all
-    of them around there are tried. Where there are too many to try, their number is estimated from the width.
+    Noise of about x = output − value comes from j = 2^52·e^(−|x|/b) or 2^53 − j, by its sign; all numbers around there
+    are tried. Where there are too many to try, how many fit is estimated from the width.
     """
-    noise, sign = output - value, 1.0 if output >= value else -1.0
+    noise = output - value
     slack = math.ulp(output) + math.ulp(noise)
     most, least = abs(noise) + slack, max(0.0, abs(noise) - slack)
     first = max(1, math.floor(math.exp(-most / scale) * 2**52) - MARGIN)
     last = min(2**52, math.ceil(math.exp(-least / scale) * 2**52) + MARGIN)
     if last - first > WINDOW:
         return (last - first) // 2  # a cell is half as wide as the window
-    return sum(value - scale * sign * math.log(j * 2.0**-52) == output for j in range(first, last + 1))
+    near = range(first, last + 1)
+    return sum(formula(value, scale, 2**BITS - j if noise >= 0 else j) == output for j in near)
 
 
-def float_laplace(outputs: Sequence[float], *, values: Pair = (0.0, 1.0), scale: float) -> Learned:
+def float_laplace(
+    outputs: Sequence[float], *, scale: float, values: Pair = (0.0, 1.0), formula: Formula = textbook
+) -> Learned:
     """Which of two values the noise was added to, from one output of `naive_laplace` or several for the same value.
 
     >>> from lapwing.noise import Reproducible
@@ -67,12 +86,15 @@ def float_laplace(outputs: Sequence[float], *, values: Pair = (0.0, 1.0), scale:
     1.0
     """
     checks.positive(scale=scale)
-    ways = [[laplace_ways(output, value, scale=scale) for output in outputs] for value in values]
+    ways = [[laplace_ways(output, value, scale=scale, formula=formula) for output in outputs] for value in values]
     return _told(values, [math.prod(each) for each in ways], ", ".join(map(str, outputs)))
 
 
 def naive_gaussian_pair(values: Pair, *, sigma: float, entropy: Entropy = SYSTEM) -> Pair:
-    """Gaussian noise for two values at once by the method of Box and Muller (1958). Not private."""
+    """Gaussian noise for two values at once by the method of Box and Muller (1958). Not private.
+
+    Two calls of Python's `random.gauss`, one after the other, do the same: the second uses what the first left over.
+    """
     along, around = entropy.bits(BITS), entropy.bits(BITS)
     return _box_muller(values, sigma, along, around)
 
@@ -125,11 +147,14 @@ def _bits(rounds: int, entropy: Entropy) -> list[float]:
     return [float(toss) for toss in bernoulli(Fraction(1, 2), rounds, entropy)]
 
 
-def _weak_laplace(answers: int) -> Callable[[int, Entropy], Rounds]:
+def _weak_laplace(formula: Formula, answers: int = 1) -> Callable[[int, Entropy], Rounds]:
     def play(rounds: int, entropy: Entropy) -> Rounds:
+        def noisy(bit: float) -> float:
+            return naive_laplace(bit, scale=SCALE, formula=formula, entropy=entropy)
+
         secrets = _bits(rounds, entropy)
-        draws = [[naive_laplace(bit, scale=SCALE, entropy=entropy) for _ in range(answers)] for bit in secrets]
-        told = [float_laplace(outputs, scale=SCALE) for outputs in draws]
+        draws = [[noisy(bit) for _ in range(answers)] for bit in secrets]
+        told = [float_laplace(outputs, scale=SCALE, formula=formula) for outputs in draws]
         return [float(learned.guess == bit) for learned, bit in zip(told, secrets, strict=True)]
 
     return play
@@ -169,12 +194,19 @@ def _laplace_example(entropy: Entropy) -> Sequence[Learned]:
     outputs = [naive_laplace(bit, scale=SCALE, entropy=entropy) for _ in range(3)]
     private = Laplace(epsilon=1 / SCALE, sensitivity=1).release(int(bit), entropy)
     exact = differencing(private, 0, noise=SCALE, errors=1, about="the value, from exact noise of the same size")
-    return [*(float_laplace([output], scale=SCALE) for output in outputs), float_laplace(outputs, scale=SCALE), exact]
+    each = [float_laplace([output], scale=SCALE) for output in outputs]
+    return [replace(one, truth=bit) for one in [*each, float_laplace(outputs, scale=SCALE), exact]]
 
 
 def _gaussian_example(entropy: Entropy) -> Sequence[Learned]:
     (bit,) = _bits(1, entropy)
-    return [float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)]
+    naive = float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)
+    output = Gaussian(sigma=int(SIGMA), sensitivity=1).release(int(bit), entropy)
+    lead = (2 * output - 1) / (2 * SIGMA**2)  # ln of the odds of 1 against 0
+    yes = 1 / (1 + math.exp(-lead))
+    why = f"{output} is nearer to it: exact noise of the same size says no more."
+    exact = Learned(about="the first value", guess=float(yes > 0.5), sure=max(yes, 1 - yes), because=why, truth=bit)
+    return [replace(naive, truth=(bit, 0.0)), exact]
 
 
 FLOAT_LAPLACE = Attack(
@@ -183,8 +215,9 @@ FLOAT_LAPLACE = Attack(
     secret="whether a count is 0 or 1",
     source="Mironov 2012",
     weak={
-        "textbook Laplace noise in doubles, scale 10": _weak_laplace(1),
-        "the same, asked three times": _weak_laplace(3),
+        "textbook Laplace noise in doubles, scale 10": _weak_laplace(textbook),
+        "by NumPy's formula": _weak_laplace(numpys),
+        "by NumPy's formula, asked three times": _weak_laplace(numpys, answers=3),
     },
     answer="a count with discrete Laplace noise",
     promise="epsilon for a count that one person changes by 1",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -104,7 +105,8 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
     yes = float(_yes(people[None, :], 1.0, entropy)[0])
     why = f"The most likely of {2**PEOPLE} tables, given the noisy sums (epsilon = 1)."
     private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
-    return [*overlap(GROUPS, _restricted([int(one) for one in people]), people=PEOPLE), private]
+    exact = overlap(GROUPS, _restricted([int(one) for one in people]), people=PEOPLE)
+    return [replace(one, truth=int(people[0])) for one in [*exact, private]]
 
 
 OVERLAP = Attack(

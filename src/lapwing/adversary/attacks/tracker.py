@@ -8,6 +8,7 @@ handful of questions.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -137,7 +138,8 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
     table = _clinic(entropy)
-    return [_individual(_ask(table)), _general(_ask(table)), _privately(table, 1.0, entropy)]
+    told = [_individual(_ask(table)), _general(_ask(table)), _privately(table, 1.0, entropy)]
+    return [replace(one, truth=table["ill"][0]) for one in told]
 
 
 TRACKER = Attack(
