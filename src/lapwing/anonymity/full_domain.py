@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from lapwing import checks
 from lapwing.anonymity.demands import Demand, Watched, watched
 from lapwing.anonymity.generalised import GeneralisedTable, Original, checked_names
-from lapwing.anonymity.hierarchies import Digits, Flat, Hierarchy, Ranges, are_numbers
+from lapwing.anonymity.hierarchies import Digits, Flat, Hierarchy, Ranges, are_numbers, as_written
 from lapwing.anonymity.ladders import Floats, Integers, Ladder
 from lapwing.anonymity.losses import average_class_size, discernibility
 from lapwing.anonymity.table import classes_by
@@ -140,7 +140,7 @@ class _Lattice:
         first = np.unique(classes.member, return_index=True)[1]
         self.member, self.weights = classes.member, classes.sizes
         self.codes = [column[first] for column in codes]
-        self.rows, self.allowed = rows, math.floor(rows * checks.share(suppress=asked.suppress))
+        self.rows, self.allowed = rows, math.floor(rows * as_written(asked.suppress))
         self.bound = self._certainty() if asked.loss == "certainty" else np.zeros(self.shape)
         """No node has less loss than this."""
         self.seen: dict[Node, int] = {}

@@ -135,3 +135,7 @@ def checked_names(quasi_identifiers: object) -> None:
     if not quasi_identifiers or len(set(quasi_identifiers)) < len(quasi_identifiers):
         why = "must name at least one column, and each column once"
         raise InvalidParameter("quasi_identifiers", quasi_identifiers, why, "Write ['age', 'zip'].")
+    for name, given in quasi_identifiers.items() if isinstance(quasi_identifiers, Mapping) else ():
+        if not (given is None or hasattr(given, "ladder") or hasattr(given, "scale")):
+            why = "is not a hierarchy"
+            raise InvalidParameter("quasi_identifiers", given, why, f"Write {{{name!r}: Ranges((5, 10))}}, or None.")

@@ -13,6 +13,7 @@ missing value (None, NaN) is a value of its own, called "missing", right below "
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -103,7 +104,7 @@ class Ranges(Levels):
 
     def __post_init__(self) -> None:
         checks.exact(origin=self.origin)
-        exact = [_decimal(checks.positive(widths=width) and width) for width in self.widths]
+        exact = [as_written(checks.positive(widths=width) and width) for width in self.widths]
         if not exact or any(wide % narrow or wide == narrow for narrow, wide in itertools.pairwise(exact)):
             why = "every width must be a multiple of the one before, or ranges would cut through one another"
             raise InvalidParameter("widths", self.widths, why, "Write widths=(5, 10, 20), for example.")
@@ -116,11 +117,11 @@ class Ranges(Levels):
                 "quasi_identifiers", "Ranges", "the column holds dates", "Pass years, or a Taxonomy."
             )
         whole = all(isinstance(number, int) for number in (*numbers, *self.widths, self.origin))
-        exact = [_decimal(number) for number in numbers]
+        exact = [as_written(number) for number in numbers]
         spread = exact[-1] - exact[0] if exact else Fraction(0)
-        covered = [min(1.0, float((_decimal(width) - whole) / spread)) if spread else 1.0 for width in self.widths]
+        covered = [min(1.0, float((as_written(width) - whole) / spread)) if spread else 1.0 for width in self.widths]
         paths: list[Sequence[str]] = [
-            (text(number), *(self._range(value, _decimal(width), whole) for width in self.widths), EVERYTHING)
+            (text(number), *(self._range(value, as_written(width), whole) for width in self.widths), EVERYTHING)
             for number, value in zip(numbers, exact, strict=True)
         ]
         if len(numbers) < len(kinds):
@@ -128,7 +129,7 @@ class Ranges(Levels):
         return Ladder.of(paths, range(len(kinds)), lambda level, kind, size: [0.0, *covered, 1.0][level])
 
     def _range(self, value: Fraction, width: Fraction, whole: bool) -> str:
-        low = (value - _decimal(self.origin)) // width * width + _decimal(self.origin)
+        low = (value - as_written(self.origin)) // width * width + as_written(self.origin)
         return range_label(int(low), int(low + width - 1)) if whole else f"[{_shown(low)}, {_shown(low + width)})"
 
 
@@ -252,9 +253,8 @@ class Sets:
 
 def are_numbers(kinds: Sequence[Any]) -> bool:
     """Whether a column holds numbers or dates only, apart from missing values."""
-    present = [kind for kind in kinds if kind is not None]
-    types = (Real, date)
-    return any(all(isinstance(kind, one) and not isinstance(kind, bool) for kind in present) for one in types)
+    types = {type(kind) for kind in kinds} - {type(None)}
+    return bool not in types and any(all(issubclass(kind, one) for kind in types) for one in (Real, date))
 
 
 def _numbers(kinds: Sequence[Any]) -> list[Any]:
@@ -262,7 +262,7 @@ def _numbers(kinds: Sequence[Any]) -> list[Any]:
         why = "the column holds values that are not numbers"
         raise InvalidParameter("quasi_identifiers", "Numbers or Ranges", why, "Write Sets(), Flat() or a Taxonomy.")
     numbers = [kind for kind in kinds if kind is not None]
-    if any(number in (float("inf"), float("-inf")) for number in numbers):
+    if numbers and not isinstance(numbers[0], date) and not (-math.inf < numbers[0] and numbers[-1] < math.inf):
         raise InvalidParameter("quasi_identifiers", "Numbers or Ranges", "a number is infinite", "Make it missing.")
     return numbers
 
@@ -278,7 +278,7 @@ def range_label(low: Any, high: Any) -> str:
     return f"{low} to {high}" if isinstance(low, date) or low < 0 else f"{low}–{high}"
 
 
-def _decimal(number: Any) -> Fraction:
+def as_written(number: Any) -> Fraction:
     """The number as it is written: 0.1 is a tenth."""
     return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
 

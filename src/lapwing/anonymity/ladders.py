@@ -167,9 +167,11 @@ class Scale:
         return self._sets(codes, parts) if self.sets else self._ranges(low, high)
 
     def _ranges(self, low: Integers, high: Integers) -> tuple[Texts, Floats]:
-        ends, back = np.unique(low * len(self.kinds) + high, return_inverse=True)
+        ends, back = np.unique(low.astype(np.intp) * len(self.kinds) + high, return_inverse=True)
         labels = np.empty(len(ends), object)
-        for i, (first, last) in enumerate(zip(*np.divmod(ends, len(self.kinds)), strict=True)):
+        for i, (first, last) in enumerate(
+            zip(*(end.tolist() for end in np.divmod(ends, len(self.kinds))), strict=True)
+        ):
             mixed = first < last and self.kinds[last] is None
             labels[i] = EVERYTHING if mixed else self.show(self.kinds[first], self.kinds[last])
         return labels[back], np.minimum(self.widths(low, high), 1.0)

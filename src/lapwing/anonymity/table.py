@@ -72,7 +72,8 @@ def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         found, codes = np.unique(values, return_inverse=True)
-        return codes.ravel().astype(np.intp), [None if is_missing(kind) else kind for kind in found.tolist()]
+        kinds = found.tolist()
+        return codes.ravel().astype(np.intp), [*kinds[:-1], None] if kinds and is_missing(kinds[-1]) else kinds
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would become bare integers
     plain = values.tolist() if isinstance(values, np.ndarray) else values
