@@ -101,7 +101,7 @@ SKEWNESS = Attack(
     weak={
         "5-anonymous table": _table(None),
         "2-diverse table": _table(DistinctDiversity(sensitive=ward.SENSITIVE, least=2)),
-        "0.1-close table": _table(Closeness(sensitive=ward.SENSITIVE, most=0.1)),
+        "0.2-close table": _table(Closeness(sensitive=ward.SENSITIVE, most=0.2)),
     },
     answer=ward.PRIVATE,
     promise=ward.PROMISE,
