@@ -168,6 +168,20 @@ def test_a_party_that_misbehaves_is_named_and_everything_ends(
     assert ended(started)
 
 
+def test_a_party_ends_when_whoever_started_it_is_gone() -> None:
+    job = {"role": "server", "number": 1, "name": "server A", "word": "word", "seconds": 250, "fault": None}
+    job |= {"senders": list(COMPANIES), "to": 1, "study": parties._written(STUDY)}
+    with subprocess.Popen(parties._CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(json.dumps(job) + "\n")
+        process.stdin.flush()
+        assert "port" in json.loads(process.stdout.readline())
+        assert process.poll() is None  # it waits for companies, for minutes if it must
+        process.stdin.close()  # as the system does for a process that was killed
+        assert process.wait(timeout=100) == 1
+
+
 def test_time_that_is_too_short_is_an_error_and_not_a_hang(started: list[subprocess.Popen[str]]) -> None:
     with pytest.raises(ProtocolFailed):
         run_apart(STUDY, TABLES, timeout=1e-6)

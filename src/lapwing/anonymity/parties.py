@@ -3,19 +3,20 @@
 Each party is a Python process of its own. It gets its part on its standard input, speaks to the others over loopback
 sockets on ports the system chose, one line of JSON per message, and says on its standard output what it did, for the
 demonstration only. A secret word of the run keeps strangers on the same machine out. Every wait ends soon
-after the time limit, and no process outlives `run_apart`.
+after the time limit, and no process outlives `run_apart`, even if the process that called it is killed.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from queue import Empty, Queue
@@ -93,12 +94,10 @@ class _Stage:
         thread = threading.Thread(target=self._listen, args=(name, process), daemon=True)
         self.threads.append(thread)
         thread.start()
-        try:
-            assert process.stdin is not None
-            with process.stdin as line:
-                line.write(json.dumps(job))
-        except BrokenPipeError:  # it has ended; the listener tells
-            pass
+        assert process.stdin is not None
+        with suppress(BrokenPipeError):  # it has ended; the listener tells
+            process.stdin.write(json.dumps(job) + "\n")
+            process.stdin.flush()  # and stays open: its end tells the party that nobody is left to work for
 
     def _listen(self, name: str, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
@@ -135,8 +134,10 @@ class _Stage:
         for thread in self.threads:
             thread.join()
         for process in self.processes.values():
-            if process.stdout is not None:
-                process.stdout.close()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    with suppress(BrokenPipeError):
+                        pipe.close()
 
 
 def _written(study: SecureSum) -> dict[str, Any]:
@@ -199,8 +200,9 @@ class _Party:
 
 
 def party() -> None:
-    """What a process does: its part, as told on standard input."""
-    job = json.load(sys.stdin)
+    """What a process does: its part, as told in the first line of standard input."""
+    job = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
     me = _Party(job["name"], job["word"], time.monotonic() + job["seconds"], job["fault"])
     try:
         _ROLES[job["role"]](me, _read(job["study"]), job)
@@ -208,6 +210,13 @@ def party() -> None:
         _say(failed=[failure.party, failure.why])
     except (LapwingError, OSError) as failure:
         _say(failed=[me.name, str(failure)])
+
+
+def _end_with_the_parent() -> None:
+    """Standard input ends when whoever started this process does, however it ends."""
+    while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter shuts down
+        pass
+    os._exit(1)
 
 
 def _company(me: _Party, study: SecureSum, job: dict[str, Any]) -> None:
