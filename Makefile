@@ -7,9 +7,12 @@ DEV := .venv/.installed-dev
 PEERS := .venv-bench/.installed-bench
 PYODIDE := tools/pyodide/node_modules/.package-lock.json
 PROJECT := pyproject.toml uv.lock tools/setup
+FRONTEND := src/lapwing/web/frontend
+ASSETS := src/lapwing/web/static/manifest.json
+IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanisms/*.py adversary/*.py web/school/judge.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench bench-models clean
+.PHONY: help demo test lint format assets bench bench-models clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,7 +23,7 @@ demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
 
 test: $(DEV) ## set up, then every check and every test
 	@tools/system-packages
-	@$(MAKE) --no-print-directory lint $(PYODIDE)
+	@$(MAKE) --no-print-directory lint $(PYODIDE) $(ASSETS)
 	$(BIN)/pytest -n auto
 
 lint: $(DEV) ## ruff, mypy --strict and the layers of the house
@@ -38,6 +41,11 @@ bench: $(PEERS) ## measure us, our peers and the floors side by side: noise on o
 
 bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 seeds in every cell
 	@.venv-bench/bin/python -m bench.models
+
+assets: $(ASSETS) ## what browsers load, built with Node 20 or newer
+
+$(ASSETS): $(FRONTEND)/package-lock.json $(FRONTEND)/build.mjs $(shell find $(FRONTEND)/src -type f) $(wildcard $(IN_THE_BROWSER)) tools/browser-zip tools/frontend | $(CORE)
+	@tools/frontend .venv
 
 clean: ## remove both environments and every cache
 	rm -rf .venv .venv-bench tools/pyodide/node_modules

@@ -1,0 +1,61 @@
+// Bundles what runs in the browser into ../static, with names that change with their content.
+import { build } from "esbuild";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const out = join(here, "..", "static");
+const modules = join(here, "node_modules");
+rmSync(out, { recursive: true, force: true });
+mkdirSync(out, { recursive: true });
+
+const widgets = readdirSync(join(here, "src", "widgets")).filter((name) => name.endsWith(".ts"));
+const result = await build({
+  entryPoints: [
+    join(here, "src", "page.ts"),
+    join(here, "src", "style.css"),
+    join(here, "src", "exercise.ts"),
+    join(here, "src", "python.ts"),
+    join(here, "src", "icon.svg"),
+    ...widgets.map((name) => join(here, "src", "widgets", name)),
+  ],
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  target: "es2022",
+  minify: true,
+  metafile: true,
+  outdir: out,
+  outbase: join(here, "src"),
+  entryNames: "[dir]/[name]-[hash]",
+  chunkNames: "chunks/[name]-[hash]",
+  assetNames: "fonts/[name]-[hash]",
+  loader: { ".svg": "copy", ".woff2": "file", ".woff": "empty", ".ttf": "empty" },
+  legalComments: "linked",
+});
+
+const manifest = {};
+for (const [path, { entryPoint }] of Object.entries(result.metafile.outputs)) {
+  if (!entryPoint) continue;
+  const name = entryPoint.replace(/^.*?src\//, "").replace(/\.ts$/, ".js");
+  manifest[name] = path.replace(/^.*?static\//, "");
+}
+
+// Python for exercises: CPython as WebAssembly, and the part of Lapwing that needs nothing else.
+const { version } = JSON.parse(readFileSync(join(modules, "pyodide", "package.json"), "utf8"));
+const python = `pyodide-${version}`;
+mkdirSync(join(out, python));
+for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"])
+  copyFileSync(join(modules, "pyodide", name), join(out, python, name));
+manifest.pyodide = python;
+const zip = join(out, "lapwing.zip");
+execFileSync(process.env.PYTHON ?? "python3", [join(here, "..", "..", "..", "..", "tools", "browser-zip"), zip]);
+manifest["lapwing.zip"] = `lapwing-${createHash("sha256").update(readFileSync(zip)).digest("hex").slice(0, 8)}.zip`;
+renameSync(zip, join(out, manifest["lapwing.zip"]));
+
+// KaTeX renders formulas on the server; browsers never load it.
+copyFileSync(join(modules, "katex", "dist", "katex.min.js"), join(out, "katex.js"));
+writeFileSync(join(out, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");

@@ -1,0 +1,89 @@
+// An exercise becomes an editor when somebody wants to write; only then are the editor and Python loaded.
+import type { Told, Wanted } from "./python.js";
+
+interface Exercise {
+  id: string;
+  starter: string;
+  checks: string;
+  audit: { call: string; epsilon: number; domain: string; relation: string } | null;
+}
+const PATIENCE = 60_000;
+const KEY = "lapwing-exercise-";
+
+class ExerciseElement extends HTMLElement {
+  private exercise!: Exercise;
+  private text!: () => string;
+  private worker: Worker | undefined;
+  private readonly said = document.createElement("div");
+
+  connectedCallback(): void {
+    this.exercise = JSON.parse(this.dataset.exercise ?? "{}") as Exercise;
+    const start = button("Write it here", () => void this.open(start), "main");
+    this.append(start);
+  }
+
+  private async open(start: HTMLButtonElement): Promise<void> {
+    start.disabled = true;
+    start.textContent = "Loading the editor …";
+    const { editor } = await import("./editor.js");
+    const key = KEY + this.exercise.id;
+    const shown = editor(localStorage.getItem(key) ?? this.exercise.starter, (text) => localStorage.setItem(key, text));
+    this.text = shown.text;
+    this.said.className = "said";
+    this.said.setAttribute("role", "status");
+    const row = document.createElement("div");
+    row.className = "buttons";
+    row.append(
+      button("Run", () => this.ask("run")),
+      button("Check it", () => this.ask("check"), "main"),
+      button("Start again", () => shown.replace(this.exercise.starter)),
+    );
+    this.replaceChildren(shown.element, row, this.said);
+    shown.focus();
+  }
+
+  private ask(what: "run" | "check"): void {
+    this.worker?.terminate();
+    const { python = "", pyodide = "", lapwing = "" } = document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
+    const worker = (this.worker = new Worker(python, { type: "module" }));
+    const stop = setTimeout(() => {
+      worker.terminate();
+      this.say([["wrong", "Stopped after a minute: is there a loop that never ends?"]]);
+    }, PATIENCE);
+    this.say([["quiet", "Starting Python …"]]);
+    worker.onmessage = ({ data }: MessageEvent<Told>) => {
+      if (data.kind === "progress") return this.say([["quiet", data.text]]);
+      clearTimeout(stop);
+      worker.terminate();
+      this.say(data.lines);
+      if (what === "check" && data.passed) this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
+    };
+    worker.onerror = () => {
+      clearTimeout(stop);
+      this.say([["wrong", "Python could not be started in this browser."]]);
+    };
+    const wanted: Wanted = { what, pyodide, lapwing, code: this.text(), checks: this.exercise.checks, audit: this.exercise.audit };
+    worker.postMessage(wanted);
+  }
+
+  private say(lines: [string, string][]): void {
+    this.said.replaceChildren(
+      ...lines.map(([kind, text]) => {
+        const line = document.createElement(kind === "out" ? "pre" : "p");
+        line.className = kind;
+        line.textContent = text;
+        return line;
+      }),
+    );
+  }
+}
+
+function button(text: string, act: () => void, more = ""): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = `button ${more}`;
+  made.textContent = text;
+  made.addEventListener("click", act);
+  return made;
+}
+customElements.define("lw-exercise", ExerciseElement);

@@ -1,0 +1,114 @@
+// Small pictures from data, as SVG: lines, areas, bars, dots and rules, with quiet axes and labels beside the lines.
+import { svg, nothing, type SVGTemplateResult } from "lit";
+
+export type Point = readonly [number, number];
+export type Ink = "exact" | "private" | "noise" | "adversary" | "budget" | "quiet";
+export interface Axis {
+  from: number;
+  to: number;
+  label: string;
+  log?: boolean;
+  ticks?: number[];
+  format?: (value: number) => string;
+}
+export interface Mark {
+  kind: "line" | "area" | "bars" | "dots" | "across" | "down";
+  ink: Ink;
+  points: readonly Point[];
+  label?: string;
+  dashed?: boolean;
+  base?: number;
+}
+export interface Chart {
+  x: Axis;
+  y: Axis;
+  marks: readonly Mark[];
+  title: string;
+  height?: number;
+}
+
+const WIDE = 640;
+const EDGE = { left: 56, right: 16, top: 14, bottom: 42 };
+
+export function place(axis: Axis, low: number, high: number): (value: number) => number {
+  const turn = axis.log ? Math.log : (value: number) => value;
+  const from = turn(axis.from);
+  const span = turn(axis.to) - from || 1;
+  return (value) => low + ((turn(Math.min(Math.max(value, axis.log ? 1e-12 : -1e300), 1e300)) - from) / span) * (high - low);
+}
+
+export function ticks(axis: Axis, about = 5): number[] {
+  if (axis.ticks) return axis.ticks;
+  if (axis.log) {
+    const first = Math.ceil(Math.log10(axis.from) - 1e-9);
+    const last = Math.floor(Math.log10(axis.to) + 1e-9);
+    return Array.from({ length: Math.max(0, last - first + 1) }, (_, i) => 10 ** (first + i));
+  }
+  const raw = (axis.to - axis.from) / about;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 5, 10].map((one) => one * power).find((one) => one >= raw) ?? raw;
+  const first = Math.ceil(axis.from / step - 1e-9);
+  const last = Math.floor(axis.to / step + 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => (first + i) * step);
+}
+
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e6) return `${+(value / 1e6).toPrecision(3)} M`;
+  if (size >= 1000) return value.toLocaleString("en", { maximumFractionDigits: 0 });
+  return String(+value.toPrecision(3)).replace("-", "−");
+}
+
+export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
+  const across = place(x, EDGE.left, WIDE - EDGE.right);
+  const up = place(y, height - EDGE.bottom, EDGE.top);
+  const floor = height - EDGE.bottom;
+  return svg`<svg viewBox="0 0 ${WIDE} ${height}" role="img" aria-label=${title}>
+    ${ticks(y, 4).map(
+      (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
+        <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? short)(value)}</text></g>`,
+    )}
+    ${ticks(x).map(
+      (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? short)(value)}</text>`,
+    )}
+    <text class="axis" x=${(EDGE.left + WIDE - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
+    <text class="axis" x=${EDGE.left} y=${EDGE.top - 3}>${y.label}</text>
+    <line class="base" x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${floor} y2=${floor}></line>
+    ${marks.map((mark) => drawn(mark, across, up, floor))}
+  </svg>`;
+}
+
+type Place = (value: number) => number;
+
+function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplateResult {
+  const at = mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
+  const path = at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)},${b.toFixed(1)}`).join("");
+  const dash = mark.dashed ? "5 4" : nothing;
+  const bottom = mark.base === undefined ? floor : up(mark.base);
+  switch (mark.kind) {
+    case "line":
+      return svg`<path class="line ${mark.ink}" d=${path} stroke-dasharray=${dash}></path>${said(mark, at[at.length - 1])}`;
+    case "area": {
+      const ends = at.length ? `L${at[at.length - 1]![0]},${bottom}L${at[0]![0]},${bottom}Z` : "";
+      return svg`<path class="area ${mark.ink}" d=${path + ends}></path>${said(mark, at[Math.floor(at.length / 2)])}`;
+    }
+    case "bars": {
+      const gap = at.length > 1 ? Math.max(1, (at[1]![0] - at[0]![0]) * 0.8) : 12;
+      return svg`<g class="bars ${mark.ink}">${at.map(
+        ([a, b]) => svg`<rect x=${a - gap / 2} y=${Math.min(b, bottom)} width=${gap} height=${Math.abs(bottom - b)}></rect>`,
+      )}</g>${said(mark, at[0])}`;
+    }
+    case "dots":
+      return svg`<g class="dots ${mark.ink}">${at.map(([a, b]) => svg`<circle cx=${a} cy=${b} r="4"></circle>`)}</g>${said(mark, at[at.length - 1])}`;
+    case "across":
+      return svg`<line class="line ${mark.ink}" x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${at[0]?.[1] ?? 0} y2=${at[0]?.[1] ?? 0} stroke-dasharray=${dash}></line>${said(mark, at[0])}`;
+    case "down":
+      return svg`<line class="line ${mark.ink}" x1=${at[0]?.[0] ?? 0} x2=${at[0]?.[0] ?? 0} y1=${EDGE.top} y2=${floor} stroke-dasharray=${dash}></line>${said(mark, at[0] && [at[0][0], EDGE.top + 8])}`;
+  }
+}
+
+function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplateResult | typeof nothing {
+  if (!mark.label || !at) return nothing;
+  const right = at[0] > WIDE * 0.6;
+  return svg`<text class="label ${mark.ink}" x=${at[0] + (right ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${right ? "end" : "start"}>${mark.label}</text>`;
+}

@@ -1,0 +1,69 @@
+// The one slider for epsilon: logarithmic from 0.01 to 10, with marks, a typed value and the odds in words.
+import { LitElement, css, html, type TemplateResult } from "lit";
+import { outOf } from "./words.js";
+
+const LOW = 0.01;
+const HIGH = 10;
+const STEPS = 300;
+const MARKS: [number, string][] = [
+  [0.01, "0.01"],
+  [0.1, "0.1"],
+  [Math.LN2, "ln 2"],
+  [Math.log(3), "ln 3"],
+  [10, "10"],
+];
+
+export function place(epsilon: number): number {
+  return Math.round((Math.log(epsilon / LOW) / Math.log(HIGH / LOW)) * STEPS);
+}
+
+export function epsilonAt(step: number): number {
+  const near = MARKS.find(([mark]) => place(mark) === step);
+  return near ? near[0] : Number((LOW * (HIGH / LOW) ** (step / STEPS)).toPrecision(2));
+}
+
+export class Epsilon extends LitElement {
+  static override properties = { value: { type: Number }, label: { type: String } };
+  declare value: number;
+  declare label: string;
+
+  constructor() {
+    super();
+    this.value = 1;
+    this.label = "epsilon";
+  }
+
+  private change(value: number): void {
+    if (!(value > 0)) return;
+    this.value = Math.min(HIGH, Math.max(LOW, value));
+    this.dispatchEvent(new CustomEvent("epsilon", { detail: this.value, bubbles: true, composed: true }));
+  }
+
+  override render(): TemplateResult {
+    return html`<div>
+      <label for="slide">${this.label} ε</label>
+      <input
+        id="slide" type="range" min="0" max=${STEPS} step="1" list="marks" .value=${String(place(this.value))}
+        aria-valuetext="${this.value}: ${outOf(this.value)}"
+        @input=${(event: Event) => this.change(epsilonAt(Number((event.target as HTMLInputElement).value)))}
+      />
+      <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
+      <input
+        class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${String(this.value)}
+        @change=${(event: Event) => this.change(Number((event.target as HTMLInputElement).value))}
+      />
+      <p>${outOf(this.value)}</p>
+    </div>`;
+  }
+
+  static override styles = css`
+    :host { display: block; font-family: var(--sans); }
+    div { display: grid; grid-template-columns: 1fr 5.5rem; gap: 0.1rem 0.8rem; align-items: center; }
+    label { grid-column: 1 / -1; font-size: 0.9rem; color: var(--quiet); }
+    input[type="range"] { width: 100%; accent-color: var(--private); }
+    .typed { font: inherit; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
+    p { grid-column: 1 / -1; margin: 0; font-size: 0.9rem; color: var(--quiet); min-height: 2.6em; }
+    :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
+  `;
+}
+if (!customElements.get("lw-epsilon")) customElements.define("lw-epsilon", Epsilon);

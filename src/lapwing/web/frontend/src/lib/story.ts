@@ -1,0 +1,106 @@
+// A widget is a small story: a question, one or two handles, a picture, and a sentence that says what is seen.
+import { LitElement, css, html, type TemplateResult } from "lit";
+
+export interface Table {
+  head: string[];
+  rows: (string | number)[][];
+}
+
+export abstract class Story extends LitElement {
+  /** The question above the picture. */
+  protected abstract readonly question: string;
+  /** Names of the properties that make up the state, with what they are at first. */
+  protected abstract readonly first: Record<string, number | string | boolean>;
+  protected abstract handles(): TemplateResult;
+  protected abstract picture(): unknown;
+  /** What one sees, in one sentence. */
+  protected abstract sentence(): string | TemplateResult;
+  /** The picture as numbers. */
+  protected abstract table(): Table;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    const asked = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries(this.first)) {
+      const given = asked.get(`${this.localName.slice(3)}.${name}`) ?? this.getAttribute(name);
+      this.take(name, given === null ? value : cast(given, value));
+    }
+  }
+
+  protected take(name: string, value: number | string | boolean): void {
+    (this as unknown as Record<string, unknown>)[name] = value;
+    this.requestUpdate();
+  }
+
+  protected reset = (): void => {
+    for (const [name, value] of Object.entries(this.first)) this.take(name, value);
+  };
+
+  private get address(): string {
+    const asked = new URLSearchParams();
+    for (const [name, value] of Object.entries(this.first)) {
+      const now = (this as unknown as Record<string, unknown>)[name];
+      if (now !== value) asked.set(`${this.localName.slice(3)}.${name}`, String(now));
+    }
+    return `?${asked.toString()}#${this.closest("section")?.id ?? ""}`;
+  }
+
+  override render(): TemplateResult {
+    const { head, rows } = this.table();
+    return html`<section aria-label=${this.question}>
+      <p class="asked">${this.question}</p>
+      <div class="handles">${this.handles()}</div>
+      <div class="picture">${this.picture()}</div>
+      <p class="seen" role="status">${this.sentence()}</p>
+      <div class="below">
+        <button type="button" @click=${this.reset}>Start again</button>
+        <a href=${this.address}>Link to this state</a>
+        <details>
+          <summary>As a table</summary>
+          <table>
+            <thead>
+              <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
+            </thead>
+            <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+          </table>
+        </details>
+      </div>
+    </section>`;
+  }
+
+  static override styles = css`
+    :host { display: block; font-family: var(--sans); color: var(--ink); }
+    .asked { font: 600 1.1rem var(--serif); margin: 0 0 0.8rem; }
+    .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: end; }
+    .handles > * { flex: 1 1 14rem; }
+    label { display: grid; gap: 0.2rem; font-size: 0.9rem; color: var(--quiet); }
+    input[type="range"] { width: 100%; accent-color: var(--private); }
+    input[type="number"], select { font: inherit; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
+    .seen { min-height: 3em; margin: 0.4rem 0 0.8rem; font-size: 1.02rem; line-height: 1.45; }
+    .below { display: flex; flex-wrap: wrap; gap: 0.4rem 1.2rem; align-items: center; font-size: 0.9rem; }
+    .below details { flex: 1 1 100%; }
+    .below a { color: var(--private); }
+    button { font: inherit; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
+    :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
+    table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+    th, td { padding: 0.2em 0.7em; border-bottom: 1px solid var(--line); text-align: left; }
+    svg { width: 100%; height: auto; display: block; margin: 0.6rem 0; font: 13px var(--sans); }
+    svg text { fill: var(--quiet); }
+    .tick line { stroke: var(--line); stroke-width: 1; }
+    .base { stroke: var(--quiet); }
+    .line { fill: none; stroke-width: 2.2; }
+    .area { opacity: 0.18; }
+    text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
+    .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
+    .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
+    .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }
+    .line.adversary { stroke: var(--adversary); } .area.adversary, .bars.adversary, .dots.adversary, svg text.adversary { fill: var(--adversary); }
+    .line.budget { stroke: var(--budget); } .area.budget, .bars.budget, .dots.budget, svg text.budget { fill: var(--budget); }
+    .line.quiet { stroke: var(--quiet); } .area.quiet, .bars.quiet, .dots.quiet { fill: var(--quiet); }
+  `;
+}
+
+function cast(given: string, like: number | string | boolean): number | string | boolean {
+  if (typeof like === "number") return Number.isFinite(Number(given)) ? Number(given) : like;
+  return typeof like === "boolean" ? given === "true" : given;
+}

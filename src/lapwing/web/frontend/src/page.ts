@@ -1,0 +1,26 @@
+// What every page does: the theme, the progress that stays in this browser, filters, and widgets when they are near.
+import { applyTheme } from "./lib/theme.js";
+import { showProgress, watchReading } from "./lib/progress.js";
+import { liveFilters } from "./lib/filters.js";
+
+applyTheme();
+showProgress();
+watchReading();
+liveFilters();
+
+const sources = document.querySelector<HTMLScriptElement>("script#widgets");
+if (sources) {
+  const addresses: Record<string, string> = JSON.parse(sources.textContent ?? "{}");
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        near.unobserve(target);
+        const address = addresses[target.localName];
+        if (address) void import(address);
+      }
+    },
+    { rootMargin: "400px" },
+  );
+  for (const name of Object.keys(addresses)) document.querySelectorAll(name).forEach((one) => near.observe(one));
+}

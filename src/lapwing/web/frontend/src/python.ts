@@ -1,0 +1,37 @@
+// Python in a worker of its own: it cannot reach the page, and it can be ended.
+/// <reference lib="webworker" />
+export interface Wanted {
+  what: "run" | "check";
+  pyodide: string;
+  lapwing: string;
+  code: string;
+  checks: string;
+  audit: { call: string; epsilon: number; domain: string; relation: string } | null;
+}
+export type Told =
+  | { kind: "progress"; text: string }
+  | { kind: "done"; passed: boolean; lines: [string, string][] };
+
+const scope = self as unknown as DedicatedWorkerGlobalScope;
+const tell = (told: Told): void => scope.postMessage(told);
+
+const JUDGE = `
+import sys
+sys.path.insert(0, "/lapwing")
+from lapwing.web.school.judge import judged
+judged(wanted.to_py(), told)
+`;
+
+scope.onmessage = async ({ data }: MessageEvent<Wanted>) => {
+  const home = new URL(data.pyodide, scope.location.origin).href;
+  const { loadPyodide } = (await import(`${home}pyodide.mjs`)) as { loadPyodide: (options: object) => Promise<any> };
+  const [python, archive] = await Promise.all([
+    loadPyodide({ indexURL: home }),
+    fetch(data.lapwing).then((answer) => answer.arrayBuffer()),
+  ]);
+  python.unpackArchive(archive, "zip", { extractDir: "/lapwing" });
+  tell({ kind: "progress", text: data.what === "check" ? "Checking …" : "Running …" });
+  python.globals.set("wanted", data);
+  python.globals.set("told", (text: string) => tell({ kind: "progress", text }));
+  tell({ kind: "done", ...JSON.parse(python.runPython(JUDGE) as string) });
+};

@@ -1,0 +1,1 @@
+"""What is taught: nuggets as Markdown files, the words they define, and how a page is made of them."""

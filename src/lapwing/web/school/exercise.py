@@ -1,0 +1,110 @@
+"""Exercises: something to think about, or Python to write, run and have checked.
+
+    ```exercise
+    id: laplace-count
+    title: A private count
+    task: Write `private_count(bits, epsilon)` …
+    starter: |
+      def private_count(bits, epsilon):
+          ...
+    solution: |
+      …
+    hint: Sensitivity over epsilon.
+    checks: |
+      assert abs(…) < …, "The answers are too far off."
+    audit: {call: "lambda data: private_count(data, 1)", epsilon: 1, domain: bits}
+    ```
+
+`checks` runs after the learner's code, in the same place; an assertion that fails says what to think about. `audit`
+lets the auditor search for a counter-example. An exercise without `starter` is one to think about: the solution opens
+when one has an answer of one's own.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import yaml
+
+from lapwing.web.school.markdown import Markdown
+from lapwing.web.school.nugget import InvalidNugget
+
+_HINT = "An exercise has id, title, task and solution; with code also starter, checks, and perhaps hint and audit."
+_NEEDED, _MORE = {"id", "title", "task", "solution"}, {"starter", "hint", "checks", "audit"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """What the auditor is told: a function of the data, its epsilon, and which data."""
+
+    call: str
+    epsilon: float
+    domain: str = "numbers 0..1"
+    relation: str = "add_remove"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exercise:
+    """One exercise as its author wrote it."""
+
+    id: str
+    title: str
+    task: str
+    solution: str
+    starter: str = ""
+    hint: str = ""
+    checks: str = ""
+    audit: Claim | None = None
+
+    @property
+    def code(self) -> bool:
+        """Whether Python is to be written."""
+        return bool(self.starter)
+
+
+def read_exercise(text: str, *, where: str = "exercise") -> Exercise:
+    """The exercise of a fence."""
+    try:
+        entry = yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise InvalidNugget(where, "an exercise is not YAML", _HINT) from None
+    if not isinstance(entry, dict) or not set(entry) >= _NEEDED or not set(entry) <= _NEEDED | _MORE:
+        raise InvalidNugget(where, "an exercise has the wrong parts", _HINT)
+    claim = entry.pop("audit", None)
+    try:
+        return Exercise(**{name: str(value) for name, value in entry.items()}, audit=claim and Claim(**claim))
+    except TypeError:
+        raise InvalidNugget(where, "audit has the wrong parts", "Write call, epsilon, domain and relation.") from None
+
+
+def exercise_html(exercise: Exercise, markdown: Markdown) -> str:
+    """The task, the hint and the solution, closed; an element that becomes an editor where scripts run."""
+    hint = _closed("A hint", markdown.html(exercise.hint)) if exercise.hint else ""
+    if not exercise.code:
+        solution = _closed("What we think", markdown.html(exercise.solution))
+        inside = f"{markdown.html(exercise.task)}{hint}{solution}"
+    else:
+        told = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
+        starter = f'<pre class="code"><code>{html.escape(exercise.starter)}</code></pre>'
+        solution = _closed("A solution", f'<pre class="code"><code>{html.escape(exercise.solution)}</code></pre>')
+        editor = f'<lw-exercise data-exercise="{told}">{starter}</lw-exercise>'
+        inside = f"{markdown.html(exercise.task)}{hint}{editor}{solution}"
+    name = html.escape(exercise.id, quote=True)
+    title = html.escape(exercise.title)
+    return f'<section class="exercise" id="exercise-{name}"><h3>Exercise: {title}</h3>{inside}</section>'
+
+
+def _for_the_browser(exercise: Exercise) -> dict[str, Any]:
+    return {
+        "id": exercise.id,
+        "starter": exercise.starter,
+        "checks": exercise.checks,
+        "audit": asdict(exercise.audit) if exercise.audit else None,
+    }
+
+
+def _closed(summary: str, inside: str) -> str:
+    return f'<details class="block"><summary>{summary}</summary><div>{inside}</div></details>'

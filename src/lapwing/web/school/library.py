@@ -1,0 +1,111 @@
+"""All nuggets together: their order, what leads to what, and how they are found."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from importlib.resources import files
+from pathlib import Path
+
+from lapwing.web.school.glossary import Glossary
+from lapwing.web.school.nugget import CATEGORIES, InvalidNugget, Nugget, read
+from lapwing.web.school.page import Page, page_of
+
+FOLDER = Path(str(files("lapwing") / "web" / "nuggets"))
+_WORD = re.compile(r"[^\W_]+")
+_TITLE, _SUMMARY = 12, 4
+"""How much more a word counts in a title or a summary than in the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A nugget that answers a search, with how well."""
+
+    page: Page
+    score: float
+
+
+class School:
+    """A set of nuggets that fit together. Their order is the order of the course."""
+
+    def __init__(self, nuggets: Iterable[Nugget], glossary: Glossary) -> None:
+        self.glossary = glossary
+        self.pages = {nugget.slug: page_of(nugget, glossary) for nugget in nuggets}
+        _refuse_loose_ends(page.nugget for page in self.pages.values())
+
+    @classmethod
+    def read(cls, folder: Path = FOLDER) -> School:
+        """The nuggets of a folder, `01-attacks-on-privacy.md` and so on, and its `glossary.yaml`."""
+        glossary = Glossary.read((folder / "glossary.yaml").read_text(encoding="utf-8"))
+        files = sorted(folder.glob("[0-9]*.md"))
+        return cls([read(file.read_text(encoding="utf-8"), where=file.name) for file in files], glossary)
+
+    def __iter__(self) -> Iterator[Page]:
+        return iter(self.pages.values())
+
+    def by_category(self) -> dict[str, list[Page]]:
+        """The pages of each category, in order."""
+        return {name: [page for page in self if page.nugget.category == name] for name in CATEGORIES}
+
+    def around(self, slug: str) -> tuple[Page | None, Page | None]:
+        """The page before and the page after."""
+        slugs = list(self.pages)
+        place = slugs.index(slug)
+        before = self.pages[slugs[place - 1]] if place else None
+        return before, self.pages[slugs[place + 1]] if place + 1 < len(slugs) else None
+
+    def path_to(self, slug: str) -> list[Page]:
+        """What one should read first, in order, and the nugget itself."""
+        wanted, stack = {slug}, [slug]
+        while stack:
+            for need in self.pages[stack.pop()].nugget.needs:
+                if need not in wanted:
+                    wanted.add(need)
+                    stack.append(need)
+        order = TopologicalSorter({one: self.pages[one].nugget.needs for one in wanted}).static_order()
+        return [self.pages[one] for one in order]
+
+    def search(self, words: str, *, most: int = 12) -> list[Found]:
+        """The nuggets in which all words begin a word, best first."""
+        asked = [word.lower() for word in _WORD.findall(words)]
+        if not asked:
+            return []
+        found = []
+        for slug, index in self._index.items():
+            scores = [sum(count for word, count in index.items() if word.startswith(one)) for one in asked]
+            if all(scores):
+                found.append(Found(self.pages[slug], sum(score**0.5 for score in scores)))
+        return sorted(found, key=lambda one: -one.score)[:most]
+
+    def words(self, page: Page) -> str:
+        """All that a page can be found by, once each."""
+        return " ".join(self._index[page.nugget.slug])
+
+    @cached_property
+    def _index(self) -> dict[str, Counter[str]]:
+        made: dict[str, Counter[str]] = {}
+        for page in self:
+            nugget = page.nugget
+            parts = ((page.words, 1), (nugget.summary, _SUMMARY), (nugget.title, _TITLE))
+            counts: Counter[str] = Counter()
+            for text, weight in parts:
+                for word in _WORD.findall(text.lower()):
+                    counts[word] += weight
+            made[nugget.slug] = counts
+        return made
+
+
+def _refuse_loose_ends(nuggets: Iterable[Nugget]) -> None:
+    known = {nugget.slug: nugget for nugget in nuggets}
+    for nugget in known.values():
+        for other in (*nugget.needs, *nugget.helps):
+            if other not in known:
+                raise InvalidNugget(nugget.slug, f"{other!r} is no nugget", f"There are {', '.join(known)}.")
+    try:
+        TopologicalSorter({slug: nugget.needs for slug, nugget in known.items()}).prepare()
+    except CycleError as error:
+        raise InvalidNugget(error.args[1][0], f"needs go round: {error.args[1]}", "Leave one out.") from None

@@ -1,0 +1,189 @@
+"""Markdown to HTML that is safe to show, whoever wrote it.
+
+Raw HTML is not read at all; links may lead to http, https, mailto or within the site. What is left passes a sanitiser,
+and only then are formulas put in, as KaTeX made them.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import nh3
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from mdit_py_plugins.container import container_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+
+from lapwing.web.school.formulas import rendered
+from lapwing.web.school.glossary import Glossary
+
+BLOCKS = {
+    "proof": "Proof",
+    "formula": "The formula",
+    "example": "Example",
+    "history": "A little history",
+    "more": "More about this",
+}
+"""Blocks that are closed until somebody opens them: `::: proof Why the scale is right` … `:::`."""
+BOXES = ("remember", "takeaways", "warning", "aside")
+"""Blocks that are always open."""
+Fence = Callable[[str, str], str]
+"""From what stands behind the name of a fence, and its text, to HTML."""
+_LINK = re.compile(r"(https?:|mailto:|/(?!/)|#)", re.IGNORECASE)
+_TAGS = {
+    *(
+        "a",
+        "abbr",
+        "b",
+        "blockquote",
+        "br",
+        "button",
+        "caption",
+        "code",
+        "dd",
+        "del",
+        "details",
+        "dfn",
+        "div",
+        "dl",
+        "dt",
+    ),
+    *("em", "figcaption", "figure", "h2", "h3", "h4", "hr", "i", "img", "kbd", "li", "ol", "p", "pre", "s", "section"),
+    *("small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "th", "thead", "tr", "ul"),
+}
+_ATTRIBUTES = {
+    "*": {"class", "id"},
+    "a": {"href", "title", "aria-describedby"},
+    "span": {"role"},
+    "img": {"src", "alt", "title", "width", "height", "loading"},
+    "ol": {"start"},
+    "td": {"align"},
+    "th": {"align", "scope"},
+}
+_FORMULAS = {
+    "math_inline": "formula",
+    "math_inline_double": "formula-block",
+    "math_block": "formula-block",
+    "math_block_label": "formula-block",
+}
+_MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>')
+_HOLE = re.compile(r'<div class="lw-hole" id="lw-hole-(\d+)"></div>')
+
+
+class Markdown:
+    """One way to write, with the fences that a page of its kind may have."""
+
+    def __init__(
+        self, fences: Mapping[str, Fence] | None = None, *, blocks: bool = False, glossary: Glossary | None = None
+    ) -> None:
+        self.fences, self.glossary = dict(fences or {}), glossary
+        parser = MarkdownIt(
+            "commonmark", {"html": False, "linkify": False, "typographer": True}, renderer_cls=_Renderer
+        )
+        parser.enable(["table", "strikethrough", "replacements", "smartquotes"])
+        parser.validateLink = lambda url: bool(_LINK.match(url.strip()))  # type: ignore[method-assign]
+        dollarmath_plugin(parser, allow_space=False, allow_digits=False, double_inline=True)
+        for written, kind in _FORMULAS.items():
+            parser.add_render_rule(written, _math(kind))
+        if blocks:
+            for name in (*BLOCKS, *BOXES):
+                container_plugin(parser, name, render=_container(name))
+        self._parser = parser
+
+    def tokens(self, text: str) -> list[Token]:
+        """The tokens of a text, to be cut into screens."""
+        return self._parser.parse(text)
+
+    def html(self, text: str | Sequence[Token]) -> str:
+        """Safe HTML."""
+        tokens = self.tokens(text) if isinstance(text, str) else list(text)
+        env: dict[str, Any] = {"fences": self.fences, "math": [], "holes": [], "links": 0}
+        if self.glossary is not None:
+            env |= {"glossary": self.glossary, "explained": set()}
+        raw = self._parser.renderer.render(tokens, self._parser.options, env)
+        clean = nh3.clean(
+            raw,
+            tags=_TAGS,
+            attributes=_ATTRIBUTES,
+            url_schemes={"http", "https", "mailto"},
+            link_rel="noopener nofollow",
+        )
+        clean = _HOLE.sub(lambda found: str(env["holes"][int(found[1])]), clean)
+        return _MATH.sub(lambda found: _formula(env["math"], found), clean)
+
+
+def _formula(formulas: list[str], found: re.Match[str]) -> str:
+    return rendered(formulas[int(found[2])], block=found[1] == "formula-block")
+
+
+class _Renderer(RendererHTML):
+    """Formulas and fences leave a mark that the sanitiser lets pass; what they become is put in afterwards."""
+
+    def text(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        written = html.escape(tokens[place].content)
+        if env["links"] or "glossary" not in env:
+            return written
+        return str(env["glossary"].marked(written, env["explained"]))
+
+    def link_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["links"] += 1
+        return self.renderToken(tokens, place, options, env)
+
+    def link_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["links"] -= 1
+        return self.renderToken(tokens, place, options, env)
+
+    def td_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        token = tokens[place]
+        style = str(token.attrs.pop("style", ""))  # styles of elements are not let through, classes are
+        if style.startswith("text-align:"):
+            token.attrSet("class", style.removeprefix("text-align:"))
+        return self.renderToken(tokens, place, options, env)
+
+    th_open = td_open
+
+    def fence(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        token = tokens[place]
+        name, _, rest = token.info.strip().partition(" ")
+        if name in env["fences"]:
+            env["holes"].append(env["fences"][name](rest.strip(), token.content))
+            return f'<div class="lw-hole" id="lw-hole-{len(env["holes"]) - 1}"></div>\n'
+        return f'<pre class="code"><code>{html.escape(token.content)}</code></pre>\n'
+
+    def image(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        token = tokens[place]
+        source = str(token.attrGet("src") or "")
+        alt = self.renderInlineAsText(token.children or [], options, env)
+        if not source.startswith("/") or source.startswith("//"):  # nothing is loaded from elsewhere
+            return f'<a href="{html.escape(source)}">{html.escape(alt or source)}</a>'
+        title = html.escape(str(token.attrGet("title") or ""))
+        caption = f"<figcaption>{title}</figcaption>" if title else ""
+        picture = f'<img src="{html.escape(source)}" alt="{html.escape(alt)}" loading="lazy">'
+        return f"<figure>{picture}{caption}</figure>" if caption else picture
+
+
+def _math(kind: str) -> Callable[..., str]:
+    def render(self: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["math"].append(tokens[place].content.strip())
+        return f'<span class="{kind}" id="lw-math-{len(env["math"]) - 1}"></span>'
+
+    return render
+
+
+def _container(name: str) -> Callable[..., str]:
+    def render(self: Any, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        token = tokens[place]
+        closes = token.nesting != 1
+        if name in BOXES:
+            return "</div>\n" if closes else f'<div class="box {name}">\n'
+        if closes:
+            return "</div></details>\n"
+        title = token.info.strip()[len(name) :].strip() or BLOCKS[name]
+        summary = f'<span class="kind">{BLOCKS[name]}</span> {html.escape(title)}'
+        return f'<details class="block {name}"><summary>{summary}</summary><div>\n'
+
+    return render

@@ -1,0 +1,136 @@
+"""A learning nugget: one Markdown file, with a front matter that says for whom it is and what it gives.
+
+---
+slug: the-laplace-mechanism
+title: The Laplace mechanism
+category: application            # motivation, definition, discussion, application or outlook
+minutes: 9
+level: practice                  # intuition, practice or theory
+roles: [engineer, data-scientist, student]
+needs: [the-definition]          # without these one is lost
+helps: [sensitivity]             # these make it easier
+summary: One or two sentences for its tile.
+objectives:
+  - Explain why the scale of the noise is sensitivity over epsilon.
+---
+
+## A first screen {serves=1}
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from lapwing.errors import LapwingError
+
+CATEGORIES = {
+    "motivation": "Should I care?",
+    "definition": "Can I use it?",
+    "discussion": "Is it worth it?",
+    "application": "How do I do it?",
+    "outlook": "Who and what helps me?",
+}
+"""The five rooms of the school, each with the question of a practitioner that it answers."""
+ROLES = {
+    "decision-maker": "Decision maker",
+    "data-protection": "Data protection and law",
+    "engineer": "Software engineer",
+    "data-scientist": "Data scientist or analyst",
+    "student": "Researcher or student",
+}
+LEVELS = ("intuition", "practice", "theory")
+LONGEST = 200_000
+"""Characters of one nugget."""
+_FRONT = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
+_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_LISTS = ("roles", "needs", "helps", "objectives")
+_KEYS = {"slug", "title", "category", "minutes", "level", "summary", *_LISTS}
+
+
+class InvalidNugget(LapwingError, ValueError):
+    """A nugget that cannot be shown: what is wrong, and what to write instead."""
+
+    def __init__(self, where: str, why: str, hint: str) -> None:
+        self.where, self.hint = where, hint
+        super().__init__(f"{where}: {why}. {hint}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nugget:
+    """A nugget as its author wrote it."""
+
+    slug: str
+    title: str
+    category: str
+    minutes: int
+    level: str
+    summary: str
+    roles: tuple[str, ...]
+    objectives: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    helps: tuple[str, ...] = ()
+    body: str = ""
+
+    def written(self) -> str:
+        """The file again: what `read` gives back unchanged."""
+        front = {
+            name: list(value) if isinstance(value := getattr(self, name), tuple) else value
+            for name in ("slug", "title", "category", "minutes", "level", "roles", "needs", "helps", "summary")
+        }
+        front["objectives"] = list(self.objectives)
+        head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
+        return f"---\n{head}---\n{self.body}"
+
+
+def read(text: str, *, where: str = "nugget") -> Nugget:
+    """A nugget from its file.
+
+    >>> read("## A screen")
+    Traceback (most recent call last):
+    ...
+    lapwing.web.school.nugget.InvalidNugget: nugget: it has no front matter. Begin with --- and end it with ---.
+    """
+    if len(text) > LONGEST:
+        raise InvalidNugget(where, f"it has more than {LONGEST:,} characters", "Make two nuggets of it.")
+    match = _FRONT.match(text.replace("\r\n", "\n"))
+    if match is None:
+        raise InvalidNugget(where, "it has no front matter", "Begin with --- and end it with ---.")
+    try:
+        front = yaml.safe_load(match[1])
+    except yaml.YAMLError as error:
+        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
+        raise InvalidNugget(f"{where}, line {line}", "the front matter is not YAML", "Write name: value.") from None
+    if not isinstance(front, dict):
+        raise InvalidNugget(where, "the front matter has no names", "Write name: value, one per line.")
+    return _checked(front, match[2], where)
+
+
+def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
+    unknown, missing = set(front) - _KEYS, _KEYS - set(front) - {"needs", "helps"}
+    if unknown or missing:
+        why = f"it says {sorted(map(str, unknown))}" if unknown else f"{sorted(missing)} is missing"
+        raise InvalidNugget(where, why, f"A front matter has {', '.join(sorted(_KEYS))}.")
+    for name in _LISTS:
+        value = front.setdefault(name, [])
+        if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
+            raise InvalidNugget(where, f"{name} is not a list of words", f"Write {name}: [one, two].")
+        front[name] = tuple(value)
+    for name, allowed in (("category", CATEGORIES), ("level", LEVELS)):
+        if front[name] not in allowed:
+            raise InvalidNugget(where, f"{name} is {front[name]!r}", f"Write one of {', '.join(allowed)}.")
+    if strangers := set(front["roles"]) - set(ROLES):
+        raise InvalidNugget(where, f"roles has {sorted(strangers)}", f"Write some of {', '.join(ROLES)}.")
+    for name in ("slug", "title", "summary"):
+        if not isinstance(front[name], str) or not front[name].strip():
+            raise InvalidNugget(where, f"{name} is empty", f"Write {name}: some words.")
+    if not _SLUG.fullmatch(front["slug"]) or len(front["slug"]) > 80:
+        raise InvalidNugget(where, f"slug is {front['slug']!r}", "Write small letters, digits and single hyphens.")
+    if not isinstance(front["minutes"], int) or not 1 <= front["minutes"] <= 60:
+        raise InvalidNugget(where, f"minutes is {front['minutes']!r}", "Write a whole number from 1 to 60.")
+    if not front["roles"] or not front["objectives"]:
+        raise InvalidNugget(where, "roles or objectives are empty", "Say for whom it is and what one can do after.")
+    return Nugget(body=body, **front)

@@ -1,0 +1,120 @@
+"""From a nugget to its page: screens, each with the objectives it serves, widgets, quizzes and exercises."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lapwing.web.school.exercise import Exercise, exercise_html, read_exercise
+from lapwing.web.school.glossary import Glossary
+from lapwing.web.school.markdown import Markdown
+from lapwing.web.school.nugget import InvalidNugget, Nugget
+from lapwing.web.school.quiz import Question, quiz_html, read_quiz
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_SERVES = re.compile(r"\s*\{serves=([\d,]+)\}\s*$")
+_WIDGET = re.compile(r"[a-z]+(-[a-z]+)*")
+_OPTION = re.compile(r"([a-z]+)=(\S+)")
+_TAG = re.compile(r"<[^>]+>")
+PROSE = Markdown()
+"""What a task, an answer or a comment may be written in: no blocks, no widgets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What one sees at once."""
+
+    anchor: str
+    title: str
+    serves: tuple[int, ...]
+    """Which objectives, counted from one."""
+    html: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A nugget ready to be shown."""
+
+    nugget: Nugget
+    screens: tuple[Screen, ...]
+    widgets: tuple[str, ...]
+    questions: tuple[Question, ...]
+    exercises: tuple[Exercise, ...]
+
+    @property
+    def words(self) -> str:
+        """Its text, for searching."""
+        return " ".join(html.unescape(_TAG.sub(" ", screen.html)) for screen in self.screens)
+
+
+def page_of(nugget: Nugget, glossary: Glossary | None = None) -> Page:
+    """The page; a nugget that cannot be shown raises `InvalidNugget`."""
+    widgets: list[str] = []
+    questions: list[Question] = []
+    exercises: list[Exercise] = []
+
+    def widget(rest: str, text: str) -> str:
+        name, _, options = rest.partition(" ")
+        if not _WIDGET.fullmatch(name):
+            raise InvalidNugget(nugget.slug, f"{name!r} is no name of a widget", "Write ```widget epsilon.")
+        widgets.append(name)
+        settings = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in _OPTION.findall(options))
+        told = PROSE.html(text) if text.strip() else ""
+        return f'<lw-{name} class="widget"{settings}>{told}</lw-{name}>'
+
+    def quiz(rest: str, text: str) -> str:
+        found = read_quiz(text, where=nugget.slug)
+        first = len(questions) + 1
+        questions.extend(found)
+        return quiz_html(found, PROSE, first=first)
+
+    def exercise(rest: str, text: str) -> str:
+        exercises.append(read_exercise(text, where=nugget.slug))
+        return exercise_html(exercises[-1], PROSE)
+
+    markdown = Markdown({"widget": widget, "quiz": quiz, "exercise": exercise}, blocks=True, glossary=glossary)
+    screens = tuple(_screens(nugget, markdown))
+    if not screens:
+        raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")
+    return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises))
+
+
+def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
+    anchors: set[str] = set()
+    for title, tokens in _cut(markdown.tokens(nugget.body)):
+        served = _SERVES.search(title)
+        objectives = tuple(int(one) for one in served[1].split(",") if one) if served else ()
+        if any(not 1 <= one <= len(nugget.objectives) for one in objectives):
+            why = f"a screen serves {objectives} of {len(nugget.objectives)} objectives"
+            raise InvalidNugget(nugget.slug, why, "Count objectives from 1.")
+        name = _SERVES.sub("", title)
+        anchor = base = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "screen"
+        number = 1
+        while anchor in anchors:
+            number += 1
+            anchor = f"{base}-{number}"
+        anchors.add(anchor)
+        yield Screen(anchor, name, objectives, markdown.html(tokens))
+
+
+def _cut(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
+    """Titles with what follows them; whatever stands before the first title has none."""
+    title, place = "", 0
+    part: list[Token] = []
+    while place < len(tokens):
+        token = tokens[place]
+        if token.type == "heading_open" and token.tag == "h2" and token.level == 0:
+            if part or title:
+                yield title, part
+            title, part = tokens[place + 1].content, []
+            place += 3
+            continue
+        part.append(token)
+        place += 1
+    if part or title:
+        yield title, part

@@ -1,0 +1,53 @@
+"""The pages as a browser asks for them."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi.testclient import TestClient
+
+from lapwing.web.app import create_app
+from lapwing.web.assets import STATIC
+
+
+@pytest.fixture(scope="module")
+def client() -> TestClient:
+    if not (STATIC / "manifest.json").exists():
+        pytest.skip("the browser's code is not built: run make assets")
+    return TestClient(create_app(), raise_server_exceptions=False)
+
+
+def test_every_page_answers_and_forbids_whatever_comes_from_elsewhere(client: TestClient) -> None:
+    for address in ("/", "/learn/the-laplace-mechanism", "/glossary", "/nothing", "/learn/nothing"):
+        answer = client.get(address, headers={"accept": "text/html"})
+        assert answer.status_code == (404 if "nothing" in address else 200)
+        assert "default-src 'none'" in answer.headers["content-security-policy"]
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert "<main" in answer.text
+        assert "http://" not in answer.text.replace("http://www.w3.org", "")
+
+
+def test_a_page_that_a_browser_has_is_not_sent_again(client: TestClient) -> None:
+    first = client.get("/learn/the-laplace-mechanism")
+    again = client.get("/learn/the-laplace-mechanism", headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_files_keep_for_ever_because_their_names_change(client: TestClient) -> None:
+    page = client.get("/").text
+    address = page.split('href="/static/style')[1].split('"')[0]
+    answer = client.get(f"/static/style{address}")
+    assert "immutable" in answer.headers["cache-control"]
+    for forbidden in ("/static/../app.py", "/static/%2e%2e/app.py", "/static/katex.js", "/static/manifest.json"):
+        assert client.get(forbidden).status_code == 404
+
+
+def test_filters_work_without_scripts(client: TestClient) -> None:
+    shown = client.get("/", params={"q": "laplace"}).text
+    hidden = client.get("/", params={"q": "xyzzyx"}).text
+    assert shown.count("<li data-tile") == hidden.count("<li data-tile")
+    assert shown.count(" hidden>\n      <article") < hidden.count(" hidden>\n      <article")
+
+
+def test_errors_are_pages_for_people_and_documents_for_programs(client: TestClient) -> None:
+    assert client.get("/nothing").json()["title"] == "There is nothing here"
+    assert client.post("/").status_code == 405
