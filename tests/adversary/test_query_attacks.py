@@ -2,21 +2,27 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 
 from lapwing.adversary.attacks.bounds import best_guess, limits
-from lapwing.adversary.attacks.cells import posterior, private_sums
-from lapwing.adversary.attacks.denials import MAX_DENIALS, SUM_DENIALS, largest_by_refusals, table_by_refusals
+from lapwing.adversary.attacks.cells import noisy_sums, posterior, private_sums, values_behind
+from lapwing.adversary.attacks.denials import (
+    MAX_DENIALS,
+    SUM_DENIALS,
+    _largest_move,
+    largest_by_refusals,
+    table_by_refusals,
+)
 from lapwing.adversary.attacks.differencing import DIFFERENCING, differencing
 from lapwing.adversary.attacks.overlap import OVERLAP, overlap, rows_and_columns
 from lapwing.adversary.attacks.tracker import TRACKER, find_tracker, general_tracker, individual_tracker
 from lapwing.anonymity.query_auditing import ExhaustiveAuditor, MaxAuditor
 from lapwing.anonymity.restriction import Refused, RestrictedQueries, queries_needed, where
 from lapwing.errors import InvalidParameter
-from lapwing.noise import Reproducible, discrete_laplace
+from lapwing.noise import Reproducible
 
 FALSE_ALARM = 1e-6
 ATTACKS = (DIFFERENCING, TRACKER, OVERLAP, SUM_DENIALS, MAX_DENIALS)
@@ -147,28 +153,28 @@ def test_private_sums_agree_with_one_another():
 
 def test_the_attacker_knows_how_sure_it_is():
     """The mean of what Bayes' rule says is the success it has."""
-    rounds, scale = 4000, 2.0
-    tables = np.array(list(product((0, 1), repeat=3)))
-    entropy = Reproducible(3)
-    truth = np.random.default_rng(1).integers(0, 8, rounds)
-    sums = tables @ np.array([[1, 1, 0], [0, 1, 1]]).T
-    noisy = sums[truth] + discrete_laplace(scale, size=2 * rounds, entropy=entropy).reshape(rounds, 2)
-    chances = posterior(noisy, sums, scale=scale)
-    hits = (chances.argmax(axis=1) == truth).mean()
-    low, high = limits(float(hits), rounds, FALSE_ALARM / 2)
-    assert low <= chances.max(axis=1).mean() <= high
+    rounds, groups = 3000, [[0, 1], [1, 2]]
+    people = np.random.default_rng(1).random((rounds, 3)) < 0.5
+    noisy, scale = noisy_sums(people, groups, epsilon=3, entropy=Reproducible(3))
+    yes = values_behind(noisy, groups, scale=scale)
+    for one in range(3):
+        hits = float(((yes[:, one] > 0.5) == people[:, one]).mean())
+        low, high = limits(hits, rounds, FALSE_ALARM / 6)
+        assert 0.6 < low <= np.maximum(yes, 1 - yes)[:, one].mean() <= high
 
 
-def test_exchanging_two_salaries_moves_the_maxima_by_two_grades_at_most():
-    """The sensitivity that the promise about maxima rests on."""
+def test_tables_that_fit_equally_well_are_equally_likely():
+    (chances,) = posterior([[0, 5]], [[0, 4], [1, 5], [0, 5]], scale=1 / math.log(2))
+    assert chances == pytest.approx([0.25, 0.25, 0.5])
 
-    def maxima(pay):
-        return np.array([max(np.delete(pay, one)) for one in range(3)])
 
-    moves = []
-    for pay in permutations((1, 2, 3)):
-        for one, other in combinations(range(3), 2):
-            swapped = list(pay)
-            swapped[one], swapped[other] = swapped[other], swapped[one]
-            moves.append(np.abs(maxima(np.array(pay)) - maxima(np.array(swapped))).sum())
-    assert max(moves) == 2
+def test_noise_is_as_large_as_the_groups_somebody_is_in():
+    people = np.ones((2000, 3), bool)
+    noisy, scale = noisy_sums(people, [[0, 1], [0, 2], [0]], epsilon=0.5, entropy=Reproducible(4))
+    assert scale == 6
+    variance = 2 * math.exp(-1 / 6) / (1 - math.exp(-1 / 6)) ** 2
+    assert 0.8 < ((noisy - [2, 2, 1]) ** 2).mean() / variance < 1.2
+
+
+def test_maxima_move_by_two_grades_at_most_if_two_people_exchange_their_pay():
+    assert _largest_move() == 2000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 from lapwing.checks import Number
 from lapwing.mechanisms import Laplace
 from lapwing.noise import SYSTEM, Entropy
+
+BATCH = 64
+"""Rounds at a time: every thinkable table is compared with each."""
 
 
 def private_sums(
@@ -29,6 +33,38 @@ def private_sums(
     noisy = Laplace(epsilon=epsilon, sensitivity=1, dimensions=len(first), on_grid=True, relation="replace")
     sums: list[int] = (inside[:, first] @ noisy.release(exact, entropy)).tolist()
     return sums
+
+
+def noisy_sums(
+    people: NDArray[Any], groups: Sequence[Sequence[int]], *, epsilon: Number, entropy: Entropy = SYSTEM
+) -> tuple[NDArray[np.int64], float]:
+    """Sums of values in {0, 1} over groups, each with noise of its own, and its scale; a row of people per round.
+
+    Privacy: epsilon for all sums of a round together, whatever one person's value is (replace): one value moves them
+    together by no more than the number of groups somebody is in.
+    """
+    most = max(np.bincount(np.concatenate([list(group) for group in groups])).tolist())
+    exact = _sums(np.asarray(people, np.int64), groups)
+    noise = Laplace(epsilon=epsilon, sensitivity=most, dimensions=len(groups), on_grid=True, relation="replace")
+    return np.array([noise.release(one, entropy) for one in exact]), most / float(epsilon)
+
+
+def values_behind(noisy: NDArray[np.int64], groups: Sequence[Sequence[int]], *, scale: float) -> NDArray[np.float64]:
+    """How likely each person's value is 1, given noisy sums: by Bayes' rule over every table of all people."""
+    tables, sums = _every_table(tuple(tuple(group) for group in groups))
+    batches = [noisy[start : start + BATCH] for start in range(0, len(noisy), BATCH)]
+    return np.concatenate([posterior(batch, sums, scale=scale) @ tables for batch in batches])
+
+
+@lru_cache(maxsize=8)
+def _every_table(groups: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    people = 1 + max(map(max, groups))
+    tables = np.indices((2,) * people).reshape(people, -1).T
+    return tables, _sums(tables, groups)
+
+
+def _sums(people: NDArray[np.int64], groups: Sequence[Sequence[int]]) -> NDArray[np.int64]:
+    return np.stack([people[:, list(group)].sum(axis=1) for group in groups], axis=1)
 
 
 def posterior(answers: Any, predicted: Any, *, scale: float) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from itertools import pairwise, permutations
+from itertools import combinations, pairwise, permutations
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.cells import posterior
+from lapwing.adversary.attacks.cells import noisy_sums, posterior, values_behind
 from lapwing.anonymity.query_auditing import ExhaustiveAuditor, MaxAuditor
 from lapwing.anonymity.restriction import Refused
 from lapwing.mechanisms import Laplace
@@ -30,6 +30,7 @@ from lapwing.noise import Entropy, bernoulli, permutation
 
 PEOPLE = 9
 """Whose values, 0 or 1, are summed."""
+NEIGHBOURS = list(pairwise(range(PEOPLE)))
 PAY = (1000, 2000, 3000)
 """Three people, three public grades: who has which?"""
 Ask = Callable[[Iterable[int]], Any]
@@ -102,20 +103,10 @@ def _share(guessed: Sequence[int], truth: Sequence[int]) -> float:
     return sum(guess == value for guess, value in zip(guessed, truth, strict=True)) / len(truth)
 
 
-@cache
-def _tables() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every thinkable table, and its sums of neighbours."""
-    tables = np.indices((2,) * PEOPLE).reshape(PEOPLE, -1).T
-    return tables, tables[:, :-1] + tables[:, 1:]
-
-
 def _yes(people: NDArray[Any], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
-    """How likely each value is 1, given noisy sums of neighbours; everybody is in two sums at most."""
-    tables, sums = _tables()
-    noise = Laplace(epsilon=epsilon, sensitivity=2, dimensions=PEOPLE - 1, on_grid=True, relation="replace")
-    whole = people.astype(np.int64)
-    noisy = [noise.release(one, entropy) for one in whole[:, :-1] + whole[:, 1:]]
-    return posterior(noisy, sums, scale=2 / epsilon) @ tables
+    """How likely each value is 1, given noisy sums of neighbours; a row of people per round."""
+    noisy, scale = noisy_sums(people, NEIGHBOURS, epsilon=epsilon, entropy=entropy)
+    return values_behind(noisy, NEIGHBOURS, scale=scale)
 
 
 def _private_sums(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
@@ -155,17 +146,25 @@ def _maxima(pay: Sequence[int]) -> list[int]:
     return [max(other for place, other in enumerate(pay) if place != one) for one in range(len(pay))]
 
 
-def _best(pay: Sequence[int], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
-    """How likely each of three earns most, given noisy maxima without each.
+@cache
+def _largest_move() -> int:
+    """How far all maxima move together, at most, if two people exchange their pay."""
+    exchanges = [(order, _exchanged(order, *two)) for order in permutations(PAY) for two in combinations(range(3), 2)]
+    return max(sum(abs(a - b) for a, b in zip(_maxima(one), _maxima(other), strict=True)) for one, other in exchanges)
 
-    If two people exchange their pay, two of the three maxima change at most, by one grade each.
-    """
-    grade = PAY[1] - PAY[0]
-    noise = Laplace(epsilon=epsilon, sensitivity=2 * grade, granularity=grade, dimensions=len(PAY), on_grid=True)
-    orders = list(permutations(PAY))
-    (chances,) = posterior(
-        [noise.release(_maxima(pay), entropy)], [_maxima(order) for order in orders], scale=2 * grade / epsilon
-    )
+
+def _exchanged(pay: Sequence[int], one: int, other: int) -> list[int]:
+    swapped = list(pay)
+    swapped[one], swapped[other] = pay[other], pay[one]
+    return swapped
+
+
+def _best(pay: Sequence[int], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
+    """How likely each of three earns most, given noisy maxima without each."""
+    move, grade, orders = _largest_move(), PAY[1] - PAY[0], list(permutations(PAY))
+    noise = Laplace(epsilon=epsilon, sensitivity=move, granularity=grade, dimensions=len(PAY), on_grid=True)
+    noisy = [noise.release(_maxima(pay), entropy)]
+    (chances,) = posterior(noisy, [_maxima(order) for order in orders], scale=move / epsilon)
     best = np.array([order.index(max(PAY)) for order in orders])
     return np.array([chances[best == one].sum() for one in range(len(PAY))])
 

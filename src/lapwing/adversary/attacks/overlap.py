@@ -6,11 +6,9 @@ find one value (`lapwing.anonymity.restriction.queries_needed`). With r = 1 it t
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,9 @@ from numpy.typing import NDArray
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.cells import posterior
+from lapwing.adversary.attacks.cells import noisy_sums, values_behind
 from lapwing.anonymity.query_auditing import determined_by_sums
 from lapwing.anonymity.restriction import RestrictedQueries, where
-from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, bernoulli
 
 SIZE = 4
@@ -73,24 +70,10 @@ def _restricted(people: Sequence[int]) -> list[Any]:
     return [queries.sum("smokes", where(desk=group)) for group in GROUPS]
 
 
-@cache
-def _tables() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Every thinkable table, and its sums."""
-    tables = np.array(list(itertools.product((0, 1), repeat=PEOPLE)), np.int64)
-    return tables, np.stack([tables[:, group].sum(axis=1) for group in GROUPS], axis=1)
-
-
 def _yes(people: NDArray[Any], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
-    """How likely Ada smokes, given noisy sums: by Bayes' rule over every table of all people; a row per round.
-
-    Ada is in k groups, everybody else in two, so one value moves all sums together by k at most.
-    """
-    tables, sums = _tables()
-    exact = np.stack([people[:, group].sum(axis=1) for group in GROUPS], axis=1)
-    noise = Laplace(epsilon=epsilon, sensitivity=SIZE, dimensions=len(GROUPS), on_grid=True, relation="replace")
-    noisy = [noise.release(one, entropy) for one in exact.astype(np.int64)]
-    batches = [noisy[start : start + 64] for start in range(0, len(noisy), 64)]
-    return np.concatenate([posterior(batch, sums, scale=SIZE / epsilon) @ tables[:, 0] for batch in batches])
+    """How likely Ada smokes, given noisy sums; a row of people per round. She is in k groups, the others in two."""
+    noisy, scale = noisy_sums(people, GROUPS, epsilon=epsilon, entropy=entropy)
+    return values_behind(noisy, GROUPS, scale=scale)[:, 0]
 
 
 def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
