@@ -13,6 +13,7 @@ from scipy import stats
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average, majority, stored, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.correlation import CORRELATION, correlated, streams_of, tomorrow
 from lapwing.adversary.attacks.renewal import EMOJI, RENEWAL, daily_evidence, donated, renewal, sketch
 from lapwing.adversary.attacks.repeated import (
     CHROME,
@@ -150,7 +151,37 @@ def test_a_renewed_budget_wears_off_and_a_lifetimes_does_not() -> None:
         renewal(UnaryEncoding.optimized(1, domain=3).randomize([1]), [1])
 
 
-@pytest.mark.parametrize("attack", [AVERAGING, REPEATED_REPORTS, RENEWAL], ids=lambda attack: attack.name)
+def test_streams_about_one_secret_add_up() -> None:
+    source = repeatable("streams")
+    streams = streams_of(5, 3, CHROME, source)
+    scores = sum(evidence(rows, bits_set(SITES, CHROME), CHROME) for rows, _ in streams)
+    learned = correlated(streams, CHROME)
+    assert learned.guess == SITES[int(np.argmax(scores))]
+    weights = np.exp(scores - np.max(scores))
+    assert learned.sure == pytest.approx(1 / weights.sum())
+    with pytest.raises(InvalidParameter, match="same secrets"):
+        correlated([(streams[0][0], SITES), (streams[1][0], SITES[:3])], CHROME)
+
+
+def test_a_value_that_moves_in_a_known_way_is_followed() -> None:
+    streams = streams_of(15, 16, CHROME, repeatable("moving"), moving=True)
+    assert [answers[15] for _, answers in streams[:3]] == [SITES[15], SITES[0], SITES[1]]
+    assert tomorrow(0) == list(SITES)
+    assert correlated(streams, CHROME).guess == SITES[15]
+
+
+def test_budgets_of_their_own_fall_and_a_shared_one_holds() -> None:
+    contest = CORRELATION.run(rounds=80, epsilons=[1])
+    two, four, twelve, moving = [score.success for score in contest.weak]
+    assert two < four < twelve
+    assert min(twelve, moving) > 0.9
+    one = float(CHROME.lifetime_loss().epsilon)  # what each metric promises by itself is exceeded by all together
+    assert twelve > best_guess(one, prior=Fraction(1, 16))
+    assert contest.holds
+    assert contest.private[0].success < 0.3
+
+
+@pytest.mark.parametrize("attack", [AVERAGING, REPEATED_REPORTS, RENEWAL, CORRELATION], ids=lambda attack: attack.name)
 def test_the_example_knows_the_truth_and_gets_surer(attack: object) -> None:
     told = attack.tell(repeatable("told"))  # type: ignore[attr-defined]
     assert len({one.truth for one in told}) == 1

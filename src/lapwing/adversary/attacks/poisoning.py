@@ -1,0 +1,122 @@
+"""Fakes: an attack on the truth, not on privacy.
+
+Whoever writes a report of a local protocol without tossing its coins speaks louder than honest people, for estimates
+make up for coins that were never tossed (Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021). The smaller epsilon, the
+louder. In front of a curator a fake is one more answer, whatever epsilon is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import partial
+from statistics import NormalDist
+from typing import Any
+
+from lapwing import checks
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.checks import Number
+from lapwing.crowd import Answers, Protocol, UnaryEncoding
+from lapwing.crowd.fakes import maximal_gain
+from lapwing.mechanisms import Laplace
+from lapwing.noise import Entropy
+
+ANSWERS, HONEST, FAKES = 100, 19_000, 1_000
+"""A public list of so many answers, equally popular among the honest; one report in twenty is a fake."""
+TARGET = 0
+TRUE, SHARE = Fraction(1, ANSWERS), Fraction(FAKES, HONEST + FAKES)
+ONCE = float((1 - SHARE) * TRUE + SHARE)
+"""The share of the target if each fake counts once."""
+
+
+def poisoned_share(true: Number, fakes: Number, *, if_true: Number, if_other: Number) -> float:
+    """What share of the target is found when this share of all reports are the loudest fakes: f + β·((1−q)/(p−q) − f).
+
+    p and q are the chances that a bit is one if it is the truth's, and if not (Cao, Jia and Gong 2021).
+
+    >>> q = 1 / (1 + math.exp(1))
+    >>> round(poisoned_share(0.01, 0.05, if_true=0.5, if_other=q), 4)
+    0.1677
+    """
+    share, loud = checks.share(true=true), checks.share(fakes=fakes)
+    p, q = checks.probability(if_true=if_true), checks.probability(if_other=if_other)
+    return float(share + loud * ((1 - q) / (p - q) - share))
+
+
+def poison(
+    protocol: Protocol, honest: Any, target: Any, fakes: int, entropy: Entropy, *, confidence: float = 0.95
+) -> Learned:
+    """The share that is found for a target when fakes join honest people; `truth` is what the honest alone would show.
+
+    `sure` is the confidence of an analyst who knows nothing of fakes, in the interval that is stated.
+    """
+    people = Answers.of(honest)
+    reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
+    found = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
+    place = list(found.labels).index(target)
+    share, truth = float(found.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)
+    around = NormalDist().inv_cdf((1 + confidence) / 2) * float(found.population_standard_error[place]) / found.n
+    return Learned(
+        about=f"the share of answer {target!r}",
+        guess=f"{share:.1%} ± {around:.1%}",
+        sure=confidence,
+        because=f"So the analyst believes; {fakes:,} of {found.n:,} reports are fakes, honest people show {truth:.1%}.",
+        truth=f"{truth:.1%}",
+    )
+
+
+def encoding(epsilon: float, *, optimized: bool) -> UnaryEncoding:
+    """Optimised or symmetric unary encoding (basic one-time RAPPOR), with the probabilities of the formulas."""
+    q = 1 / (1 + math.exp(epsilon if optimized else epsilon / 2))
+    return UnaryEncoding(domain=ANSWERS, one_if_true=Fraction(1, 2) if optimized else 1 - q, one_if_other=q)
+
+
+def _local(protocol: Callable[[], Protocol], rounds: int, entropy: Entropy) -> Rounds:
+    """The share found for the target, cut to 0 … 1."""
+    made, honest = protocol(), Answers.counted(dict.fromkeys(range(ANSWERS), HONEST // ANSWERS))
+    shares = []
+    for _ in range(rounds):
+        reports = made.randomize(honest, entropy) + maximal_gain(made, [TARGET], FAKES, entropy)
+        share = float(made.estimate(made.absorb(None, reports)).shares[TARGET])
+        shares.append(min(max(share, 0.0), 1.0))
+    return shares
+
+
+def _central(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
+    """A curator counts who names the target, among them all fakes, and adds noise."""
+    count = Laplace(epsilon=Fraction(epsilon), sensitivity=1)
+    truth, everybody = HONEST // ANSWERS + FAKES, HONEST + FAKES
+    return [min(max(count.release(truth, entropy) / everybody, 0.0), 1.0) for _ in range(rounds)]
+
+
+def _bound(epsilon: float) -> float:
+    """Each fake moves a count by one at most, and the noise has the mean 0: (1 − β)·f + β on average."""
+    return ONCE
+
+
+def _example(entropy: Entropy) -> Sequence[Learned]:
+    honest = [place % ANSWERS for place in range(HONEST)]
+    return [poison(encoding(epsilon, optimized=True), honest, TARGET, FAKES, entropy) for epsilon in (0.5, 1.0, 4.0)]
+
+
+POISONING = Attack(
+    name="poisoning",
+    title="Poisoning: how loud a fake is",
+    secret=f"nothing; {FAKES:,} fakes among {HONEST:,} honest people raise an answer that one in {ANSWERS} gives",
+    source="Cao, Jia and Gong 2021; Cheu, Smith and Ullman 2021",
+    weak={
+        f"{name} at epsilon = {epsilon:g}": partial(_local, partial(encoding, epsilon, optimized=optimized))
+        for name, optimized in (("optimised unary encoding", True), ("RAPPOR", False))
+        for epsilon in (0.5, 1.0, 4.0)
+    },
+    answer="a curator's count with Laplace noise",
+    promise="epsilon for the count, whatever one person answers (replace)",
+    private=_central,
+    bound=_bound,
+    chance=float(TRUE),
+    example=_example,
+    measured="share found for the target",
+    lesson="Local privacy is bought with robustness: the less a report says, the more a fake can say.",
+    rounds=20,
+)
