@@ -6,13 +6,17 @@ true epsilon, wrong with probability at most 1 − confidence whatever one relea
 
 Pre-condition: releases are independent; a mechanism that remembers earlier ones is audited for something else. Proof:
 given the first half the event is fixed, and the fresh hits are binomial; each of the four limits fails with probability
-(1 − confidence)/4 at most, and if none fails both directions bound epsilon, so the larger bound does.
+(1 − confidence)/4 at most, and if none fails both directions bound epsilon, so the larger bound does. The number of
+fresh releases is fixed before the first of them. If time runs out all the same, those that are missing count against
+the finding, as if the event had happened on the one data set and not on the other: however long a release takes, and
+whatever that depends on, the limits stay valid.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+import math
+import time
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -20,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lapwing import checks
 from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
-from lapwing.adversary.observe import Release, observe
+from lapwing.adversary.observe import FAILED, Release, Tick, observe, without_bits
 from lapwing.calls import helpful
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
@@ -73,6 +77,10 @@ class Audit:
     claimed: float | None
     """The epsilon that the mechanism claims at this delta and for this pair."""
     pair: Pair
+    missing: int = 0
+    """Fresh outputs for which there was no time; they are counted against the finding."""
+    limits: int = LIMITS
+    """How many limits share what the confidence leaves."""
 
     @property
     def caught(self) -> bool:
@@ -92,7 +100,7 @@ class Audit:
     @property
     def ceiling(self) -> float:
         """The most that an audit of this size could have shown, about ln(samples)."""
-        return ceiling(self.trials, (1 - self.confidence) / LIMITS, self.delta)
+        return ceiling(self.trials, (1 - self.confidence) / self.limits, self.delta)
 
     def explain(self) -> str:
         """The finding in words, with what it does not prove."""
@@ -103,6 +111,8 @@ class Audit:
             f"and in {seldom} of {self.trials} on its neighbour. With {self.confidence:.10g} confidence, epsilon is at "
             f"least {self.epsilon_lower_bound:.3f}{at}."
         )
+        if self.missing:
+            text += f" For {self.missing} of the releases there was no time; they count against the finding."
         if self.claimed is None:
             return f"{text} The mechanism claims nothing to compare it with. {self._limits()}"
         if self.caught:
@@ -129,6 +139,7 @@ def audit(
     delta: Number | None = None,
     relation: Relation | None = None,
     claimed: Loss | Number | None = None,
+    seconds: Number | None = None,
     entropy: Entropy = SYSTEM,
     progress: bool = False,
 ) -> Audit:
@@ -136,40 +147,66 @@ def audit(
 
     `mechanism` has `release(data, entropy)`, or is a function of the data or of (data, entropy). Its claim is its
     `privacy_loss()` unless `claimed` says otherwise; a number means pure privacy, or (number, delta). `relation` says
-    how the pair are neighbours; a claim for add_remove is converted for a pair under replace.
+    how the pair are neighbours; a claim for add_remove is converted for a pair under replace. With `seconds` there are
+    fewer releases if they take longer.
 
     >>> audit(lambda data: len(data), ([1, 2], [1, 2, 3]), samples=2000, claimed=1).caught
     True
     """
     count = checks.whole(samples=samples, minimum=8)
     level = float(checks.probability(confidence=confidence))
-    release = _release_of(mechanism)
+    release = release_of(mechanism)
     neighbours = _as_pair(pair, mechanism, relation)
     loss = _claim(mechanism, claimed, delta, neighbours.relation)
     at = _delta(loss, delta)
+    until = math.inf if seconds is None else time.monotonic() + float(checks.positive(seconds=seconds))
     with ExitStack() as stack:
-        tick = _progress_bar(stack, 2 * count) if progress else lambda: None
-        first, second = (observe(release, data, count, entropy, tick) for data in (neighbours.first, neighbours.second))
-    _refuse_mere_failure(first, second)
-    half, alpha = count // 2, (1 - level) / LIMITS
-    found: list[tuple[float, Event, Direction, tuple[int, int]]] = []
+        tick = _progress_bar(stack, 2 * count) if progress else lambda made: None
+        stated = None if loss is None else loss.epsilon_at(at)
+        return measure(release, neighbours, count, level, at, stated, entropy, until=until, tick=tick)
+
+
+def measure(
+    release: Release,
+    pair: Pair,
+    samples: int,
+    confidence: float,
+    delta: float,
+    claimed: float | None,
+    entropy: Entropy,
+    *,
+    until: float = math.inf,
+    tick: Tick = lambda made: None,
+    coarse: bool = False,
+    limits: int = LIMITS,
+    may_fail: bool = False,
+) -> Audit:
+    """Search an event on one half of the releases, then test it on the other; parameters are checked already."""
+    start, both, alpha = time.monotonic(), (pair.first, pair.second), (1 - confidence) / limits
+    half_time = (start + until) / 2
+    first, second = observe(release, both, samples // 2, entropy, coarse=coarse, until=half_time, tick=tick)
+    found = best_events(first, second, alpha, delta)
+    trials = _affordable(samples - samples // 2, until, (time.monotonic() - start) / len(first))
+    fresh = observe(release, both, trials, entropy, coarse=coarse, until=until, tick=tick)
+    if not may_fail:
+        _refuse_mere_failure([*first, *fresh[0]], [*second, *fresh[1]])
+    missing = trials - len(fresh[0])
+    results: list[tuple[float, Event, Direction, tuple[int, int]]] = []
     directions: tuple[Direction, Direction] = ("first", "second")
-    for direction, event in zip(directions, best_events(first[:half], second[:half], alpha, at), strict=True):
-        hits = _count(event, first[half:]), _count(event, second[half:])
+    for direction, (event, _) in zip(directions, found, strict=True):
+        hits = _count(event, fresh[0]), _count(event, fresh[1])
         often, seldom = hits if direction == "first" else hits[::-1]
-        found.append((float(epsilon_shown(often, seldom, count - half, alpha, at)), event, direction, hits))
-    shown, event, direction, hits = max(found, key=lambda entry: entry[0])
-    return Audit(
-        epsilon_lower_bound=max(shown, 0.0),
-        event=event,
-        direction=direction,
-        hits=hits,
-        trials=count - half,
-        confidence=level,
-        delta=at,
-        claimed=None if loss is None else loss.epsilon_at(at),
-        pair=neighbours,
-    )
+        results.append((epsilon_shown(often, seldom + missing, trials, alpha, delta), event, direction, hits))
+    shown, event, direction, hits = max(results, key=lambda entry: entry[0])
+    if coarse:
+        event = Event(event.description, lambda seen, test=event.happened: test(without_bits(seen)))
+    return Audit(max(shown, 0.0), event, direction, hits, trials, confidence, delta, claimed, pair, missing, limits)
+
+
+def _affordable(samples: int, until: float, each: float) -> int:
+    """How many fresh releases to plan when one on each side took so long so far, with time to spare."""
+    left = until - time.monotonic()
+    return samples if each * samples <= 0.8 * left else max(1, int(0.8 * left / each))
 
 
 def _as_pair(pair: Pair | tuple[Any, Any], mechanism: Any, relation: Relation | None) -> Pair:
@@ -205,26 +242,29 @@ def _delta(loss: Loss | None, delta: Number | None) -> float:
     return float_up(loss.delta) if isinstance(loss, ApproxDP) else DEFAULT_DELTA
 
 
-def _release_of(mechanism: Any) -> Release:
-    """The mechanism as a function of data and entropy."""
+def release_of(mechanism: Any, **offered: Any) -> Release:
+    """The mechanism as a function of data and entropy; what is offered besides is given to parameters of that name."""
     function = getattr(mechanism, "release", mechanism)
     if not callable(function) or isinstance(mechanism, type):
         name = mechanism.__name__ if isinstance(mechanism, type) else f"<{type(mechanism).__name__}>"
         hint = "Pass an instance, such as Laplace(epsilon=1, sensitivity=1), or a function."
         raise InvalidParameter("mechanism", name, "cannot release anything", hint)
     try:
-        takes_entropy = "entropy" in inspect.signature(function).parameters
+        wanted = set(inspect.signature(function).parameters)
     except ValueError:  # some built-in functions do not tell
-        takes_entropy = False
-    if takes_entropy:
-        return lambda data, entropy: function(data, entropy=entropy)
+        wanted = set()
+    more = {name: value for name, value in offered.items() if name in wanted}
+    if "entropy" in wanted:
+        return lambda data, entropy: function(data, entropy=entropy, **more)
+    if more:
+        return lambda data, entropy: function(data, **more)
     return lambda data, entropy: function(data)
 
 
 def _refuse_mere_failure(first: Outputs, second: Outputs) -> None:
     """A function that fails every time in the same way tells nothing: more likely it was called wrongly."""
     alarms = {seen.alarm for seen in (*first, *second)}
-    if len(alarms) == 1 and all(seen.dress == "nothing" for seen in (*first, *second)):
+    if len(alarms) == 1 and all(seen.dress == FAILED for seen in (*first, *second)):
         hint = "Pass a function of the data, or of (data, entropy)."
         raise InvalidParameter("mechanism", "<function>", f"every release {alarms.pop()}", hint)
 
@@ -233,9 +273,9 @@ def _count(event: Event, outputs: Outputs) -> int:
     return sum(map(event.happened, outputs))
 
 
-def _progress_bar(stack: ExitStack, total: int) -> Callable[[], None]:
+def _progress_bar(stack: ExitStack, total: int) -> Tick:
     from rich.progress import Progress
 
     bar = stack.enter_context(Progress())
     task = bar.add_task("auditing", total=total)
-    return lambda: bar.advance(task, 1000)
+    return lambda made: bar.advance(task, made)

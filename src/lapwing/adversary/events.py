@@ -11,20 +11,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from lapwing.adversary.intervals import epsilon_shown
+from lapwing.adversary.intervals import quick_limits
 from lapwing.adversary.observe import Observation, written_down
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-MOST_THRESHOLDS = 512
+MOST_THRESHOLDS = 256
 MOST_VALUES = 512
 MOST_COORDINATES = 32
 MOST_SCORED = 256
@@ -67,11 +64,18 @@ class Feature(NamedTuple):
     read: Callable[[Observation], Any]
 
 
+class Found(NamedTuple):
+    """An event, and the epsilon that it seems to show on the outputs on which it was searched."""
+
+    event: Event
+    shown: float
+
+
 class Candidates(NamedTuple):
     """A family of events with their counts on both data sets."""
 
-    hits: NDArray[Any]
-    others: NDArray[Any]
+    hits: list[int]
+    others: list[int]
     trials: int
     event: Callable[[int], Event]
 
@@ -83,12 +87,8 @@ class Column(NamedTuple):
     left: list[Any]
     right: list[Any]
 
-    def swapped(self) -> Column:
-        """The same with the data sets exchanged."""
-        return self._replace(left=self.right, right=self.left)
 
-
-def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> tuple[Event, Event]:
+def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> tuple[Found, Found]:
     """What proves the largest epsilon on the training outputs: likelier on the first data set, and on the second."""
     columns = [
         column
@@ -97,24 +97,18 @@ def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> 
             column := Column(feature, *([feature.read(seen) for seen in part] for part in (first, second)))
         )
     ]
-    return (
-        _best([*_candidates(columns), _scored(first, second)], alpha, delta),
-        _best([*_candidates([column.swapped() for column in columns]), _scored(second, first)], alpha, delta),
-    )
+    best = [NOTHING, NOTHING]
+    for family in (*_candidates(columns), _scored(first, second)) if columns else ():
+        low, high = quick_limits(family.trials, CAUTION * alpha, delta)
+        for side, (hits, others) in enumerate(((family.hits, family.others), (family.others, family.hits))):
+            shown = [low[often] - high[seldom] for often, seldom in zip(hits, others, strict=True)]
+            most = max(shown, default=-math.inf)
+            if most > best[side].shown:
+                best[side] = Found(family.event(shown.index(most)), most)
+    return best[0], best[1]
 
 
-def _best(families: list[Candidates], alpha: float, delta: float) -> Event:
-    import numpy as np
-
-    best, chosen = -math.inf, Event("anything at all", lambda _: True)
-    for family in families:
-        if not len(family.hits):
-            continue
-        shown = epsilon_shown(family.hits, family.others, family.trials, CAUTION * alpha, delta)
-        index = int(np.argmax(shown))
-        if shown[index] > best:
-            best, chosen = float(shown[index]), family.event(index)
-    return chosen
+NOTHING = Found(Event("anything at all", lambda _: True), -math.inf)
 
 
 def _candidates(columns: list[Column]) -> Iterator[Candidates]:
@@ -122,7 +116,7 @@ def _candidates(columns: list[Column]) -> Iterator[Candidates]:
         half = len(left) // 2
         yield _single_values(feature, Counter(left), Counter(right), len(left))
         yield _thresholds(feature, left, right)
-        yield _likely_sets(feature, (left[:half], right[:half]), (left[half:], right[half:]))
+        yield from _likely_sets(feature, (left[:half], right[:half]), (left[half:], right[half:]))
 
 
 def _scored(favoured: Outputs, other: Outputs) -> Candidates:
@@ -199,8 +193,6 @@ def lowest_bit(parts: Sequence[Any]) -> Any:
 
 
 def _single_values(feature: Feature, left: Counter[Any], right: Counter[Any], trials: int) -> Candidates:
-    import numpy as np
-
     values = [value for value, _ in (left + right).most_common(MOST_VALUES)]
 
     def event(index: int) -> Event:
@@ -209,18 +201,17 @@ def _single_values(feature: Feature, left: Counter[Any], right: Counter[Any], tr
         return Event(words, lambda seen: feature.read(seen) == value)
 
     hits, others = ([counts[value] for value in values] for counts in (left, right))
-    return Candidates(np.array(hits), np.array(others), trials, event)
+    return Candidates(hits, others, trials, event)
 
 
 def _thresholds(feature: Feature, left: Sequence[Any], right: Sequence[Any]) -> Candidates:
-    import numpy as np
-
     sides = [_sorted_numbers(values) for values in (left, right)]
-    limits = _thinned(sorted(set(sides[0]) | set(sides[1])))
-    columns = [_column(side) for side in sides]
-    edges = _column(limits)
-    at_most = [np.searchsorted(column, edges, side="right") for column in columns]
-    at_least = [len(column) - np.searchsorted(column, edges, side="left") for column in columns]
+    exact = _thinned(sorted({*sides[0], *sides[1]}))
+    limits = [*_rounded(exact), *exact]  # of two that show as much, the one with fewer digits comes first
+    hits, others = (
+        [bisect_right(side, limit) for limit in limits] + [len(side) - bisect_left(side, limit) for limit in limits]
+        for side in sides
+    )
 
     def event(index: int) -> Event:
         limit, low = limits[index % len(limits)], index < len(limits)
@@ -231,28 +222,28 @@ def _thresholds(feature: Feature, left: Sequence[Any], right: Sequence[Any]) -> 
 
         return Event(f"{feature.name} is at {'most' if low else 'least'} {_shown(limit)}", happened)
 
-    hits, others = (np.concatenate(pair) for pair in zip(at_most, at_least, strict=True))
     return Candidates(hits, others, len(left), event)
 
 
-def _likely_sets(feature: Feature, early: tuple[Any, Any], late: tuple[Any, Any]) -> Candidates:
-    """Sets of the values with the largest likelihood ratio on the early outputs, counted on the late ones."""
-    import numpy as np
-
+def _likely_sets(feature: Feature, early: tuple[Any, Any], late: tuple[Any, Any]) -> Iterator[Candidates]:
+    """Sets of the values with the largest, or smallest, likelihood ratio on the early outputs, counted on the late."""
     left, right = Counter(early[0]), Counter(early[1])
     common = [value for value, count in (left + right).most_common(MOST_VALUES) if count > 3]
-    values = sorted(common, key=lambda value: (right[value] + 1) / (left[value] + 1))
+    counts = Counter(late[0]), Counter(late[1])
+    for side in (1, -1):
+        values = sorted(common, key=lambda value: ((right[value] + 1) / (left[value] + 1)) ** side)
+        hits, others = (list(itertools.accumulate(count[value] for value in values)) for count in counts)
+        yield Candidates(hits, others, len(late[0]), _set_of(feature, values))
 
+
+def _set_of(feature: Feature, values: list[Any]) -> Callable[[int], Event]:
     def event(index: int) -> Event:
         members = frozenset(values[: index + 1])
         examples = ", ".join(map(_shown, values[: min(index + 1, 3)])) + (", …" if index > 2 else "")
-        return Event(
-            f"{feature.name} is one of {index + 1} values ({examples})", lambda seen: feature.read(seen) in members
-        )
+        many = f"one of {index + 1} values ({examples})" if index else _shown(values[0])
+        return Event(f"{feature.name} is {many}", lambda seen: feature.read(seen) in members)
 
-    counts = (Counter(side) for side in late)
-    hits, others = (np.cumsum([count[value] for value in values], dtype=np.int64) for count in counts)
-    return Candidates(hits, others, len(late[0]), event)
+    return event
 
 
 def _score(favoured: Outputs, other: Outputs) -> Feature:
@@ -268,7 +259,7 @@ def _score(favoured: Outputs, other: Outputs) -> Feature:
         row = seen.parts
         return round(sum(table(row[i] if i < len(row) else MISSING) for i, table in enumerate(tables)), 6)
 
-    return Feature("the log-likelihood score of the output", read)
+    return Feature("the score of the output (how much its coordinates speak for the first data set)", read)
 
 
 def _table(left: list[Any], right: list[Any]) -> Callable[[Any], float]:
@@ -303,19 +294,16 @@ def _thinned(values: list[Any]) -> list[Any]:
     return [values[i] for i in sorted(even | ends | {last - end for end in ends})]
 
 
-def _column(values: list[Any]) -> NDArray[Any]:
-    """An array that compares as Python does: integers beyond int64 must not turn into floats."""
-    import numpy as np
-
-    if all(type(value) is float for value in values):
-        return np.array(values, dtype=np.float64)
-    if all(type(value) is int and -(1 << 63) <= value < 1 << 63 for value in values):
-        return np.array(values, dtype=np.int64)
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
+def _rounded(values: list[Any]) -> list[float]:
+    """Numbers with fewer digits among floats, a thousandth of their range apart."""
+    floats = [value for value in values if type(value) is float and math.isfinite(value)]
+    spread = floats[-1 - len(floats) // 8] - floats[len(floats) // 8] if floats else 0.0
+    if not 0 < spread < math.inf:
+        return []
+    digits = 3 - math.floor(math.log10(spread))
+    return sorted({round(value, digits) for value in floats})
 
 
 def _shown(value: Any) -> str:
-    words = repr(value)
+    words = str(value) if isinstance(value, Fraction) else repr(value)
     return words if len(words) <= 60 else f"{words[:57]}…"

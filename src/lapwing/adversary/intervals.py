@@ -2,15 +2,17 @@
 
 If an event has probability p on one data set and q on its neighbour, an (ε,δ)-private mechanism has p ≤ e^ε·q + δ. A
 lower bound on p and an upper bound on q therefore give ε ≥ ln((p − δ)/q), with the confidence of the two bounds
-together.
+together. Limits need nothing but the standard library, so that an audit runs in a browser; `power` plans with scipy.
 
-References: Clopper and Pearson, Biometrika 26 (1934); Jagielski, Ullman and Oprea, NeurIPS 2020 (auditing by
-hypothesis tests).
+References: Clopper and Pearson, Biometrika 26 (1934); Loader, "Fast and Accurate Computation of Binomial Probabilities"
+(2000); Jagielski, Ullman and Oprea, NeurIPS 2020 (auditing by hypothesis tests).
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
@@ -21,40 +23,132 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_SAMPLES = 1 << 24
+SLACK = 1e-9
+"""More than the relative error of a computed tail: limits are moved outwards by it."""
+EXACT_COUNTS = 8
+"""Up to so many hits a quick limit is the exact one: there the approximation is poor."""
 
 
-def lower_limit(hits: Any, trials: int, alpha: float) -> NDArray[Any]:
-    """A probability that is larger than the true one in at most a share `alpha` of all experiments."""
-    import numpy as np
-    from scipy.special import betaincinv
+def lower_limit(hits: int, trials: int, alpha: float) -> float:
+    """A probability that is larger than the true one in at most a share `alpha` of all experiments.
 
-    hits = np.asarray(hits)
-    return np.where(hits > 0, betaincinv(np.maximum(hits, 1), trials - hits + 1, alpha), 0.0)
+    It is the largest p, rounded down, at which so many hits or more have a probability of at most alpha.
+
+    >>> round(lower_limit(10, 10, 0.5**10), 6)
+    0.5
+    """
+    if hits == 0:
+        return 0.0
+    if hits == trials:
+        return math.exp(math.log(alpha / (1 + SLACK)) / trials)
+    low, high = 0.0, hits / trials  # at the upper end half of all experiments have so many hits
+    while high - low > SLACK / 16 * high:
+        middle = (low + high) / 2
+        if _tail(hits, trials, middle, 1 - middle) <= alpha:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
-def upper_limit(hits: Any, trials: int, alpha: float) -> NDArray[Any]:
+def upper_limit(hits: int, trials: int, alpha: float) -> float:
     """A probability that is smaller than the true one in at most a share `alpha` of all experiments."""
-    import numpy as np
-    from scipy.special import betainccinv
+    if hits == trials:
+        return 1.0
+    if hits == 0:
+        return -math.expm1(math.log(alpha / (1 + SLACK)) / trials)
+    low, high = hits / trials, 1.0
+    while high - low > SLACK / 16 * high:
+        middle = (low + high) / 2
+        if _tail(trials - hits, trials, 1 - middle, middle) <= alpha:
+            high = middle
+        else:
+            low = middle
+    return high
 
-    hits = np.asarray(hits)
-    return np.where(hits < trials, betainccinv(hits + 1, np.maximum(trials - hits, 1), alpha), 1.0)
+
+def _tail(hits: int, trials: int, p: float, q: float) -> float:
+    """At least the probability of `hits` or more, for hits/trials ≥ p = 1 − q: a sum of falling terms, all positive."""
+    term = total = math.exp(_log_binomial(hits, trials, p, q))
+    for count in range(hits, trials):
+        ratio = (trials - count) * p / ((count + 1) * q)
+        term *= ratio
+        total += term
+        if term * ratio <= 1e-17 * total * (1 - ratio):  # the rest falls faster than this geometric series
+            break
+    return total * (1 + SLACK)
 
 
-def epsilon_shown(hits: Any, others: Any, trials: int, alpha: float, delta: float = 0.0) -> NDArray[Any]:
+def _log_binomial(hits: int, trials: int, p: float, q: float) -> float:
+    """ln P(X = hits) for 0 < hits ≤ trials, without the cancellation of log-gammas (Loader 2000)."""
+    others = trials - hits
+    if not others:
+        return trials * math.log(p)
+    stirling = _stirling_error(trials) - _stirling_error(hits) - _stirling_error(others)
+    apart = _deviance(hits, trials * p) + _deviance(others, trials * q)
+    return stirling - apart + math.log(trials / (2 * math.pi * hits * others)) / 2
+
+
+def _stirling_error(n: int) -> float:
+    """ln n! minus Stirling's formula for it."""
+    if n < 16:
+        return math.log(math.factorial(n)) - (n + 0.5) * math.log(n) + n - math.log(2 * math.pi) / 2
+    return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / 1680 / n**2) / n**2) / n**2) / n
+
+
+def _deviance(x: float, mean: float) -> float:
+    """x·ln(x/mean) + mean − x, also where the two are close."""
+    step = (x - mean) / (x + mean)
+    if abs(step) > 0.1:
+        return x * math.log(x / mean) + mean - x
+    total, power, odd = (x - mean) * step, 2 * x * step, 1
+    while True:  # the series of ln((1+v)/(1−v)) in odd powers of v
+        power *= step * step
+        odd += 2
+        if total + power / odd == total:
+            return total
+        total += power / odd
+
+
+def epsilon_shown(hits: int, others: int, trials: int, alpha: float, delta: float = 0.0) -> float:
     """The epsilon that `hits` of `trials` on one data set and `others` on its neighbour prove; −∞ for nothing.
 
     Both limits hold together except with probability 2·alpha.
     """
-    import numpy as np
+    p = lower_limit(hits, trials, alpha) - delta
+    return math.log(p / upper_limit(others, trials, alpha)) if p > 0 else -math.inf
 
-    p, q = lower_limit(hits, trials, alpha) - delta, upper_limit(others, trials, alpha)
-    return np.asarray(np.log(np.where(p > 0, p, 1.0) / q, where=p > 0, out=np.full(np.shape(q), -np.inf)))
+
+@lru_cache(maxsize=64)
+def quick_limits(trials: int, alpha: float, delta: float = 0.0) -> tuple[list[float], list[float]]:
+    """For 0 … trials hits: about ln(lower limit − delta), and ln(upper limit). For searching, not for proving.
+
+    Quantiles of the beta distribution by formula 26.5.22 of Abramowitz and Stegun (1964).
+    """
+    few = min(EXACT_COUNTS, trials)
+    score = -NormalDist().inv_cdf(alpha)
+    lows = [lower_limit(hits, trials, alpha) for hits in range(few + 1)]
+    lows += [_beta_quantile(hits, trials - hits + 1, score) for hits in range(few + 1, trials)]
+    highs = [1 - low for low in reversed(lows)]
+    if few < trials:
+        lows.append(lower_limit(trials, trials, alpha))
+        highs.insert(0, 0.0)
+    highs[: few + 1] = [upper_limit(hits, trials, alpha) for hits in range(few + 1)]
+    highs[trials] = 1.0
+    return [math.log(low - delta) if low > delta else -math.inf for low in lows], list(map(math.log, highs))
+
+
+def _beta_quantile(a: float, b: float, score: float) -> float:
+    """About the value below which a beta variable lies with the probability of a normal one below −score."""
+    one, other = 1 / (2 * a - 1), 1 / (2 * b - 1)
+    curve, mean = (score * score - 3) / 6, 2 / (one + other)
+    w = score * math.sqrt(mean + curve) / mean - (other - one) * (curve + 5 / 6 - 2 / (3 * mean))
+    return a / (a + b * math.exp(2 * w))
 
 
 def ceiling(trials: int, alpha: float, delta: float = 0.0) -> float:
     """The most that so many trials can show, when one data set always and the other never lets the event happen."""
-    return float(epsilon_shown(trials, 0, trials, alpha, delta))
+    return epsilon_shown(trials, 0, trials, alpha, delta)
 
 
 def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0.999) -> float:
@@ -67,6 +161,7 @@ def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0
     True
     """
     import numpy as np
+    from scipy.special import betainccinv, betaincinv
     from scipy.stats import binom
 
     epsilon, actual = float(checks.not_negative(claimed=claimed)), float(checks.positive(true=true))
@@ -74,8 +169,9 @@ def power(*, claimed: Number, true: Number, samples: int, confidence: Number = 0
     alpha = float(1 - checks.probability(confidence=confidence)) / 2
     p, q = 0.5, math.exp(-actual) / 2
     hits, others = _likely(n, p), _likely(n, q)
-    limits = lower_limit(hits, n, alpha)
-    least = np.searchsorted(limits, math.exp(epsilon) * upper_limit(others, n, alpha), side="right")
+    lows = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, alpha), 0.0)
+    highs = np.where(others < n, betainccinv(others + 1, np.maximum(n - others, 1), alpha), 1.0)
+    least = np.searchsorted(lows, math.exp(epsilon) * highs, side="right")
     wanted = np.append(hits, n + 1)[least]
     return float(np.sum(binom.pmf(others, n, q) * binom.sf(wanted - 1, n, p)))
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import time
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from decimal import Decimal
@@ -16,6 +17,13 @@ from typing import Any, NamedTuple
 from lapwing.noise import Entropy
 
 Release = Callable[[Any, Entropy], Any]
+Tick = Callable[[int], None]
+TURNS = 16
+"""So often the releases change sides: what drifts with time, drifts on both."""
+LEAST = 4
+"""So many releases are made on each side, whatever the clock says."""
+FAILED = "nothing"
+"""How an output is dressed that never came."""
 
 
 class Observation(NamedTuple):
@@ -28,25 +36,81 @@ class Observation(NamedTuple):
     alarm: str
 
 
-def observe(release: Release, data: Any, samples: int, entropy: Entropy, tick: Callable[[], None]) -> list[Observation]:
-    """Release `samples` times and write everything down; `tick` is called once in a while."""
-    seen: list[Observation] = []
+def observe(
+    release: Release,
+    pair: tuple[Any, Any],
+    samples: int,
+    entropy: Entropy,
+    *,
+    coarse: bool = False,
+    until: float = math.inf,
+    tick: Tick = lambda made: None,
+) -> tuple[list[Observation], list[Observation]]:
+    """Release `samples` times on each of two data sets, in turns, and write everything down.
+
+    At the time `until` it stops early, but not before a few releases, and with as many on one side as on the other.
+    `tick` is told now and then how many releases were made. If `coarse`, floats are written down without their lowest
+    bits, as if they were real numbers.
+    """
+    seen: tuple[list[Observation], list[Observation]] = [], []
+    turn, made = max(samples // TURNS, 1), 0
     with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
-        for number in range(samples):
-            try:
-                output = release(data, entropy)
-            except Exception as error:
-                seen.append(Observation(None, (), "nothing", f"raises {_words(error)}"))
-            else:
-                seen.append(written_down(output))
-            if log:
-                alarms = ", ".join(f"warns {_words(entry.message)}" for entry in log)
-                seen[-1] = seen[-1]._replace(alarm=seen[-1].alarm + alarms)
-                log.clear()
-            if number % 1000 == 999:
-                tick()
+        while len(seen[0]) < samples and (time.monotonic() < until or len(seen[0]) < LEAST):
+            size = min(turn, samples - len(seen[0])) if until == math.inf or len(seen[0]) >= LEAST else 1
+            for data, side in zip(pair, seen, strict=True):
+                for _ in range(size):
+                    side.append(_once(release, data, entropy, log))
+                    if until != math.inf and time.monotonic() >= until and len(side) >= LEAST:
+                        break
+            tick(sum(map(len, seen)) - made)
+            made = sum(map(len, seen))
+    both = min(map(len, seen))
+    if coarse:
+        return [without_bits(output) for output in seen[0][:both]], [without_bits(output) for output in seen[1][:both]]
+    return seen[0][:both], seen[1][:both]
+
+
+def _once(release: Release, data: Any, entropy: Entropy, log: list[warnings.WarningMessage]) -> Observation:
+    try:
+        seen = written_down(release(_own_copy(data), entropy))
+    except (Exception, SystemExit) as error:
+        seen = Observation(None, (), FAILED, f"raises {_words(error)}")
+    if log:
+        seen = seen._replace(alarm=seen.alarm + ", ".join(f"warns {_words(entry.message)}" for entry in log))
+        log.clear()
     return seen
+
+
+def _own_copy(data: Any) -> Any:
+    """Lists, rows and arrays are copied: what one release does to its data is no business of the next."""
+    kind = type(data)
+    if kind is list:
+        return [value if type(value) is float else _own_copy(value) for value in data]
+    if kind is dict or hasattr(data, "dtype"):
+        return data.copy()
+    return data
+
+
+def without_bits(seen: Observation) -> Observation:
+    """The same output as mathematics sees it: nine digits of every float, and numbers are numbers of whatever type.
+
+    >>> without_bits(written_down([1 / 3, 2])).value
+    (0.333333333, 2)
+    >>> without_bits(written_down(2)) == without_bits(written_down(2.0))
+    True
+    """
+    value = _coarse(seen.value)
+    if type(value) is int or type(value) is float:
+        _, strange, what = seen.dress.partition(" with ")
+        return Observation(value, (value,), f"number{strange}{what}", seen.alarm)
+    return seen if value == seen.value else seen._replace(value=value, parts=_flat(value))
+
+
+def _coarse(value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple(map(_coarse, value))
+    return float(f"{value:.9g}") if type(value) is float else value
 
 
 def written_down(output: Any) -> Observation:

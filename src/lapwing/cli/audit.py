@@ -1,16 +1,174 @@
-"""The auditor at work on everything we have: broken controls that must be caught, real mechanisms that must not be."""
+"""The auditor at work: on somebody's function, or on everything we have.
+
+Of ours, broken controls must be caught and real mechanisms must not be.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from lapwing import checks
 from lapwing.adversary import CONTROLS, Audit, Control, Witness, all_witnesses, audit
+from lapwing.adversary.search import INEXACT, Search, find_violation
+from lapwing.cli import theme
+from lapwing.errors import InvalidParameter
 
 _CONFIDENCE = 0.99999
+_BAR = 30
+_LONGEST = 400
+
+
+def load(target: str) -> Any:
+    """What `module:name` or `path/to/file.py:name` names, with the current folder on the path as python -m has it."""
+    place, colon, name = target.rpartition(":")
+    if not colon or not place or not name:
+        hint = "Write the module and the function: lapwing audit exercise:noisy_sum, or folder/exercise.py:noisy_sum."
+        raise InvalidParameter("target", target, "names no function", hint)
+    path = Path(place)
+    if path.suffix == ".py" and not path.is_file():
+        raise InvalidParameter("target", target, f"there is no file {place}", "Look for a slip in its name.")
+    sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
+    try:
+        found: Any = _module(place, path)
+    except (Exception, SystemExit) as error:
+        missing = error.name if isinstance(error, ModuleNotFoundError) else None
+        if missing and f"{place}.".startswith(f"{missing}."):
+            why, hint = f"there is no module {missing} here", "Run it in the module's folder, or write its path."
+        else:
+            why, hint = f"{place} cannot be imported: {type(error).__name__}: {error}", "Make it importable first."
+        raise InvalidParameter("target", target, why, hint) from None
+    finally:
+        sys.path.pop(0)
+    for part in name.split("."):
+        if not hasattr(found, part):
+            known = [word for word, thing in vars(found).items() if callable(thing) and not word.startswith("_")]
+            hint = f"It has: {', '.join(known[:10]) or 'no functions'}."
+            raise InvalidParameter("target", target, f"{place} has no {part}", hint)
+        found = getattr(found, part)
+    return found
+
+
+def _module(place: str, path: Path) -> Any:
+    if path.suffix != ".py":
+        return importlib.import_module(place)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def search(target: str, screen: Console, *, domain: str, as_json: bool, **options: Any) -> bool:
+    """Look for a counter-example to the claim of a function and print what was found; whether it was caught."""
+    function = load(target)
+    inputs = load(domain) if ":" in domain and " " not in domain else domain
+    columns = (
+        TextColumn("searching for a counter-example"),
+        BarColumn(complete_style="private"),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    signs = theme.console(stderr=True)  # what the function prints to the screen is lost, this is not
+    with Progress(*columns, console=signs, transient=True, redirect_stdout=False, disable=not signs.is_terminal) as bar:
+        task = bar.add_task("")
+        found = find_violation(
+            function,
+            domain=inputs,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            **options,
+        )
+    if as_json:
+        typer.echo(json.dumps({**found.data, "function": target}, ensure_ascii=False))
+    else:
+        _report(found, target, screen)
+    return found.caught
+
+
+def _report(found: Search, target: str, screen: Console) -> None:
+    """A counter-example that fits on a slide, or the closest to one."""
+    seen, claim = found.audit, _epsilon(found.audit.claimed, found.audit.delta, "=")
+    screen.print()
+    if found.caught:
+        screen.print(Text.assemble(("✗ ", "adversary"), (target, "bold"), f" is not private with {claim}."))
+    else:
+        screen.print(Text.assemble(("✓ ", "private"), f"No violation of {claim} found in ", (target, "bold"), "."))
+    if seen.epsilon_lower_bound > 0:
+        screen.print(_evidence(seen))
+        bound = _epsilon(seen.epsilon_lower_bound, seen.delta, "≥", 2)
+        words = f"{bound} with {100 * seen.confidence:.10g} % confidence"
+        screen.print(Text(f"  {words}", style="adversary" if found.caught else "private"))
+    screen.print()
+    for sentence in _meaning(found):
+        screen.print(Text(sentence), soft_wrap=False)
+    effort = f"{len(found.tried)} pairs of neighbours, {found.releases:,} releases"
+    effort += "; there was no time for more" if found.hurried else ""
+    screen.print(Text(f"Inputs: {found.domain}, {seen.pair.relation}. Tried {effort}.", style="quiet"))
+
+
+def _evidence(seen: Audit) -> Table:
+    """Both inputs, the event, and how often it happened on each."""
+    grid = Table.grid(padding=(0, 2), pad_edge=True)
+    grid.add_column(style="quiet", no_wrap=True)
+    grid.add_column(overflow="fold")
+    grid.add_row()
+    grid.add_row("input A", Text(_shown(seen.pair.first)))
+    grid.add_row("input B", Text(_shown(seen.pair.second)))
+    grid.add_row("event", Text(str(seen.event), style="bold"))
+    grid.add_row()
+    wide = len(f"{seen.trials:,}")
+    for name, hits in zip("AB", seen.hits, strict=True):
+        share = hits / seen.trials
+        bar = "█" * round(_BAR * share) or ("▏" if hits else "")
+        style = "adversary" if name == _likelier(seen) else "noise"
+        words = f"{hits:>{wide},} of {seen.trials:,}  {100 * share:5.1f} %  "
+        grid.add_row(f"happens on {name}", Text.assemble(words, (bar, style)))
+    grid.add_row()
+    return grid
+
+
+def _meaning(found: Search) -> list[str]:
+    """What the finding does and does not prove, in a few sentences."""
+    seen, claimed = found.audit, found.audit.claimed or 0.0
+    if not found.caught:
+        text = (
+            "This refutes nothing, and it proves nothing: another pair or another event may show more. However bad a "
+            f"function is, this many releases show at most ε = {seen.ceiling:.1f}."
+        )
+        return [f"{text} So passing at ε = {claimed:g} says little." if claimed > seen.ceiling else text]
+    factor = f"{math.exp(seen.epsilon_lower_bound):,.3g}"
+    text = (
+        f"Whoever sees this event can multiply the odds that the input is {_likelier(seen)} by at least {factor}; "
+        f"ε = {claimed:g} allows {math.exp(min(claimed, 700)):,.3g}."
+    )
+    return [text, f"{INEXACT}."] if found.bits else [text]
+
+
+def _likelier(seen: Audit) -> str:
+    return "A" if seen.direction == "first" else "B"
+
+
+def _epsilon(epsilon: float | None, delta: float, sign: str, digits: int | None = None) -> str:
+    value = f"{epsilon:g}" if digits is None else f"{epsilon:.{digits}f}"
+    return f"ε {sign} {value}" + (f", δ = {delta:g}" if delta else "")
+
+
+def _shown(data: Any) -> str:
+    words = repr(data)
+    return words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}…"
 
 
 def show(console: Console, samples: int) -> bool:

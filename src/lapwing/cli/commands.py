@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import attack, experiment, ledger, query, theme
+from lapwing.cli import attack, experiment, ledger, query, serve, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -68,18 +68,40 @@ def explain(
 
 @app.command()
 def audit(
+    target: Annotated[
+        str | None, typer.Argument(help="A function: module:name or file.py:name. Without it, all we have is audited.")
+    ] = None,
+    epsilon: Annotated[float | None, typer.Option(help="What the function claims.")] = None,
+    delta: Annotated[float, typer.Option(help="The delta beside it.")] = 0.0,
+    relation: Annotated[str | None, typer.Option(help="Neighbours: add_remove or replace.")] = None,
+    domain: Annotated[
+        str, typer.Option(help="What the function takes, such as 'integers 0..120', or module:function yielding pairs.")
+    ] = "numbers 0..1",
+    length: Annotated[int, typer.Option(help="The most people in a list.")] = 10,
     samples: Annotated[
         int, typer.Option(help="Releases on each of two neighbours; no audit shows more than ln of it.")
     ] = 20_000,
+    seconds: Annotated[float, typer.Option(help="After this time there are fewer releases.")] = 60.0,
+    confidence: Annotated[float, typer.Option(help="How sure a refutation is.")] = 0.999,
+    bits: Annotated[bool, typer.Option(help="Look at the lowest bits of floats, too.")] = True,
+    seed: Annotated[int | None, typer.Option(help="Repeat a search exactly.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the data instead of the text.")] = False,
 ) -> None:
-    """Attack every mechanism we have, and the broken ones that must be caught."""
-    from lapwing.cli.audit import show
+    """Search for a counter-example to a function's claim (exit code 1 if there is one), or audit all we have."""
+    from lapwing.cli import audit as auditing
 
     with theme.told():
-        if not show(theme.console(), samples):
-            raise typer.Exit(1)
+        if target is None:
+            caught = not auditing.show(theme.console(), samples)
+        else:
+            options = {"epsilon": epsilon, "delta": delta, "relation": relation, "length": length, "samples": samples}
+            options |= {"seconds": seconds, "confidence": confidence, "bits": bits, "seed": seed}
+            caught = auditing.search(target, theme.console(), domain=domain, as_json=as_json, **options)
+    if caught:
+        raise typer.Exit(1)
 
 
+app.command()(serve.serve)
 app.command()(query.query)
 app.command()(query.quote)
 app.command()(query.describe)

@@ -1,0 +1,339 @@
+"""The search for a counter-example to a claimed epsilon: two neighbours and an event, from a function and nothing else.
+
+Many pairs of neighbours get few releases, the best third of them more, and so on (successive halving); the one that is
+left gets an audit. What a pair seems to show is judged by the best event found on its outputs: the search of StatDP
+(Ding et al., CCS 2018), whose score over all coordinates is the learned likelihood ratio of DP-Sniper (Bichsel et al.,
+S&P 2021).
+
+Proof that the bound is wrong with probability at most 1 − confidence: the pair is chosen from earlier releases, the
+event from the first half of the audit's, and the number of the other half is fixed before they are made. Given all
+that, the pair and the event are constants and the fresh releases are independent of how they were found, so
+`auditor.py` applies to them, and an average over all ways to get there is no larger than the worst. There is one
+final test of floats read as real numbers, with nine digits, and, if that refutes nothing, one more of all their bits;
+the two share what the confidence leaves. Both read the output after it was made, which can only lower epsilon, so both
+bound the epsilon of the function itself. Pre-conditions: releases are independent, and the pairs are neighbours.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from lapwing import checks
+from lapwing.adversary.auditor import LIMITS, Audit, Pair, measure, release_of
+from lapwing.adversary.domains import MOST_PAIRS, domain_of, given_pairs
+from lapwing.adversary.events import CAUTION, best_events
+from lapwing.adversary.intervals import quick_limits
+from lapwing.adversary.observe import FAILED, LEAST, Release, observe
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import float_up
+from lapwing.noise import SYSTEM, Entropy, Reproducible
+from lapwing.privacy import Relation
+from lapwing.privacy.neighbours import as_relation
+
+EFFORT = 0.4
+"""The releases of a round on each side, shared by its pairs, as a share of the samples of the audit."""
+KEPT = 3
+"""One in so many pairs reaches the next round; among so many the last round decides."""
+FEWEST = 48
+"""Releases of a pair on each side in a round, at least."""
+LENIENT = 15
+"""The error allowed when pairs are compared (times `CAUTION`): a wrong choice costs power, never soundness."""
+INEXACT = (
+    "As mathematics the function was not refuted. What betrays the data is how a computer writes numbers, their lowest "
+    "bits or their type (Mironov, CCS 2012): round to a grid and add whole steps of noise, as lapwing does"
+)
+ANALYSIS = 5e-5
+"""Seconds, about, to analyse a release on each side."""
+
+Domain = str | Iterable[Any] | Callable[[], Iterable[Any]]
+Progress = Callable[[int, int], None]
+
+
+class Tried(NamedTuple):
+    """A pair that was tried: the epsilon it seemed to show when it was last looked at, and the releases it got."""
+
+    pair: Pair
+    seemed: float
+    releases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a search for a counter-example found."""
+
+    audit: Audit
+    """The final test, on fresh releases."""
+    tried: tuple[Tried, ...]
+    """All pairs, the most telling first."""
+    releases: int
+    """All releases that were made, the audit's included."""
+    hurried: bool
+    """Whether there was less time than the search wanted."""
+    bits: bool
+    """Whether it took the lowest bits or the types of numbers to show this much, where mathematics showed less."""
+    function: str
+    domain: str
+
+    @property
+    def caught(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.audit.caught
+
+    @property
+    def pair(self) -> Pair:
+        """The neighbours that show the most."""
+        return self.audit.pair
+
+    def explain(self) -> str:
+        """The finding in words, with what it does and does not prove."""
+        found, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
+        at = f" with delta = {found.delta:g}" if found.delta else ""
+        effort = f"{len(self.tried)} pairs of neighbours, {self.releases:,} releases"
+        if self.caught:
+            effort += f". {INEXACT}" if self.bits else ""
+            return (
+                f"{self.function} is not private with {claimed}{at}. On {found.pair.first!r} and on its neighbour "
+                f"{found.pair.second!r}: {found.explain()} (Searched {effort}.)"
+            )
+        return f"No violation found up to {claimed}{at} in {effort}. The most telling of them: {found.explain()}" + (
+            " There was not enough time for all that was wanted." if self.hurried else ""
+        )
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The finding for other programs: only what JSON knows. Inputs that it does not know are written as text."""
+        found = self.audit
+        return {
+            "function": self.function,
+            "domain": self.domain,
+            "relation": found.pair.relation,
+            "caught": self.caught,
+            "claimed": found.claimed,
+            "delta": found.delta,
+            "epsilon_lower_bound": found.epsilon_lower_bound,
+            "confidence": found.confidence,
+            "ceiling": found.ceiling,
+            "first": _plain(found.pair.first),
+            "second": _plain(found.pair.second),
+            "event": found.event.description,
+            "likelier_on": found.direction,
+            "hits": list(found.hits),
+            "trials": found.trials,
+            "missing": found.missing,
+            "pairs_tried": len(self.tried),
+            "releases": self.releases,
+            "hurried": self.hurried,
+            "bits": self.bits,
+        }
+
+
+@helpful
+def find_violation(
+    function: Any,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    relation: Relation | None = None,
+    domain: Domain = "numbers 0..1",
+    length: int = 10,
+    samples: int = 20_000,
+    seconds: Number | None = 60,
+    confidence: Number = 0.999,
+    bits: bool = True,
+    seed: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Search:
+    """Search for two neighbours and an event that refute a function's claim to be private with `epsilon`.
+
+    The function takes the data, which `domain` describes (see `domains.py`), or is somebody's own pairs or a function
+    that yields them; lists have at most `length` people. It may return anything, or raise. If it has parameters named
+    epsilon, delta or entropy, it gets them. The audit of the most telling pair gets `samples` releases on each side,
+    the search before it about as many; after `seconds` there are fewer. First floats are read as real numbers; if that
+    refutes nothing, their lowest bits are looked at too, unless `bits` is False.
+
+    With a `seed` the search is repeated exactly, as far as the function takes its randomness from `random`, from the
+    global generator of numpy, or from its argument `entropy`: what comes from the operating system cannot be repeated,
+    nor can a search that had to hurry. What the function prints is not shown.
+
+    >>> search = find_violation(lambda data: sum(data), epsilon=1, samples=2000, seed=1)
+    >>> search.caught, search.pair.first, search.pair.second, str(search.audit.event)
+    (True, [], [1.0], 'the output is 0')
+    """
+    claimed, at = float_up(checks.not_negative(epsilon=epsilon)), float_up(checks.share(delta=delta))
+    count, level = checks.whole(samples=samples, minimum=100), float(checks.probability(confidence=confidence))
+    limit = math.inf if seconds is None else float(checks.positive(seconds=seconds))
+    longest = checks.whole(length=length)
+    release = release_of(function, epsilon=epsilon, delta=delta)
+    checks.true_or_false(bits=bits)
+    with _seeded(seed) as entropy, contextlib.redirect_stdout(_Nowhere()):
+        pairs, described = _pairs(domain, relation, longest, entropy)
+        hunt = _Hunt(release, entropy, progress, time.monotonic() + limit, stages=1 + bits)
+        searches: list[Search] = []
+        while hunt.stage < hunt.stages and not (searches and searches[-1].caught):
+            tried, found = hunt.run(pairs, count, claimed, at, level)
+            searches.append(Search(found, tuple(tried), 0, False, hunt.stage > 1, _name(function), described))
+            if not hunt.floats:
+                break
+    best = max(searches, key=lambda search: search.audit.epsilon_lower_bound)
+    return replace(best, releases=hunt.made, hurried=hunt.hurried)
+
+
+class _Hunt:
+    """A search on its way: its clock, and how many releases it has made of how many."""
+
+    def __init__(self, release: Release, entropy: Entropy, progress: Progress, until: float, stages: int) -> None:
+        self.release, self.entropy, self.progress, self.until = release, entropy, progress, until
+        self.stage, self.stages = 0, stages
+        self.made, self.total = 0, 1
+        self.hurried = self.floats = False
+
+    def tick(self, made: int) -> None:
+        self.made += made
+        self.progress(min(self.made, self.total), self.total)
+
+    def run(
+        self, pairs: list[Pair], samples: int, claimed: float, delta: float, confidence: float
+    ) -> tuple[list[Tried], Audit]:
+        """Rank the pairs and test the best: the first time on floats without their lowest bits, then with them."""
+        coarse, start = self.stage == 0, time.monotonic()
+        until = start + (self.until - start) / (self.stages - self.stage)
+        samples = self._plan(pairs, samples, until)
+        tried = self._rank(pairs, samples, claimed, delta, (start + until) / 2, coarse)
+        found = measure(
+            self.release,
+            tried[0].pair,
+            samples,
+            confidence,
+            delta,
+            claimed,
+            self.entropy,
+            until=until,
+            tick=self.tick,
+            coarse=coarse,
+            limits=LIMITS * self.stages,
+            may_fail=True,
+        )
+        self.hurried = self.hurried or found.missing > 0 or found.trials < samples - samples // 2
+        self.stage += 1
+        return tried, found
+
+    def _rank(
+        self, pairs: list[Pair], samples: int, claimed: float, delta: float, until: float, coarse: bool
+    ) -> list[Tried]:
+        """The pairs in the order of what they seem to show."""
+        order = {id(pair): place for place, pair in enumerate(pairs)}
+        ranked, out, failed = [Tried(pair, -math.inf, 0) for pair in pairs], list[Tried](), True
+        while True:
+            size = max(int(EFFORT * samples / len(ranked)), FEWEST)
+            for place, (pair, _, before) in enumerate(ranked):
+                if time.monotonic() >= until and ranked[0].releases:
+                    self.hurried = True
+                    break
+                both = pair.first, pair.second
+                seen = observe(self.release, both, size, self.entropy, coarse=coarse, until=until, tick=self.tick)
+                failed = failed and all(output.dress == FAILED for side in seen for output in side)
+                self.floats = self.floats or any(type(part) is float for side in seen for part in side[0].parts)
+                seemed = max(found.shown for found in best_events(*seen, LENIENT, delta))
+                ranked[place] = Tried(pair, seemed, before + 2 * len(seen[0]))
+            steps = math.sqrt(size) / 2  # what differs by less than chance is equal, and the simpler pair comes first
+            ranked.sort(key=lambda entry: (-round(max(entry.seemed, -9) * steps), order[id(entry.pair)]))
+            if failed:
+                _refuse_failure(self.release, ranked[0].pair, self.entropy)
+            low, high = quick_limits(size, CAUTION * LENIENT, delta)
+            most = low[size] - high[0]  # shown by outputs that never overlap
+            if self.hurried or len(ranked) <= KEPT or claimed < most <= ranked[0].seemed:
+                return ranked + out
+            keep = max(-(-len(ranked) // KEPT), KEPT)
+            ranked, out = ranked[:keep], ranked[keep:] + out
+
+    def _plan(self, pairs: list[Pair], samples: int, until: float) -> int:
+        """The samples that there is time for, after a look at how long a release takes."""
+        rounds = 1 + max(0, math.ceil(math.log(len(pairs) / KEPT, KEPT)))
+        releases = int(2 * samples * (1 + EFFORT * rounds))
+        if until < math.inf:
+            both = pairs[0].first, pairs[0].second
+            for _ in range(2):  # the first time there may be something to load
+                start = time.monotonic()
+                observe(self.release, both, LEAST, self.entropy, until=until, tick=self.tick)
+                each = (time.monotonic() - start) / LEAST + ANALYSIS
+            share = 0.8 * max(until - time.monotonic(), 0) / (each * releases / 2)
+            if share < 1:
+                self.hurried, releases = True, int(releases * share)
+                samples = max(2 * LEAST, int(samples * share))
+        self.total = self.made + max(1, releases) * (self.stages - self.stage)
+        return samples
+
+
+def _pairs(domain: Domain, relation: Relation | None, length: int, entropy: Entropy) -> tuple[list[Pair], str]:
+    if not isinstance(domain, str):
+        return given_pairs(domain, as_relation(relation or "add_remove")), "pairs of your own"
+    inputs = domain_of(domain)
+    about = as_relation(relation or inputs.relations[0])
+    if about not in inputs.relations:
+        why = "one person's value can only be replaced"
+        raise InvalidParameter("relation", about, why, f"Write relation={inputs.relations[0]!r}, or leave it out.")
+    if pairs := inputs.pairs(about, length, entropy):
+        return pairs[:MOST_PAIRS], inputs.text
+    raise InvalidParameter("domain", domain, f"has no neighbours under {about}", "Allow more people, or more values.")
+
+
+@contextlib.contextmanager
+def _seeded(seed: int | None) -> Iterator[Entropy]:
+    """Entropy for the search, and with a seed also the global generators, which are put back as they were."""
+    if seed is None:
+        yield SYSTEM
+        return
+    import random  # noqa: TID251 – not for noise of ours: the function under test may draw from it
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        entropy = Reproducible(checks.whole(minimum=0, seed=seed))
+    numpy = getattr(sys.modules.get("numpy"), "random", None)
+    before = random.getstate(), numpy and numpy.get_state()
+    random.seed(seed)
+    if numpy:
+        numpy.seed(seed % (1 << 32))
+    try:
+        yield entropy
+    finally:
+        random.setstate(before[0])
+        if numpy:
+            numpy.set_state(before[1])
+
+
+class _Nowhere(io.TextIOBase):
+    """Where the function under test prints to."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def _refuse_failure(release: Release, pair: Pair, entropy: Entropy) -> None:
+    """A function that fails on every input was more likely called wrongly than private."""
+    alarm = observe(release, (pair.first, pair.second), 1, entropy)[1][0].alarm
+    hint = f"It was called with {pair.second!r}; describe other inputs with a domain."
+    raise InvalidParameter("function", "<function>", f"every release {alarm}", hint)
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return _plain(value.tolist()) if hasattr(value, "tolist") else str(value)
