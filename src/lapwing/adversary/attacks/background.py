@@ -11,7 +11,7 @@ from lapwing import checks
 from lapwing.adversary.attacks import ward
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, TWO_ANONYMOUS, TWO_QUASI
+from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, THREE_DIVERSE, TWO_ANONYMOUS, TWO_QUASI
 from lapwing.adversary.attacks.published import Published, Targets
 from lapwing.anonymity.criteria import DistinctDiversity
 from lapwing.checks import Number
@@ -90,12 +90,15 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """Table 2.2 of source 004, with her age in the right range, and figure 2.1b of source 000."""
+    """Table 2.2 of source 004, with her age in the right range; figures 2.1b and 2.2 of source 000."""
     brown = {"Mrs. Brown, taken away by ambulance": {"gender": "Female", "age": 71, "zip": "02142"}}
     umeko = {"Umeko, 21, of 13068, who has a strong heart": {"age": 21, "zip": "13068"}}
+    bob = {"Bob, 31, of 13053, of whom two things are known not to be": {"age": 31, "zip": "13053"}}
+    two = ["heart disease", "viral infection"]
     return [
         *background(TWO_ANONYMOUS, TWO_QUASI, "diagnosis", brown, likelihood={"stroke": 20}),
         *background(FOUR_ANONYMOUS, FOUR_QUASI, "condition", umeko, ruled_out=["heart disease"]),
+        *background(THREE_DIVERSE, FOUR_QUASI, "condition", bob, ruled_out=two),
     ]
 
 
@@ -114,5 +117,5 @@ BACKGROUND = Attack(
     bound=best_guess,
     example=_example,
     lesson="l-diversity needs l − 1 values ruled out before it breaks, and nobody knows what an attacker knows.",
-    rounds=200,
+    rounds=1000,
 )

@@ -59,6 +59,7 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
     return [
         *homogeneity(TWO_ANONYMOUS, TWO_QUASI, "diagnosis", smith),
         *homogeneity(FOUR_ANONYMOUS, FOUR_QUASI, "condition", bob),
+        *ward.private(FOUR_ANONYMOUS, FOUR_QUASI, "condition", bob, entropy),
     ]
 
 

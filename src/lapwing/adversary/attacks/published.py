@@ -83,7 +83,7 @@ def covers(published: Any, known: Any) -> bool:
     if isinstance(known, (set, frozenset)):
         return any(covers(published, name) for name in known)
     text, value = str(published).strip(), str(known)
-    if published is None or text in ("*", value):
+    if published is None or published == known or text in ("*", value):
         return True
     if text.startswith("{") and text.endswith("}"):
         return value in (part.strip() for part in text[1:-1].split(","))

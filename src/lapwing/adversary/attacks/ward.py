@@ -13,7 +13,8 @@ with probability e^ε·π/(e^ε·π + 1 − π) at most. That is `best_guess(eps
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -21,7 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.adversary.attacks.attack import Rounds, repeatable
+from lapwing.adversary.attacks.attack import Learned, Rounds, repeatable
+from lapwing.adversary.attacks.published import Published, Targets
 from lapwing.anonymity.criteria import Criterion, shares
 from lapwing.anonymity.mondrian import Mondrian
 from lapwing.anonymity.table import Classes
@@ -65,40 +67,74 @@ def classes(k: int, rows: range = Everybody) -> Classes:
 
 def anonymous(k: int, kinds: int, rows: range = Everybody) -> Method:
     """A k-anonymous table."""
-    found = classes(k, rows)
-    return lambda secrets, entropy: shares(found.counts(secrets, kinds))[found.member]
+
+    def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
+        found = classes(k, rows)
+        return shares(found.counts(secrets, kinds))[found.member]
+
+    return published
 
 
 def demanding(k: int, kinds: int, criterion: Criterion, rows: range = Everybody) -> Method:
     """A k-anonymous table whose classes meet a criterion besides."""
-    known, method = _known(rows), Mondrian(k=k, quasi_identifiers=QUASI, criteria=[criterion])
+    method = Mondrian(k=k, quasi_identifiers=QUASI, criteria=[criterion])
 
     def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
-        found = method.anonymise({**known, SENSITIVE: secrets}).classes
+        found = method.anonymise({**_known(rows), SENSITIVE: secrets}).classes
         return shares(found.counts(secrets, kinds))[found.member]
 
     return published
 
 
 def noisy(epsilon: float, weights: Weights, rows: range = Everybody) -> Method:
-    """The counts of each class with noise for a change of two counts by one each.
-
-    The attacker takes the mean of each count given its noisy value, before which it is binomial.
-    """
+    """The counts of each class with noise for a change of two counts by one each."""
     found, kinds = classes(GROUP, rows), len(weights)
-    noise = Laplace(epsilon=epsilon, sensitivity=2, dimensions=len(found) * kinds, on_grid=True, relation="replace")
-    may = np.arange(found.sizes.max() + 1)
-    before = np.array([[[_binomial(size, n, weight) for n in may] for weight in weights] for size in found.sizes])
+    before = _before(found.sizes, weights)
 
     def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
-        counts = np.reshape(noise.release(found.counts(secrets, kinds).ravel(), entropy), (len(found), kinds))
-        away = np.abs(counts[:, :, None] - may)
-        odds = before * np.exp(-epsilon / 2 * (away - away.min(axis=2, keepdims=True)))
-        mean = (odds * may).sum(axis=2) / odds.sum(axis=2)
-        beliefs: Beliefs = (mean / mean.sum(axis=1, keepdims=True))[found.member]
-        return beliefs
+        counts = found.counts(secrets, kinds)
+        return _believed(_released(counts, epsilon, entropy), before, epsilon)[found.member]
 
     return published
+
+
+def private(
+    table: Any, quasi_identifiers: Sequence[str], sensitive: str, targets: Targets, entropy: Entropy
+) -> list[Learned]:
+    """What the same table would say about people if its counts were published with noise, at an epsilon of 1."""
+    published = Published.of(table, quasi_identifiers, sensitive)
+    released = replace(published, counts=_released(published.counts, 1.0, entropy))
+    found = []
+    for person, known in targets.items():
+        counts, shown = published.rows_of(known), released.rows_of(known)
+        before = _before(counts.sum(keepdims=True), even(len(published.kinds)))
+        beliefs = _believed(shown[None], before, 1.0)[0]
+        best = int(beliefs.argmax())
+        because = f"The noisy count is {shown[best]}, of {counts.sum()} rows that may be theirs."
+        about = f"{person}, from private counts (epsilon = 1)"
+        found.append(Learned(about=about, guess=published.kinds[best], sure=float(beliefs[best]), because=because))
+    return found
+
+
+def _released(counts: NDArray[np.intp], epsilon: float, entropy: Entropy) -> NDArray[np.intp]:
+    noise = Laplace(epsilon=epsilon, sensitivity=2, dimensions=counts.size, on_grid=True, relation="replace")
+    return np.reshape(noise.release(counts.ravel(), entropy), counts.shape)
+
+
+def _before(sizes: NDArray[np.intp], weights: Weights) -> Beliefs:
+    """Classes × values × counts: how likely each count is before anything is published, namely binomial."""
+    may = range(int(sizes.max()) + 1)
+    return np.array([[[_binomial(size, n, weight) for n in may] for weight in weights] for size in sizes])
+
+
+def _believed(noisy: NDArray[np.intp], before: Beliefs, epsilon: float) -> Beliefs:
+    """The chance of each value for somebody in each class: the mean of its count given the noisy one."""
+    may = np.arange(before.shape[2])
+    away = np.abs(noisy[:, :, None] - may)
+    odds = before * np.exp(-epsilon / 2 * (away - away.min(axis=2, keepdims=True)))
+    mean = (odds * may).sum(axis=2) / odds.sum(axis=2)
+    found: Beliefs = mean / mean.sum(axis=1, keepdims=True)
+    return found
 
 
 def play(
