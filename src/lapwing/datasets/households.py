@@ -75,7 +75,8 @@ def inhabitants(houses: Homes, people: int, entropy: Entropy) -> People:
         head[these] = between(facts.AGES[KINDS[lonely]], len(these), entropy)
     middle, spread = _PARTNER_LIVES
     second = head + ((middle + spread * normal(count, entropy)) * YEAR).astype(np.int64)
-    second = np.maximum(second, int(facts.GROWN_UP * YEAR))
+    grown_up = int(facts.GROWN_UP * YEAR)
+    second = grown_up + np.abs(second - grown_up)  # nobody lives with a child as a partner
     flat = [between(facts.AGES["shared"], count, entropy) for _ in range(2, ADULTS)]
     grown_ups = np.array([1, 2, 2, 1, 2])[kind] + (kind == SHARED) * choice((55, 30, 15), count, entropy)
     there = [grown_ups > place for place in range(ADULTS)]

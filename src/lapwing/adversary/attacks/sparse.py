@@ -336,7 +336,8 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
         ("ratings changed a little", perturbed(world.table, entropy)),
     ):
         match, tried = sparse_match(table, known), found_by(table, count=8, wrong=2, people=100, entropy=entropy)
-        seen = None if match.viewer is None else bool(world.watched[match.viewer])
+        shown = table is world.table or bernoulli(Fraction(19, 20), entropy=entropy)
+        seen = None if match.viewer is None else bool(world.watched[match.viewer]) and shown
         told.append(
             Learned(
                 about=f"viewer {viewer} watched the film, from {method}",
