@@ -123,6 +123,11 @@ def test_a_step_above_a_minimal_node_may_be_better() -> None:
     assert not len(found.suppressed)
 
 
+def test_among_equals_nobody_is_left_out() -> None:
+    found = FullDomain(k=2, quasi_identifiers={"x": Flat()}, suppress=1).anonymise({"x": ["a", "b", "c"]})
+    assert found.to_dict() == {"x": ["*", "*", "*"]}
+
+
 def test_the_census_is_anonymised_by_looking_at_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
     look = full_domain._Lattice.look

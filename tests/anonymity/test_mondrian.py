@@ -231,6 +231,7 @@ def test_the_result_can_be_read() -> None:
         ({"quasi_identifiers": []}, {"age": [1]}, "at least one"),
         ({"quasi_identifiers": ["age", "age"]}, {"age": [1]}, "each column once"),
         ({"quasi_identifiers": "age"}, {"age": [1]}, "names of columns"),
+        ({"quasi_identifiers": ["age"], "k": 1}, {"age": [[1], [2]]}, "cannot be told apart"),
         ({"quasi_identifiers": ["age"], "k": 0}, {"age": [1]}, "at least 1"),
         ({"quasi_identifiers": ["age"], "strict": 1}, {"age": [1]}, "True or False"),
         ({"quasi_identifiers": {"age": "numbers"}, "k": 1}, {"age": [1]}, "hierarchy"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -33,6 +34,23 @@ class Demand(Protocol):
         """For which classes it holds: one row of counts for each."""
 
 
+class Ancestors(Sequence[Integers]):
+    """The counts of larger classes around some classes, made when a criterion looks at them: most do not."""
+
+    def __init__(self, number: int, make: Callable[[], list[Integers]]) -> None:
+        self._number, self._make = number, make
+
+    def __len__(self) -> int:
+        return self._number
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._found[index]
+
+    @cached_property
+    def _found(self) -> list[Integers]:
+        return self._make()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
     """A sensitive column and the criteria about it."""
@@ -51,7 +69,7 @@ class Watched:
         """Which classes meet every criterion; an empty class does."""
         found = np.ones(len(counts), bool)
         some = counts.any(axis=1)
-        around = [other[some] for other in ancestors]
+        around = Ancestors(len(ancestors), lambda: [other[some] for other in ancestors])
         for criterion in self.criteria:
             found[some] &= criterion.met(counts[some], self.total, around)
         return found

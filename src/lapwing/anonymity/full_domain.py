@@ -230,15 +230,15 @@ class _Lattice:
             way.append(node)
 
     def best(self, good: NDArray[np.bool_]) -> Node:
-        """The node of least loss."""
-        waiting, least, found = good.copy(), math.inf, None
+        """The node of least loss, and among equals one that suppresses least."""
+        waiting, least, found = good.copy(), (math.inf, 0), None
         while waiting.any():
             bounds = np.where(waiting, self.bound, np.inf)
             node: Node = tuple(int(level) for level in np.unravel_index(int(np.argmin(bounds)), self.shape))
-            if bounds[node] >= least:
+            if bounds[node] > least[0]:
                 break
             waiting[node] = False
-            loss = self.loss(node)
+            loss = self.loss(node), self.suppressed(node)
             if loss < least or found is None:
                 least, found = loss, node
         assert found is not None

@@ -22,13 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.anonymity.demands import CELLS, Demand, Watched, watched
+from lapwing.anonymity.demands import CELLS, Ancestors, Demand, Watched, watched
 from lapwing.anonymity.generalised import GeneralisedTable, Original, checked_names
 from lapwing.anonymity.hierarchies import Hierarchy, Numbers, Order, Sets, are_numbers
 from lapwing.anonymity.ladders import Integers, Ladder, Parts, Scale
@@ -159,7 +160,8 @@ class _Cutter:
         good = (totals >= self.k) | (totals == 0)
         for i, one in enumerate(self.sensitive):
             counts = one.counts(slots, self.order[rows], len(totals))
-            good &= one.met(counts, self._ancestors(i, np.repeat(tried, number)))
+            around = partial(self._ancestors, i, np.repeat(tried, number))
+            good &= one.met(counts, Ancestors(len(self.family), around))
         found: NDArray[np.bool_] = np.logical_and.reduceat(good, offsets) & (np.add.reduceat(totals > 0, offsets) > 1)
         return found
 

@@ -78,7 +78,11 @@ def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
         values = values.astype("datetime64[us]")  # finer ones would become bare integers
     plain = values.tolist() if isinstance(values, np.ndarray) else values
     places: dict[Any, int] = {}
-    first = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.intp, len(plain))
+    try:
+        first = np.fromiter((places.setdefault(value, len(places)) for value in plain), np.intp, len(plain))
+    except TypeError as error:
+        why = "a column holds lists or the like, which cannot be told apart"
+        raise InvalidParameter("table", "<a column>", why, "Write one number or word in each cell.") from error
     present = [kind for kind in places if not is_missing(kind)]
     try:
         kinds = sorted(present)
