@@ -117,5 +117,4 @@ BACKGROUND = Attack(
     bound=best_guess,
     example=_example,
     lesson="l-diversity needs l − 1 values ruled out before it breaks, and nobody knows what an attacker knows.",
-    rounds=1000,
 )

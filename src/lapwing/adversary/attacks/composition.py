@@ -119,5 +119,4 @@ COMPOSITION = Attack(
     chance=1 / KINDS,
     example=_example,
     lesson="Anonymous tables do not add up to an anonymous table. Private answers do: their epsilons are added.",
-    rounds=400,
 )

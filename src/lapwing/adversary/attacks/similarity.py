@@ -121,5 +121,4 @@ SIMILARITY = Attack(
     bound=best_guess,
     example=_example,
     lesson="A criterion that counts words does not know what they mean, and a distance is as good as its taxonomy.",
-    rounds=400,
 )

@@ -111,5 +111,4 @@ SKEWNESS = Attack(
     example=_example,
     lesson="A class with both answers is diverse, and yet the rare one may be many times as common there as elsewhere.",
     measured="named people who are positive",
-    rounds=1000,
 )

@@ -117,8 +117,12 @@ def private(
 
 
 def _released(counts: NDArray[np.intp], epsilon: float, entropy: Entropy) -> NDArray[np.intp]:
-    noise = Laplace(epsilon=epsilon, sensitivity=2, dimensions=counts.size, on_grid=True, relation="replace")
-    return np.reshape(noise.release(counts.ravel(), entropy), counts.shape)
+    return np.reshape(_noise(epsilon, counts.size).release(counts.ravel(), entropy), counts.shape)
+
+
+@lru_cache(maxsize=32)
+def _noise(epsilon: float, dimensions: int) -> Laplace:
+    return Laplace(epsilon=epsilon, sensitivity=2, dimensions=dimensions, on_grid=True, relation="replace")
 
 
 def _before(sizes: NDArray[np.intp], weights: Weights) -> Beliefs:
