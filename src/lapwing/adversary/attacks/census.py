@@ -256,7 +256,8 @@ class PrivateTables:
         """Each resident's chance to be married, all having tossed fair coins: exactly, over all ways to be married."""
         ways = np.array(list(itertools.product((0, 1), repeat=len(residents))))
         exact, size = np.concatenate(self._exact(ways, residents), axis=1), len(MARRIED)
-        scale = np.repeat([3, 3 * OLDEST], size) * 2 / self.epsilon
+        parts = (self._numbers, self._totals)
+        scale = np.repeat([float(part.sensitivity) / float(part.epsilon) for part in parts], size)
         logs = -(np.abs(released - exact) / scale).sum(axis=1)
         weights = np.exp(logs - logs.max())
         return np.asarray(weights @ ways / weights.sum(), dtype=np.float64)
