@@ -166,13 +166,12 @@ def _attacks(patients: Patients, k: int) -> Row:
         classes = Mondrian(k=k, quasi_identifiers=QUASI).anonymise(some.known).classes
         held.append(classes.counts(some.diagnosis, len(some.kinds))[classes.member])
     one, other, both = held[0][third:], held[1][:third], patients.some(order[third : 2 * third])
-    own = np.eye(len(patients.kinds), dtype=np.intp)[both.diagnosis]
     return {
         "homogeneity": _certain(one),
         "background": _certain(one * _alike(both)),
         "composition": _certain(one * other),
         "all_together": _certain(one * other * _alike(both)),
-        "everybody_else": _certain(one - (one - own)),  # the counts less those of all others
+        "everybody_else": 1.0,  # exact counts less the diagnoses of all others leave one's own
     }
 
 
