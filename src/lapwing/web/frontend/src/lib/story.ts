@@ -1,5 +1,5 @@
 // A widget is a small story: a question, one or two handles, a picture, and a sentence that says what is seen.
-import { LitElement, css, html, type TemplateResult } from "lit";
+import { LitElement, css, html, type CSSResultGroup, type TemplateResult } from "lit";
 
 export interface Table {
   head: string[];
@@ -68,7 +68,7 @@ export abstract class Story extends LitElement {
     </section>`;
   }
 
-  static override styles = css`
+  static override styles: CSSResultGroup = css`
     :host { display: block; font-family: var(--sans); color: var(--ink); }
     .asked { font: 600 1.1rem var(--serif); margin: 0 0 0.8rem; }
     .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: end; }
