@@ -42,6 +42,14 @@ def test_what_no_sum_tells_apart_stays_a_guess() -> None:
     assert found.sure[:2] == pytest.approx([0.5, 0.5], abs=1e-3)
 
 
+def test_what_is_not_known_of_others_counts_as_noise() -> None:
+    """A sum of two fair coins: for each the other adds a quarter to the variance."""
+    for queries, answer, variance in (([[1]], 1, 9.0), ([[1, 1]], 2, 9.25)):
+        found = reconstruct(queries, [answer], noise=3, method=METHODS[1])
+        odds = (answer - (len(queries[0]) - 1) / 2 - 0.5) / variance
+        assert found.sure == pytest.approx(np.full(len(queries[0]), 1 / (1 + math.exp(-odds))))
+
+
 def test_the_linear_program_minimises_the_sum_of_absolute_errors() -> None:
     """One wild answer among exact ones is ignored by it, not by least squares."""
     source = repeatable("outlier")

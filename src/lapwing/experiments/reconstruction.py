@@ -210,7 +210,7 @@ def tell(rows: Sequence[Row]) -> str:
     listed = ", ".join(f"{100 * right:.0f} % from {queries:,}" for queries, right in sorted(at_root.items()))
     return (
         f"With errors of up to ±{root}, about √n for {people} people, this share of the bits is right: {listed} sums. "
-        "Errors well below √n do not help against as many sums as people, and larger ones only until more is asked: "
+        "Errors well below √n hide little even from as many sums as people, and larger ones only until more is asked: "
         "what counts is the error beside the root of the number of sums. So it is with Laplace noise. With "
         f"ε = {one:g} for each of {most:,} sums {100 * each['right']:.0f} % are right, as if there were no noise; with "
         f"ε = {one:g} for all of them {100 * all_of['right']:.0f} %, and no attack whatever exceeds "
