@@ -27,7 +27,9 @@ export interface Chart {
   height?: number;
 }
 
-const WIDE = 640;
+// On a phone a picture has fewer units, so that its letters stay as large as the text around it.
+const narrow = (): boolean => globalThis.innerWidth < 520;
+const wide = (): number => (narrow() ? 340 : 640);
 const EDGE = { left: 56, right: 16, top: 14, bottom: 42 };
 
 export function place(axis: Axis, low: number, high: number): (value: number) => number {
@@ -60,20 +62,20 @@ export function short(value: number): string {
 }
 
 export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
-  const across = place(x, EDGE.left, WIDE - EDGE.right);
+  const across = place(x, EDGE.left, wide() - EDGE.right);
   const up = place(y, height - EDGE.bottom, EDGE.top);
   const floor = height - EDGE.bottom;
-  return svg`<svg viewBox="0 0 ${WIDE} ${height}" role="img" aria-label=${title}>
+  return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
     ${ticks(y, 4).map(
-      (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
+      (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
         <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? short)(value)}</text></g>`,
     )}
-    ${ticks(x).map(
+    ${ticks(x, narrow() ? 3 : 5).map(
       (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? short)(value)}</text>`,
     )}
-    <text class="axis" x=${(EDGE.left + WIDE - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
+    <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
     <text class="axis" x=${EDGE.left} y=${EDGE.top - 3}>${y.label}</text>
-    <line class="base" x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${floor} y2=${floor}></line>
+    <line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${floor} y2=${floor}></line>
     ${marks.map((mark) => drawn(mark, across, up, floor))}
   </svg>`;
 }
@@ -101,7 +103,7 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
     case "dots":
       return svg`<g class="dots ${mark.ink}">${at.map(([a, b]) => svg`<circle cx=${a} cy=${b} r="4"></circle>`)}</g>${said(mark, at[at.length - 1])}`;
     case "across":
-      return svg`<line class="line ${mark.ink}" x1=${EDGE.left} x2=${WIDE - EDGE.right} y1=${at[0]?.[1] ?? 0} y2=${at[0]?.[1] ?? 0} stroke-dasharray=${dash}></line>${said(mark, at[0])}`;
+      return svg`<line class="line ${mark.ink}" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at[0]?.[1] ?? 0} y2=${at[0]?.[1] ?? 0} stroke-dasharray=${dash}></line>${said(mark, at[0])}`;
     case "down":
       return svg`<line class="line ${mark.ink}" x1=${at[0]?.[0] ?? 0} x2=${at[0]?.[0] ?? 0} y1=${EDGE.top} y2=${floor} stroke-dasharray=${dash}></line>${said(mark, at[0] && [at[0][0], EDGE.top + 8])}`;
   }
@@ -109,6 +111,6 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
 
 function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplateResult | typeof nothing {
   if (!mark.label || !at) return nothing;
-  const right = at[0] > WIDE * 0.6;
+  const right = at[0] > wide() * 0.6;
   return svg`<text class="label ${mark.ink}" x=${at[0] + (right ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${right ? "end" : "start"}>${mark.label}</text>`;
 }

@@ -61,7 +61,7 @@ export class Epsilon extends LitElement {
     div { display: grid; grid-template-columns: 1fr 5.5rem; gap: 0.1rem 0.8rem; align-items: center; }
     label { grid-column: 1 / -1; font-size: 0.9rem; color: var(--quiet); }
     input[type="range"] { width: 100%; accent-color: var(--private); }
-    .typed { font: inherit; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
+    .typed { box-sizing: border-box; font: inherit; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
     p { grid-column: 1 / -1; margin: 0; font-size: 0.9rem; color: var(--quiet); min-height: 2.6em; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
   `;
