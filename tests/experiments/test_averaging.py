@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
@@ -9,12 +10,14 @@ import pytest
 from scipy import stats
 
 from lapwing.adversary.attacks.bounds import best_guess
+from lapwing.adversary.attacks.renewal import DONATIONS, donated
 from lapwing.experiments.averaging import (
     AVERAGING,
     COUNT,
     DEVICE,
     FORGETFUL,
     FRESH,
+    LIFETIME,
     MEMOISED,
     ONCE,
     RAPPOR,
@@ -22,7 +25,7 @@ from lapwing.experiments.averaging import (
     SHARED,
     STORED,
 )
-from lapwing.experiments.experiment import Row, column, select
+from lapwing.experiments.experiment import Row, column, entropy, select
 
 FALSE_ALARM = 1e-6
 SMALL = {"asked": (1, 30, 3000), "reported": (1, 10, 200), "days": 20, "rounds": 100}
@@ -58,7 +61,10 @@ def test_what_is_private_stays_below_its_bound() -> None:
 
 def test_after_the_last_donation_nothing_more_is_learned() -> None:
     once = column(select(rows(), secret=DEVICE, noise=ONCE), "success")
+    by_day = donated(DONATIONS, Fraction(LIFETIME) / DONATIONS, 300, entropy("averaging", ONCE)).mean(axis=0)
     assert len(once) == 20
+    assert once[:4] == pytest.approx(by_day)
+    assert len(set(once[:4])) > 1
     assert set(once[3:]) == {once[3]}
 
 
