@@ -7,8 +7,10 @@ import math
 import numpy as np
 import pytest
 
+from lapwing.adversary.attacks import best_advantage as bound
+from lapwing.adversary.attacks.membership import advantage
 from lapwing.experiments.experiment import select
-from lapwing.experiments.membership import FALSE_ALARMS, MEMBERSHIP, advantage, bound
+from lapwing.experiments.membership import FALSE_ALARMS, MEMBERSHIP
 
 
 def test_the_bound_is_that_of_randomized_response() -> None:
@@ -30,12 +32,17 @@ def test_a_threshold_is_judged_on_models_it_was_not_chosen_on() -> None:
 
 
 def test_private_training_takes_the_gain_from_the_attacker() -> None:
-    rows = MEMBERSHIP.rows(epsilons=(1.0,), models=2)
+    rows = MEMBERSHIP.rows(epsilons=(1.0,), models=4, rounds=40)
     plain, private = select(rows, what="advantage")
     assert (plain["epsilon"], private["epsilon"]) == (None, 1.0)
     assert plain["advantage"] > 0.3
     assert private["advantage"] < bound(1)
     assert private["advantage"] < plain["advantage"] / 2
+    assert plain["shadows"] > 0.3
+    assert private["shadows"] < plain["shadows"] / 2
+    for strong in select(rows, what="strong", epsilon=1.0):
+        assert strong["low"] < bound(1)
+        assert strong["advantage"] < strong["high"]
     for epsilon in (None, 1.0):
         curve = select(rows, what="curve", epsilon=epsilon)
         assert [point["false_alarms"] for point in curve] == list(FALSE_ALARMS)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.adversary.attacks import best_advantage
+from lapwing.adversary.attacks.membership import advantage, evidence, hits_at
+from lapwing.adversary.attacks.membership_rounds import LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, without_privacy
+from lapwing.adversary.attacks.shadow import bell_shaped, likelihood_ratios
 from lapwing.errors import MissingExtra
 from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy, select
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Floats = NDArray[np.float64]
-EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 DELTA = 1e-5
 SHOWN = (8.0, 1.0)
 """The epsilons whose whole curve is drawn."""
@@ -29,80 +33,81 @@ CLASSES = list(range(10))
 BOUNDS = (0, 16)
 SETTINGS: dict[str, Any] = {"hidden": (64,), "epochs": 60, "sampling": 0.25, "learning_rate": 0.03}
 FALSE_ALARMS = tuple(round(0.02 * k, 2) for k in range(51))
+STRONG = {"linear regression": LINEAR_MEMBERSHIP, "logistic regression": LOGISTIC_MEMBERSHIP}
+"""Attacked by somebody who knows everybody else."""
 
 
-def compute(epsilons: Sequence[float] = EPSILONS, models: int = 8, heard: Heard | None = None) -> list[Row]:
-    """For no privacy and each epsilon: hits over false alarms, the attacker's advantage, and the model's accuracy."""
+def compute(
+    epsilons: Sequence[float] = EPSILONS, models: int = 6, rounds: int = 400, heard: Heard | None = None
+) -> list[Row]:
+    """For no privacy and each epsilon: hits over false alarms, the attackers' advantages, and the model's accuracy.
+
+    The shadows of a model are the other models. Then, by epsilon, what one gains who knows everybody but one.
+    """
     images, labels, others, truth = _digits()
     rows: list[Row] = []
-    for done, epsilon in enumerate((None, *epsilons)):
-        scores, inside, right = [], [], []
+    steps, done = (len(epsilons) + 1) * models + len(STRONG), 0
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if heard is not None:
+            heard(done, steps)
+
+    for epsilon in (None, *epsilons):
+        scores, stretched, inside, right = [], [], [], []
         for number in range(models):
             source = entropy("membership", epsilon, number)
             members = bernoulli(0.5, POOL, source)
             model = _trained(epsilon, images[members], labels[members], source)
-            scores.append(-_losses(model, images, labels))
+            scores.append(evidence(model, images, labels))
+            stretched.append(bell_shaped(model, images, labels))
             inside.append(members)
             right.append(float(np.mean(np.argmax(model(others), axis=1) == truth)))
-            if heard is not None:
-                heard(done * models + number + 1, (len(epsilons) + 1) * models)
-        rows += _summary(epsilon, scores, inside, right)
+            step()
+        rows += _summary(epsilon, scores, stretched, inside, right)
+    for name, attack in STRONG.items():
+        for score in attack.run(rounds=rounds, epsilons=epsilons).private:
+            low, gained, high = (2 * success - 1 for success in (score.low, score.success, score.high))
+            gains = {"advantage": gained, "low": low, "high": high}
+            rows.append({"what": "strong", "model": name, "epsilon": score.epsilon, **gains})
+        step()
     return rows
 
 
-def bound(epsilon: float, delta: float = DELTA) -> float:
-    """No attack on an (ε,δ)-private model has more hits than false alarms by more than this share.
-
-    Proof: hits ≤ e^ε·false alarms + δ, and the same for misses and correct rejections; the difference is largest where
-    both are equalities (Kairouz, Oh and Viswanath 2015).
-
-    >>> round(bound(1), 3)
-    0.462
-    """
-    return (math.exp(epsilon) - 1 + 2 * delta) / (math.exp(epsilon) + 1)
-
-
-def advantage(scores: Sequence[Floats], inside: Sequence[NDArray[np.bool_]]) -> tuple[float, float]:
-    """Hits less false alarms at the best threshold, and its standard error over the models.
-
-    The threshold is chosen on half of the models and used on the others, and the other way round.
-    """
-    found = []
-    for parity in (0, 1):
-        learn, use = (slice(parity, None, 2), slice(1 - parity, None, 2))
-        values, member = np.concatenate(scores[learn]), np.concatenate(inside[learn])
-        order = np.argsort(-values, kind="stable")
-        gain = np.cumsum(np.where(member[order], 1 / member.sum(), -1 / (~member).sum()))
-        last = np.append(np.diff(values[order]) != 0, True)  # of equal values: a threshold takes all of them or none
-        threshold = values[order[np.argmax(np.where(last, gain, -1.0))]]
-        found += [
-            float(np.mean(score[member] >= threshold) - np.mean(score[~member] >= threshold))
-            for score, member in zip(scores[use], inside[use], strict=True)
-        ]
-    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
-
-
-def _summary(epsilon: float | None, scores: list[Floats], inside: list[Any], right: list[float]) -> list[Row]:
+def _summary(
+    epsilon: float | None, scores: list[Floats], stretched: list[Floats], inside: list[Any], right: list[float]
+) -> list[Row]:
     gained, error = advantage(scores, inside)
+    shadows, spread = advantage(_ratios(stretched, inside), inside)
     one: Row = {
         "what": "advantage",
         "epsilon": epsilon,
         "advantage": gained,
         "standard_error": error,
-        "bound": None if epsilon is None else bound(epsilon),
+        "shadows": shadows,
+        "shadows_error": spread,
+        "bound": None if epsilon is None else best_advantage(epsilon, DELTA),
         "accuracy": float(np.mean(right)),
         "accuracy_error": float(np.std(right, ddof=1) / math.sqrt(len(right))),
     }
     if epsilon is not None and epsilon not in SHOWN:
         return [one]
     values, member = np.concatenate(scores), np.concatenate(inside)
-    strangers = np.sort(values[~member])[::-1]
-    curve: list[Row] = []
-    for share in FALSE_ALARMS:
-        place = round(share * len(strangers))
-        hits = 1.0 if place == len(strangers) else float(np.mean(values[member] > strangers[place]))
-        curve.append({"what": "curve", "epsilon": epsilon, "false_alarms": share, "hits": hits})
+    curve: list[Row] = [
+        {"what": "curve", "epsilon": epsilon, "false_alarms": share, "hits": hits_at(values, member, share)}
+        for share in FALSE_ALARMS
+    ]
     return [one, *curve]
+
+
+def _ratios(scores: list[Floats], inside: list[Any]) -> list[Floats]:
+    """Of every model, judged by all others."""
+    lines, members = np.array(scores), np.array(inside)
+    return [
+        likelihood_ratios(np.delete(lines, number, axis=0), np.delete(members, number, axis=0), lines[number])
+        for number in range(len(lines))
+    ]
 
 
 def _trained(epsilon: float | None, images: Floats, labels: NDArray[np.int64], source: Entropy) -> Any:
@@ -113,32 +118,6 @@ def _trained(epsilon: float | None, images: Floats, labels: NDArray[np.int64], s
     from lapwing.models.mlp import MLPClassifier
 
     return MLPClassifier(epsilon=epsilon, random_state=source, **settings).fit(images, labels).predict_proba
-
-
-def without_privacy(images: Floats, labels: NDArray[np.int64], source: Entropy, settings: dict[str, Any]) -> Any:
-    """The same network, samples and steps, but gradients are neither cut nor noisy. **Not private.**"""
-    from lapwing.models.columns import Box
-    from lapwing.models.layers import backward, class_error, forward, input_rows, softmax, whole_weights
-    from lapwing.models.mlp import MLPClassifier
-    from lapwing.models.training import Plan, descend, first_weights
-
-    box = Box.of(BOUNDS, images.shape[1])
-    plan = Plan.of(MLPClassifier(**settings), box, settings["hidden"], len(CLASSES))
-    rows = input_rows(box, images)
-
-    def gradient_of(weights: Sequence[Floats]) -> list[Floats]:
-        chosen = np.flatnonzero(bernoulli(plan.sampling, len(rows), source))
-        inputs, scores = forward(rows[chosen], weights)
-        errors = backward(inputs, weights, class_error(scores, labels[chosen]))
-        return [given.T @ error for given, error in zip(inputs, errors, strict=True)]
-
-    weights = descend(first_weights(plan.shapes, source), gradient_of, plan.steps, plan.learning_rate)
-    return lambda given: softmax(forward(input_rows(box, given), whole_weights(weights))[1])
-
-
-def _losses(model: Any, images: Floats, labels: NDArray[np.int64]) -> Floats:
-    found: Floats = -np.log(model(images)[np.arange(len(labels)), labels] + 1e-12)
-    return found
 
 
 def _digits() -> tuple[Floats, NDArray[np.int64], Floats, NDArray[np.int64]]:
@@ -157,40 +136,57 @@ def _digits() -> tuple[Floats, NDArray[np.int64], Floats, NDArray[np.int64]]:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Hits over false alarms, the advantage over epsilon below its bound, and the accuracy over epsilon."""
-    figure, (left, middle, right) = style.figure(3, size=(12.5, 4.5))
+    """Hits over false alarms, the advantages over epsilon below their bound, and the accuracy over epsilon."""
+    figure, (left, middle, right) = style.figure(3, size=(12.5, 4.7))
     _draw_curves(left, rows)
     summary = select(rows, what="advantage")
     private = [row for row in summary if row["epsilon"] is not None]
     (plain,) = [row for row in summary if row["epsilon"] is None]
+    _draw_advantages(middle, rows, private, plain)
     epsilons = column(private, "epsilon")
-    fine = np.geomspace(min(epsilons), max(epsilons), 200)
-    limits = [bound(float(value)) for value in fine]
-    middle.fill_between(fine, limits, 1.0, color=style.LINE, alpha=0.55, lw=0)
-    middle.plot(fine, limits, color=style.QUIET, lw=1.2)
-    middle.text(fine[0] * 1.12, 0.94, "impossible\nfor any attack", color=style.QUIET, fontsize=9, va="top")
-    for axes, name, spread in ((middle, "advantage", "standard_error"), (right, "accuracy", "accuracy_error")):
-        axes.axhline(plain[name], color=style.ADVERSARY, lw=1.3, ls=(0, (5, 3)))
-        axes.errorbar(
-            epsilons, column(private, name), column(private, spread), color=style.PRIVATE, marker="o", ms=5, lw=1.5
-        )
-        axes.set_ylim(-0.02, 1)
-        style.numbers(axes, x="log", y="percent")
-        style.only_ticks(axes.xaxis, epsilons)
-    far, half = max(epsilons), private[len(private) // 2 - 1]
-    style.beside(middle, far, plain["advantage"], "without privacy", style.ADVERSARY, shift=(-2, 9))
-    style.beside(middle, far, private[-1]["advantage"], "private training", style.PRIVATE, shift=(-2, 12))
+    right.axhline(plain["accuracy"], color=style.ADVERSARY, lw=1.3, ls=(0, (5, 3)))
+    values, spreads = column(private, "accuracy"), column(private, "accuracy_error")
+    right.errorbar(epsilons, values, spreads, color=style.PRIVATE, marker="o", ms=5, lw=1.5)
+    half = private[len(private) // 2 - 1]
     style.beside(right, min(epsilons), plain["accuracy"], "without privacy", style.ADVERSARY, shift=(2, 9))
     style.beside(right, half["epsilon"], half["accuracy"], "private training", style.PRIVATE, shift=(8, -6))
-    style.name_axes(middle, "The attacker's advantage", "epsilon", "hits less false alarms")
-    style.name_axes(right, "What the model is worth", "epsilon", "right on new images")
+    for axes in (middle, right):
+        axes.set_ylim(-0.04, 1.02)
+        style.numbers(axes, x="log", y="percent")
+        style.only_ticks(axes.xaxis, epsilons)
+    style.name_axes(middle, "The attackers' advantage", "epsilon", "hits less false alarms")
+    style.name_axes(right, "What the network is worth", "epsilon", "right on new images")
     style.caption(
         figure,
         f"A network of 64 units learns about {POOL // 2} of {POOL} images of digits, one label in {WRONG} is random. "
-        "The attacker calls a member whoever has a small loss, with a threshold learnt on other models. Same network "
-        f"and same number of steps with and without privacy; δ = {DELTA:g}; bars are standard errors over models.",
+        "The attacker calls a member whoever has a small loss, with a threshold learnt on other models, or compares "
+        "with other models as shadows. Same network and same number of steps with and without privacy; "
+        f"δ = {DELTA:g}; bars are standard errors over models. The regressions have few rows and an attacker who knows "
+        "all of them but one, a conspicuous one; a regression without privacy tells him for certain.",
     )
     return figure
+
+
+def _draw_advantages(axes: Axes, rows: Sequence[Row], private: Sequence[Row], plain: Row) -> None:
+    epsilons = column(private, "epsilon")
+    fine = np.geomspace(min(epsilons), max(epsilons), 200)
+    limits = [best_advantage(float(value), DELTA) for value in fine]
+    axes.fill_between(fine, limits, 1.02, color=style.LINE, alpha=0.55, lw=0)
+    axes.plot(fine, limits, color=style.QUIET, lw=1.2)
+    axes.text(fine[0] * 1.06, 0.97, "impossible\nfor any attack", color=style.QUIET, fontsize=9, va="top")
+    for name, colour, marker in zip(STRONG, (style.BLUE, style.NOISE), ("D", "^"), strict=True):
+        strong = select(rows, what="strong", model=name)
+        axes.plot(epsilons, column(strong, "advantage"), color=colour, marker=marker, ms=4.5, lw=1.5, label=name)
+    for name, spread, label, line in (
+        ("shadows", "shadows_error", "network, shadow models", (0, (3, 2))),
+        ("advantage", "standard_error", "network, threshold", "solid"),
+    ):
+        values, errors = column(private, name), column(private, spread)
+        axes.errorbar(epsilons, values, errors, color=style.PRIVATE, marker="o", ms=4.5, lw=1.5, ls=line, label=label)
+        axes.axhline(plain[name], color=style.ADVERSARY, lw=1.3, ls=(0, (5, 3)), label="_" + label)
+    highest = max(plain["shadows"], plain["advantage"])
+    style.beside(axes, max(epsilons), highest, "network without privacy", style.ADVERSARY, shift=(-2, 9))
+    style.legend(axes, loc="center right", bbox_to_anchor=(1.0, 0.32), handlelength=1.5)
 
 
 def _draw_curves(axes: Axes, rows: Sequence[Row]) -> None:
@@ -211,30 +207,37 @@ def _draw_curves(axes: Axes, rows: Sequence[Row]) -> None:
 
 def tell(rows: Sequence[Row]) -> str:
     """What one sees."""
-    summary = select(rows, what="advantage")
     lines = [
         f"| {'without' if row['epsilon'] is None else format(row['epsilon'], 'g')} | {row['advantage']:.3f} ± "
-        f"{row['standard_error']:.3f} | {'–' if row['bound'] is None else format(row['bound'], '.3f')} "
-        f"| {row['accuracy']:.3f} |"
-        for row in summary
+        f"{row['standard_error']:.3f} | {row['shadows']:.3f} ± {row['shadows_error']:.3f} | {_strong(rows, row)} "
+        f"| {'–' if row['bound'] is None else format(row['bound'], '.3f')} | {row['accuracy']:.3f} |"
+        for row in select(rows, what="advantage")
     ]
-    head = "| epsilon | hits less false alarms | at most | right on new images |"
-    table = "\n".join((head, "|---|---|---|---|", *lines))
+    head = f"| epsilon | network, threshold | network, shadows | {' | '.join(STRONG)} | at most | right on new images |"
+    table = "\n".join((head, "|---" * (5 + len(STRONG)) + "|", *lines))
     return (
         f"{table}\n\nA network that fits every label, even a wrong one, is surer of the images it has seen, and that "
-        "gives them away. Private training bounds what any attacker can gain, not only this one: the advantage is at "
-        "most (e^ε − 1 + 2δ)/(e^ε + 1). This attack stays far below the bound, for it looks at one number and nobody "
-        "has chosen the images to be conspicuous; a weak attack proves nothing about a stronger one, the bound does. "
-        "The baseline is not private and not part of the library's models."
+        "gives them away. Private training bounds what any attacker can gain, not only this one: the advantage, hits "
+        "less false alarms, is at most (e^ε − 1 + 2δ)/(e^ε + 1). The attacks on the network stay far below the bound, "
+        "for nobody has chosen the images to be conspicuous; a weak attack proves nothing about a stronger one, the "
+        "bound does. Who knows everybody but one conspicuous person comes near it, on the regressions, and not beyond. "
+        "The models without privacy are not part of the library's models."
     )
+
+
+def _strong(rows: Sequence[Row], row: Row) -> str:
+    if row["epsilon"] is None:
+        return " | ".join("1.000" for _ in STRONG)
+    found = (select(rows, what="strong", model=name, epsilon=row["epsilon"])[0] for name in STRONG)
+    return " | ".join(f"{one['advantage']:.3f}" for one in found)
 
 
 MEMBERSHIP = Experiment(
     name="membership",
     title="Membership inference before and after private training",
-    source="Yeom et al. 2018 (the attack) and Abadi et al. 2016 (the defence)",
+    source="Yeom et al. 2018, Shokri et al. 2017, Carlini et al. 2022 (attacks) and Abadi et al. 2016 (defence)",
     compute=compute,
     draw=draw,
     tell=tell,
-    full={"models": 60},
+    full={"models": 60, "rounds": 2000},
 )

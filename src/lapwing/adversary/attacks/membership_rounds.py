@@ -84,11 +84,11 @@ def predictions_alone(rounds: int, entropy: Entropy) -> Rounds:
 
 
 def private_line(epsilon: float, table: Table, entropy: Entropy) -> Floats:
-    """Coefficients of the private regression."""
+    """What the private regression predicts for Ada, from its coefficients."""
     from lapwing.models import LinearRegression
 
     model = LinearRegression(epsilon=epsilon, bounds=(-1, 1), target_bounds=(-1, 1), random_state=entropy).fit(*table)
-    return np.append(model.coef_, model.intercept_)
+    return np.array([_RARE * float(model.coef_.sum()) + model.intercept_])
 
 
 def exact_odds(table: Table, entropy: Entropy) -> Floats:
@@ -100,13 +100,13 @@ def exact_odds(table: Table, entropy: Entropy) -> Floats:
 
 
 def private_odds(epsilon: float, table: Table, entropy: Entropy) -> Floats:
-    """Coefficients of the private logistic regression, in the way that is best for few rows."""
+    """The log odds of Ada's class by private logistic regression, in the way that is best for few rows."""
     from lapwing.models import LogisticRegression
 
     model = LogisticRegression(
         method="means", epsilon=epsilon, bounds=(-1, 1), classes=[0, 1], fit_intercept=False, random_state=entropy
     )
-    return np.asarray(model.fit(*table).coef_[0], dtype=float)
+    return np.array([_RARE * float(model.fit(*table).coef_.sum())])
 
 
 def plain_network(table: Table, entropy: Entropy) -> Floats:

@@ -79,33 +79,37 @@ def shadow_attack(
             scores.append(np.asarray(looks(shadow, *table), dtype=float))
             inside.append(chosen)
     seen = np.asarray(looks(model, X, y), dtype=float)
-    ratio = _ratios(np.array(scores), np.array(inside), seen)
+    ratio = likelihood_ratios(np.array(scores), np.array(inside), seen)
     chances = 1 / (1 + np.exp(np.clip(-ratio, -700, 700)))
     kind = "offline" if offline else "online"
     return Membership(attack=f"{len(scores)} shadow models, {kind}", scores=ratio, chances=chances, truth=known)
 
 
-def _ratios(scores: Floats, inside: Bools, seen: Floats) -> Floats:
-    """Logarithms of the likelihood ratios of what was seen, for the first rows; a line for every shadow."""
-    often = inside.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        means = [(scores * group).sum(axis=0) / group.sum(axis=0) for group in (inside, ~inside)]
-    apart = np.where(often > 0, means[0] - means[1], 0.0)
-    typical = float(np.mean(apart[often > 0]))
-    means[0] = np.where(often > 0, means[0], means[1] + typical)  # offline: as far as those of the pool
-    spreads = []
-    for mean, group in zip(means, (inside, ~inside), strict=True):
-        squares = np.where(group, (scores - mean) ** 2, 0.0)
-        shared = float(squares.sum() / max(group.sum(), 1))
-        own = squares.sum(axis=0) / np.maximum(group.sum(axis=0) - 1, 1)
-        enough = len(scores) >= ENOUGH
-        spreads.append(np.where(enough & (group.sum(axis=0) > 1), own, shared) + _TINY)
-    first = slice(len(seen))
-    near, far = (
-        -((seen - mean[first]) ** 2) / (2 * spread[first]) - np.log(spread[first]) / 2
-        for mean, spread in zip(means, spreads, strict=True)
-    )
-    return np.asarray(near - far)
+def likelihood_ratios(scores: Floats, inside: Bools, seen: Floats) -> Floats:
+    """Logarithms of the likelihood ratios of what was seen, for the first rows; a line for every shadow.
+
+    By how much being in moves a row is drawn towards what it does to rows on average, as far as the differences between
+    rows are noise: few shadows say little about one row.
+    """
+    counts = [np.maximum(group.sum(axis=0), 1) for group in (inside, ~inside)]
+    means = [(scores * group).sum(axis=0) / count for group, count in zip((inside, ~inside), counts, strict=True)]
+    both = inside.any(axis=0) & ~inside.all(axis=0)
+    if not both.any():
+        return np.zeros(len(seen))
+    centred = scores - np.where(inside, means[0], means[1])
+    free = max(int(np.sum(len(scores) - 2 * both)), 1)
+    shared, noise = float(np.sum(centred**2)) / free, 1 / counts[0] + 1 / counts[1]
+    apart = means[0] - means[1]
+    common = float(np.mean(apart[both]))
+    varied = max(float(np.mean((apart[both] - common) ** 2 - shared * noise[both])), 0.0)
+    moved = common + np.where(both, varied / (varied + shared * noise + _TINY), 0.0) * (apart - common)
+    level = np.mean(scores - np.where(inside, moved, 0.0), axis=0)
+    first, found = slice(len(seen)), []
+    for mean, group, count in zip((level + moved, level), (inside, ~inside), counts, strict=True):
+        own = np.sum(np.where(group, centred**2, 0.0), axis=0) / np.maximum(count - 1, 1)
+        spread = np.where((len(scores) >= ENOUGH) & (count > 1), own, shared)[first] + _TINY
+        found.append(-((seen - mean[first]) ** 2) / (2 * spread) - np.log(spread) / 2)
+    return np.asarray(found[0] - found[1])
 
 
 def bell_shaped(model: Any, X: Any, y: Any) -> Floats:
