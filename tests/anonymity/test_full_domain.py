@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from lapwing.anonymity import full_domain
 from lapwing.anonymity.adult import ADULT_HIERARCHIES
 from lapwing.anonymity.closeness import Closeness
-from lapwing.anonymity.criteria import DistinctDiversity, EntropyDiversity
+from lapwing.anonymity.criteria import DistinctDiversity, EntropyDiversity, LargestShare
 from lapwing.anonymity.full_domain import FullDomain
 from lapwing.anonymity.hierarchies import Digits, Flat, Numbers, Ranges, Taxonomy
 from lapwing.anonymity.measures import k_anonymity, t_closeness
@@ -126,6 +126,15 @@ def test_a_step_above_a_minimal_node_may_be_better() -> None:
 def test_among_equals_nobody_is_left_out() -> None:
     found = FullDomain(k=2, quasi_identifiers={"x": Flat()}, suppress=1).anonymise({"x": ["a", "b", "c"]})
     assert found.to_dict() == {"x": ["*", "*", "*"]}
+
+
+def test_a_criterion_that_holds_below_may_fail_above_when_rows_are_suppressed() -> None:
+    """Two rows that are all alike are suppressed; one step up they spoil the class of the others."""
+    table = {"x": [1] * 10 + [2] * 2, "ill": ["flu", "cold"] * 5 + ["flu"] * 2}
+    criteria = [LargestShare(sensitive="ill", most=0.55)]
+    found = FullDomain(k=2, quasi_identifiers={"x": Ranges((10,))}, suppress=0.2, criteria=criteria).anonymise(table)
+    assert found.levels == {"x": 0}
+    assert found.suppressed.tolist() == [10, 11]
 
 
 def test_the_census_is_anonymised_by_looking_at_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
