@@ -206,8 +206,8 @@ def _single_values(feature: Feature, left: Counter[Any], right: Counter[Any], tr
 
 def _thresholds(feature: Feature, left: Sequence[Any], right: Sequence[Any]) -> Candidates:
     sides = [_sorted_numbers(values) for values in (left, right)]
-    exact = _thinned(sorted({*sides[0], *sides[1]}))
-    limits = [*_rounded(exact), *exact]  # of two that show as much, the one with fewer digits comes first
+    values = sorted({*sides[0], *sides[1]})
+    limits = values if len(values) <= MOST_THRESHOLDS else _rounded(_thinned(values))
     hits, others = (
         [bisect_right(side, limit) for limit in limits] + [len(side) - bisect_left(side, limit) for limit in limits]
         for side in sides
@@ -286,22 +286,19 @@ def _sorted_numbers(values: Sequence[Any]) -> list[Any]:
 
 def _thinned(values: list[Any]) -> list[Any]:
     """At most so many thresholds, denser at both ends: rare events make the largest ratios."""
-    if len(values) <= MOST_THRESHOLDS:
-        return values
     last, quarter = len(values) - 1, MOST_THRESHOLDS // 4
     even = {round(i * last / (2 * quarter)) for i in range(2 * quarter + 1)}
     ends = {round(math.exp(i / quarter * math.log(last))) for i in range(quarter)}
     return [values[i] for i in sorted(even | ends | {last - end for end in ends})]
 
 
-def _rounded(values: list[Any]) -> list[float]:
-    """Numbers with fewer digits among floats, a thousandth of their range apart."""
-    floats = [value for value in values if type(value) is float and math.isfinite(value)]
-    spread = floats[-1 - len(floats) // 8] - floats[len(floats) // 8] if floats else 0.0
+def _rounded(values: list[Any]) -> list[Any]:
+    """The same numbers; of floats only the digits that a person would write, a thousandth of their range or less."""
+    spread = values[-1 - len(values) // 8] - values[len(values) // 8]
     if not 0 < spread < math.inf:
-        return []
+        return values
     digits = 3 - math.floor(math.log10(spread))
-    return sorted({round(value, digits) for value in floats})
+    return list(dict.fromkeys(round(value, digits) if type(value) is float else value for value in values))
 
 
 def _shown(value: Any) -> str:

@@ -245,7 +245,7 @@ class _Hunt:
                 self.floats = self.floats or any(type(part) is float for side in seen for part in side[0].parts)
                 seemed = max(found.shown for found in best_events(*seen, LENIENT, delta))
                 ranked[place] = Tried(pair, seemed, before + 2 * len(seen[0]))
-            steps = math.sqrt(size) / 2  # what differs by less than chance is equal, and the simpler pair comes first
+            steps = math.sqrt(size) / 4  # what differs by less than chance is equal, and the simpler pair comes first
             ranked.sort(key=lambda entry: (-round(max(entry.seemed, -9) * steps), order[id(entry.pair)]))
             if failed:
                 _refuse_failure(self.release, ranked[0].pair, self.entropy)
