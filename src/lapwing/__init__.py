@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _LIFTED = ("privacy", "mechanisms", "adversary", "curator")
 """Rooms whose names are also names of the package."""
-_ROOMS = (*_LIFTED, "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
+_ROOMS = (*_LIFTED, "anonymity", "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import attack, experiment, ledger, query, serve, theme
+from lapwing.cli import attack, experiment, ledger, query, secure_sum, serve, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -101,6 +101,7 @@ def audit(
         raise typer.Exit(1)
 
 
+app.command("secure-sum")(secure_sum.secure_sum)
 app.command()(serve.serve)
 app.command()(query.query)
 app.command()(query.quote)

@@ -14,10 +14,12 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
+from lapwing.experiments import averaging, reconstruction
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
 from lapwing.experiments.growth import GROWTH
+from lapwing.experiments.k_anonymity import K_ANONYMITY
 from lapwing.experiments.learning import MASKED_PARITY, OCCAM, PARITY
 from lapwing.experiments.membership import MEMBERSHIP
 from lapwing.experiments.percentages import LAPLACE, RESPONSE
@@ -26,13 +28,15 @@ from lapwing.experiments.regression_audit import REGRESSION_AUDIT
 from lapwing.experiments.regression_data import REGRESSION_DATA
 from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.trust import TRUST
+from lapwing.experiments.uniqueness import UNIQUENESS
 
 if TYPE_CHECKING:
     from lapwing.experiments.naive import NaiveOutputPerturbation
 
 _CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
-_ALL = (*_CROWDS, *_MODELS)
+_ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
+_ALL = (*_CROWDS, *_MODELS, *_ATTACKS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

@@ -18,38 +18,43 @@ from types import MappingProxyType
 
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Contest, Learned, Score
-from lapwing.adversary.attacks.averaging import AVERAGING
-from lapwing.adversary.attacks.background import BACKGROUND
+from lapwing.adversary.attacks.averaging import AVERAGING, average, majority
+from lapwing.adversary.attacks.background import BACKGROUND, background
 from lapwing.adversary.attacks.bounds import best_advantage, best_guess
-from lapwing.adversary.attacks.census import CENSUS
-from lapwing.adversary.attacks.composition import COMPOSITION
-from lapwing.adversary.attacks.correlation import CORRELATION
-from lapwing.adversary.attacks.denials import MAX_DENIALS, SUM_DENIALS
+from lapwing.adversary.attacks.census import CENSUS, reconstruct_block
+from lapwing.adversary.attacks.composition import COMPOSITION, composition
+from lapwing.adversary.attacks.correlation import CORRELATION, correlated
+from lapwing.adversary.attacks.denials import MAX_DENIALS, SUM_DENIALS, largest_by_refusals, table_by_refusals
 from lapwing.adversary.attacks.differencing import DIFFERENCING, differencing
-from lapwing.adversary.attacks.float_sums import FLOAT_SUM
-from lapwing.adversary.attacks.floats import FLOAT_GAUSSIAN, FLOAT_LAPLACE
-from lapwing.adversary.attacks.homogeneity import HOMOGENEITY
-from lapwing.adversary.attacks.identifiers import IDENTIFIERS
-from lapwing.adversary.attacks.linkage import LINKAGE
-from lapwing.adversary.attacks.overlap import OVERLAP
-from lapwing.adversary.attacks.poisoning import POISONING
-from lapwing.adversary.attacks.reconstruction import RECONSTRUCTION
-from lapwing.adversary.attacks.renewal import RENEWAL
-from lapwing.adversary.attacks.repeated import REPEATED_REPORTS
-from lapwing.adversary.attacks.rounding import ROUNDING
-from lapwing.adversary.attacks.similarity import SIMILARITY
-from lapwing.adversary.attacks.skewness import SKEWNESS
-from lapwing.adversary.attacks.sparse import SPARSE
-from lapwing.adversary.attacks.subsampling import SUBSAMPLING
-from lapwing.adversary.attacks.suppression import SUPPRESSION
-from lapwing.adversary.attacks.tracker import TRACKER
+from lapwing.adversary.attacks.float_sums import FLOAT_SUM, float_sum
+from lapwing.adversary.attacks.floats import FLOAT_GAUSSIAN, FLOAT_LAPLACE, float_gaussian, float_laplace
+from lapwing.adversary.attacks.homogeneity import HOMOGENEITY, homogeneity
+from lapwing.adversary.attacks.identifiers import IDENTIFIERS, relinked
+from lapwing.adversary.attacks.linkage import LINKAGE, Linkage, linkage
+from lapwing.adversary.attacks.membership import Membership, threshold_attack
+from lapwing.adversary.attacks.membership_rounds import LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, NETWORK_MEMBERSHIP
+from lapwing.adversary.attacks.overlap import OVERLAP, overlap
+from lapwing.adversary.attacks.poisoning import POISONING, poison
+from lapwing.adversary.attacks.reconstruction import RECONSTRUCTION, Reconstruction, reconstruct
+from lapwing.adversary.attacks.renewal import RENEWAL, renewal
+from lapwing.adversary.attacks.repeated import REPEATED_REPORTS, repeated_reports
+from lapwing.adversary.attacks.rounding import ROUNDING, tipping
+from lapwing.adversary.attacks.shadow import shadow_attack
+from lapwing.adversary.attacks.similarity import SIMILARITY, similarity
+from lapwing.adversary.attacks.skewness import SKEWNESS, skewness
+from lapwing.adversary.attacks.sparse import SPARSE, sparse_match
+from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
+from lapwing.adversary.attacks.suppression import SUPPRESSION, recovered
+from lapwing.adversary.attacks.tracker import TRACKER, find_tracker, general_tracker, individual_tracker
+from lapwing.adversary.attacks.unique import Uniqueness, coarsen, uniqueness, uniqueness_curve
 
 _TABLES = (LINKAGE, IDENTIFIERS, SPARSE, HOMOGENEITY, BACKGROUND, SKEWNESS, SIMILARITY, COMPOSITION)
 _QUERIES = (DIFFERENCING, TRACKER, OVERLAP, SUM_DENIALS, MAX_DENIALS, SUPPRESSION, ROUNDING, SUBSAMPLING)
 _NOISE = (AVERAGING, RECONSTRUCTION, CENSUS, FLOAT_LAPLACE, FLOAT_GAUSSIAN, FLOAT_SUM)
+_MODELS = (LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, NETWORK_MEMBERSHIP)
 _REPORTS = (REPEATED_REPORTS, RENEWAL, CORRELATION, POISONING)
 ATTACKS: Mapping[str, Attack] = MappingProxyType(
-    {attack.name: attack for attack in (*_TABLES, *_QUERIES, *_NOISE, *_REPORTS)}
+    {attack.name: attack for attack in (*_TABLES, *_QUERIES, *_NOISE, *_MODELS, *_REPORTS)}
 )
 """All of them, by name."""
 
@@ -58,11 +63,48 @@ __all__ = [
     "Attack",
     "Contest",
     "Learned",
+    "Linkage",
+    "Membership",
+    "Reconstruction",
     "Score",
+    "Uniqueness",
     "attack",
+    "average",
+    "background",
     "best_advantage",
     "best_guess",
+    "coarsen",
+    "composition",
+    "correlated",
     "differencing",
+    "exposed",
+    "find_tracker",
+    "float_gaussian",
+    "float_laplace",
+    "float_sum",
+    "general_tracker",
+    "homogeneity",
+    "individual_tracker",
+    "largest_by_refusals",
+    "linkage",
+    "majority",
+    "overlap",
+    "poison",
+    "reconstruct",
+    "reconstruct_block",
+    "recovered",
+    "relinked",
+    "renewal",
+    "repeated_reports",
+    "shadow_attack",
+    "similarity",
+    "skewness",
+    "sparse_match",
+    "table_by_refusals",
+    "threshold_attack",
+    "tipping",
+    "uniqueness",
+    "uniqueness_curve",
 ]
 
 
