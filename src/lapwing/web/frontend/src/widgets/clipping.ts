@@ -1,0 +1,97 @@
+// A sum needs a bound on what one person may add: a low one cuts off, a high one needs noise.
+import { html, type TemplateResult } from "lit";
+import { chart, short, type Point } from "../lib/chart.js";
+import "../lib/epsilon.js";
+import { Story, type Table } from "../lib/story.js";
+import { percent } from "../lib/words.js";
+import { averageNoise, bestBound, cutOff, spending } from "../math/sensitivity.js";
+
+const LOW = 10;
+const HIGH = 10000;
+const STEPS = 120;
+const SIZES = [100, 1000, 10000];
+const boundAt = (step: number): number => Number((LOW * (HIGH / LOW) ** (step / STEPS)).toPrecision(2));
+const stepOf = (bound: number): number => Math.round((Math.log(bound / LOW) / Math.log(HIGH / LOW)) * STEPS);
+
+export class ClippingStory extends Story {
+  static override properties = { epsilon: { type: Number }, bound: { type: Number }, people: { type: Number } };
+  declare epsilon: number;
+  declare bound: number;
+  declare people: number;
+  protected readonly question = "What do all customers spend together, and how much of one customer may count?";
+  protected readonly first = { epsilon: 0.1, bound: 4000, people: 1000 };
+
+  override willUpdate(): void {
+    if (!SIZES.includes(this.people)) this.people = 1000;
+    this.bound = Math.min(HIGH, Math.max(LOW, this.bound));
+  }
+
+  private get values(): number[] {
+    return spending(this.people);
+  }
+
+  protected handles(): TemplateResult {
+    return html`<label>count at most ${short(this.bound)} euros of each customer
+        <input type="range" min="0" max=${STEPS} .value=${String(stepOf(this.bound))} aria-valuetext="${short(this.bound)} euros"
+          @input=${(event: Event) => this.take("bound", boundAt(Number((event.target as HTMLInputElement).value)))} />
+      </label>
+      <label>customers
+        <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
+          ${SIZES.map((size) => html`<option value=${size} ?selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
+        </select>
+      </label>
+      <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+  }
+
+  protected picture(): unknown {
+    const values = this.values;
+    const all = values.reduce((total, value) => total + value, 0);
+    const bounds = Array.from({ length: 97 }, (_, i) => LOW * (HIGH / LOW) ** (i / 96));
+    const bias = bounds.map((bound): Point => [bound, cutOff(values, bound) / all]);
+    const noise = bounds.map((bound): Point => [bound, averageNoise(bound, this.epsilon) / all]);
+    const both = bounds.map((bound, i): Point => [bound, bias[i]![1] + noise[i]![1]]);
+    const low = 1e-4;
+    const high = 10;
+    const inside = (points: Point[]): Point[] => points.filter(([, share]) => share >= low && share <= high);
+    const here = (cutOff(values, this.bound) + averageNoise(this.bound, this.epsilon)) / all;
+    return chart({
+      title: "Error of the private sum over the bound: what is cut off, the noise, and both",
+      x: { from: LOW, to: HIGH, label: "at most this many euros of each customer count", log: true },
+      y: { from: low, to: high, label: "share of the true sum", log: true, format: (share) => percent(share, share < 0.01 ? 2 : 0).replace(/\.?0+ %/, (tail) => (tail.startsWith(".") ? " %" : tail)) },
+      marks: [
+        { kind: "line", ink: "exact", points: inside(bias), dashed: true },
+        { kind: "line", ink: "noise", points: inside(noise), dashed: true },
+        { kind: "line", ink: "private", points: inside(both) },
+        { kind: "dots", ink: "exact", points: inside([[LOW, bias[0]![1]]]), label: "cut off" },
+        { kind: "dots", ink: "noise", points: inside([noise[12]!]), label: "noise" },
+        { kind: "down", ink: "private", points: [[this.bound, low]], label: "your bound" },
+        { kind: "dots", ink: "private", points: inside([[this.bound, here]]) },
+      ],
+    });
+  }
+
+  protected sentence(): string {
+    const values = this.values;
+    const all = values.reduce((total, value) => total + value, 0);
+    const cut = cutOff(values, this.bound);
+    const noise = averageNoise(this.bound, this.epsilon);
+    const above = values.filter((value) => value > this.bound).length;
+    const best = bestBound(values, this.epsilon);
+    const least = cutOff(values, best) + averageNoise(best, this.epsilon);
+    const side = above > 1 / this.epsilon * 1.5 ? "Too low: most of the error is cut off." : above < 1 / this.epsilon / 1.5 ? "Too high: most of the error is noise." : "About right.";
+    const advice = best > 0 ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: about 1/ε = ${short(1 / this.epsilon)} customers spend more.` : `For so few customers and so small an epsilon nothing beats saying 0.`;
+    return `Of ${short(all)} euros, the bound cuts off ${short(cut)}, and noise is off by ${short(noise)} on average: together at most ${percent((cut + noise) / all, 1)}. ${best > 0 ? side : ""} ${advice}`;
+  }
+
+  protected table(): Table {
+    const values = this.values;
+    const all = values.reduce((total, value) => total + value, 0);
+    const rows = [30, 100, 300, 1000, 3000, 10000].map((bound) => {
+      const cut = cutOff(values, bound);
+      const noise = averageNoise(bound, this.epsilon);
+      return [short(bound), short(cut), short(noise), percent((cut + noise) / all, 1)];
+    });
+    return { head: ["bound", "cut off", "average noise", "both, of the true sum"], rows };
+  }
+}
+customElements.define("lw-clipping", ClippingStory);

@@ -1,0 +1,89 @@
+// How far one person can move a median: anywhere, here, and near here.
+import { html, type TemplateResult } from "lit";
+import { chart, short, type Point } from "../lib/chart.js";
+import "../lib/epsilon.js";
+import { Story, type Table } from "../lib/story.js";
+import { ages, decay, smooth, spans, type Shape } from "../math/sensitivity.js";
+
+const RANGE = 100;
+const DELTA = 1e-6;
+const SIZES = [51, 201, 1001];
+const SHAPES: [Shape, string][] = [
+  ["alike", "all about 40 years old"],
+  ["even", "evenly spread from 0 to 100"],
+  ["camps", "two camps, around 22 and 72, the younger slightly larger"],
+];
+
+export class MedianStory extends Story {
+  static override properties = { epsilon: { type: Number }, shape: { type: String }, people: { type: Number } };
+  declare epsilon: number;
+  declare shape: Shape;
+  declare people: number;
+  protected readonly question = "How far can one person move the median age?";
+  protected readonly first = { epsilon: 1, shape: "camps", people: 201 };
+
+  override willUpdate(): void {
+    if (!SIZES.includes(this.people)) this.people = 201;
+    if (!SHAPES.some(([shape]) => shape === this.shape)) this.shape = "camps";
+  }
+
+  private get values(): number[] {
+    return ages(this.shape, this.people);
+  }
+
+  protected handles(): TemplateResult {
+    return html`<label>the people are
+        <select @change=${(event: Event) => this.take("shape", (event.target as HTMLSelectElement).value)}>
+          ${SHAPES.map(([shape, name]) => html`<option value=${shape} ?selected=${shape === this.shape}>${name}</option>`)}
+        </select>
+      </label>
+      <label>how many
+        <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
+          ${SIZES.map((size) => html`<option value=${size} ?selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
+        </select>
+      </label>
+      <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+  }
+
+  protected picture(): unknown {
+    const all = spans(this.values, 0, RANGE);
+    const factor = decay(this.epsilon, DELTA);
+    const shown = Math.ceil(0.6 * this.people);
+    const local = all.slice(0, shown).map((span, k): Point => [k, span]);
+    const counted = all.slice(0, shown).map((span, k): Point => [k, span * factor ** k]);
+    const most = smooth(this.values, 0, RANGE, this.epsilon, DELTA);
+    return chart({
+      title: "How far one more change can move the median after k other changes, plain and discounted",
+      x: { from: 0, to: shown - 1, label: "people who were changed before" },
+      y: { from: 0, to: 1.12 * RANGE, label: "years", ticks: [0, 25, 50, 75, 100] },
+      marks: [
+        { kind: "across", ink: "quiet", points: [[0, RANGE]], label: "anywhere: 100", dashed: true },
+        { kind: "line", ink: "adversary", points: local },
+        { kind: "line", ink: "noise", points: counted },
+        { kind: "across", ink: "private", points: [[0, most]], dashed: true },
+        { kind: "dots", ink: "private", points: counted.filter(([, span]) => span >= most - 1e-9).slice(0, 1), label: `smooth: ${short(most)}` },
+        { kind: "dots", ink: "adversary", points: local.slice(0, 1), label: local[0]![1] > 0.8 * most ? "" : `here: ${short(local[0]![1])}` },
+      ],
+    });
+  }
+
+  protected sentence(): string {
+    const all = spans(this.values, 0, RANGE);
+    const most = smooth(this.values, 0, RANGE, this.epsilon, DELTA);
+    const scale = (2 * most) / this.epsilon;
+    const global = RANGE / this.epsilon;
+    const verdict =
+      scale < global / 1.05
+        ? `That is ${short(global / scale)} times less than the ${short(global)} which the worst data set needs.`
+        : `The worst data set needs ${short(global)}, which is no more: here, smoothness does not pay.`;
+    return `In these data one person moves the median by at most ${short(all[0]!)} (crimson, on the left). After k other changes it can be more, up to ${short(Math.max(...all))}. Discount every change by the factor ${decay(this.epsilon, DELTA).toFixed(3)} (rufous) and take the highest point: the smooth sensitivity is ${short(most)}, so the scale of the noise is ${short(scale)}. ${verdict}`;
+  }
+
+  protected table(): Table {
+    const all = spans(this.values, 0, RANGE);
+    const factor = decay(this.epsilon, DELTA);
+    const rows = [0, 1, 2, 5, 10, 20, 50].filter((k) => k < all.length).map((k) => [k, short(all[k]!), short(all[k]! * factor ** k)]);
+    return { head: ["people changed before", "one more moves the median by", "discounted"], rows };
+  }
+}
+customElements.define("lw-median-sensitivity", MedianStory);
