@@ -3,7 +3,7 @@ import { posterior } from "../math/odds.js";
 
 /** The worst case of a fifty-fifty belief, out of 100. */
 export function outOf(epsilon: number): string {
-  const hundred = Math.round(100 * posterior(epsilon, 0.5));
+  const hundred = Math.ceil(100 * posterior(epsilon, 0.5) - 1e-9); // rounded to where "at most" stays true
   const said = hundred >= 100 ? "more than 99" : String(hundred);
   return `Who would bet 50 out of 100 that you are in the data can at most come to bet ${said} out of 100.`;
 }

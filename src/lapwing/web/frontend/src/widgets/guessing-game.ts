@@ -1,6 +1,6 @@
 // A curator publishes a noisy share of smokers, of 0 or of 1 among 100 people; the learner guesses which, twenty times.
 import { css, html, nothing, type TemplateResult } from "lit";
-import { chart, short, type Mark, type Point } from "../lib/chart.js";
+import { chart, short, ticks, type Axis, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { coin, laplace } from "../lib/random.js";
 import { Story, type Table } from "../lib/story.js";
@@ -85,9 +85,10 @@ export class GuessingGame extends Story {
     return html`${this.exact ? this.spikes() : this.curves()}${this.game()}`;
   }
 
-  private axis() {
+  private axis(): Axis {
     const reach = this.exact ? 0.02 : Math.min(0.6, Math.max(0.02, 4 * this.scale));
-    return { from: GAP / 2 - reach, to: GAP / 2 + reach, label: "published share of smokers", format: short };
+    const axis = { from: GAP / 2 - reach, to: GAP / 2 + reach, label: "published share of smokers" };
+    return { ...axis, ticks: ticks(axis, 4) };
   }
 
   private shared(): Mark[] {
@@ -139,7 +140,7 @@ export class GuessingGame extends Story {
       y: { from: 1 / top, to: top, log: true, label: "one smokes : nobody smokes", ticks: [1 / factor, 1, factor], format: (value) => String(+value.toPrecision(3)) },
       height: 170,
       marks: [
-        { kind: "across", ink: "budget", points: [[0, factor]], label: "e^ε", dashed: true },
+        { kind: "across", ink: "budget", points: [[x.from + 0.95 * (x.to - x.from), factor]], label: "e^ε", dashed: true },
         { kind: "across", ink: "budget", points: [[0, 1 / factor]], dashed: true },
         { kind: "line", ink: "private", points: at.map((y) => [y, ratio(y, GAP, this.scale)]) },
       ],
@@ -177,7 +178,7 @@ export class GuessingGame extends Story {
   }
 
   protected sentence(): string | TemplateResult {
-    const done = this.played.length >= ROUNDS ? html` <b>You were right in ${this.hits} of ${ROUNDS} rounds.</b>` : nothing;
+    const done = this.played.length >= ROUNDS ? html` <b>In these ${ROUNDS} rounds: ${this.hits} right.</b>` : nothing;
     if (this.exact) {
       const sure = this.threshold > 0 && this.threshold <= GAP;
       return html`${sure ? "Without noise this threshold is right every time: one person's secret is out." : "Without noise a threshold between 0 and 0.01 would be right every time."}${done}`;
