@@ -9,7 +9,7 @@ None of them states an epsilon, because none has one; `lapwing.adversary.attacks
 
 >>> from lapwing.anonymity import Mondrian
 >>> people = {"age": [34, 36, 51, 58], "zip": ["02138", "02139", "02141", "02142"]}
->>> print(Mondrian(k=2, quasi_identifiers=["age", "zip"]).anonymise(people).columns["age"])
+>>> print(Mondrian(k=2, quasi_identifiers=["age", "zip"]).anonymise(people).to_dict()["age"])
 ['34–36', '34–36', '51–58', '51–58']
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _CURVE = 60
+_LETTERS = 36
 _DASHES = ("-", "--", "-.", ":")
 
 
@@ -38,14 +40,14 @@ def draw(contest: Contest) -> Figure:
     roof = [attack.bound(float(epsilon)) for epsilon in curve]
     top = 1.06 * max(*roof, *(score.high for score in contest.scores))
     axes.fill_between(curve, roof, top, color=style.PRIVATE, alpha=0.09, lw=0)
-    axes.plot(curve, roof, color=style.PRIVATE, lw=1.4, label="the most that anybody can reach")
+    axes.plot(curve, roof, color=style.PRIVATE, lw=1.4, label="no attacker gets above this")
     for place, score in enumerate(contest.weak):
         dashes = _DASHES[place % len(_DASHES)]
-        axes.axhline(score.success, color=style.ADVERSARY, lw=1.3, ls=dashes, label=f"against {score.method}")
+        axes.axhline(score.success, color=style.ADVERSARY, lw=1.3, ls=dashes, label=_wrapped(score.method))
     low, high = ([abs(getattr(score, end) - score.success) for score in private] for end in ("low", "high"))
     success = [score.success for score in private]
     axes.errorbar(
-        epsilons, success, (low, high), fmt="o", color=style.PRIVATE, ms=5, lw=1, label=f"against {attack.answer}"
+        epsilons, success, (low, high), fmt="o", color=style.PRIVATE, ms=5, lw=1, label=_wrapped(attack.answer)
     )
     axes.axhline(attack.chance, color=style.QUIET, lw=0.9, ls=(0, (1, 3)), label="guessing blindly")
     axes.set_ylim(0, top)
@@ -61,3 +63,7 @@ def draw(contest: Contest) -> Figure:
         f"Private: {attack.promise}.",
     )
     return figure
+
+
+def _wrapped(label: str) -> str:
+    return textwrap.fill(label, _LETTERS)
