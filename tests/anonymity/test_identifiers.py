@@ -241,3 +241,29 @@ def test_numbers_that_look_like_dates_and_odd_values_do_no_harm() -> None:
     frame = pandas.DataFrame({"age": pandas.array([91, None, 40], dtype="Int64"), "mail": ["a@b.org", None, "c@d.org"]})
     assert classify(frame)["mail"].kind is Kind.EMAIL
     assert [str(age) for age in remove(frame)["age"]] == ["90+", "None", "40.0"]  # as pandas gives them
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "kept"),
+    [
+        ("Age", ["93", "44", "unknown"], ["90+", "44", "unknown"]),
+        ("age at visit", ["93 years", "44 years"], ["90+", "44 years"]),
+        ("yob", ["1931", "1980"], ["1934 or before", 1980]),
+        ("DOB", [19310402, 19800513], ["1934 or before", 1980]),
+        ("BIRTHDT", ["04021931", "05131980"], ["1934 or before", 1980]),
+        ("DISCH_DT", ["01JAN2020", "13FEB2021"], [2020, 2021]),
+        ("age_calculated_on", ["2020-01-01", "2020-01-02"], [2020, 2020]),
+    ],
+)
+def test_ages_and_dates_as_files_write_them(name: str, values: list[Any], kept: list[Any]) -> None:
+    assert remove({name: values}, year=YEAR) == {name: kept}
+
+
+def test_columns_as_hospitals_call_them() -> None:
+    people = ("PATIENTNAME", "PTNAME", "FIRST_NM", "PATID", "CSN", "HAR", "EMPI", "SUBJID", "ACCTNUM", "ZIPCD", "SSNO")
+    people += ("POSTALCD", "CITYNAME", "MEMBERID", "GroupNumber", "emergency_contact", "employer", "PHONE_NBR")
+    found = classify({name: ["AX", "BY", "CZ"] for name in people})
+    assert [name for name in people if found[name].treatment == "keep"] == []
+    facts = ("photo", "implant", "father_alive", "retina_exam", "long_term_care", "sin_rhythm")
+    found = classify({name: [0, 1, 1] for name in facts})
+    assert [name for name in facts if found[name].kind] == []
