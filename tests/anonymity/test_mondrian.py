@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -211,6 +212,27 @@ def test_dates_and_data_frames() -> None:
     found = Mondrian(k=2, quasi_identifiers=["born"]).anonymise(frame, drop=["name"]).to_pandas()
     assert found["born"].iloc[0] == "1961-04-15 00:00:00 to 1962-01-01 00:00:00"
     assert list(found) == ["born"]
+
+
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([date(2000, 1, 1), datetime(2001, 1, 1), date(1999, 1, 1), datetime(2002, 1, 1)], 2),
+        ([datetime(2000, 1, 1), datetime(2001, 1, 1, tzinfo=UTC)] * 2, 2),
+        ([-1.7e308, 1.7e308, 0.0, 1e308], 2),
+        ([10**400, 1.5, -(10**400), 2.5], 2),
+        ([Decimal("NaN"), Decimal(1), None, Decimal(2)], 2),
+        ([np.float32("nan"), np.float32(1), None, np.float32(2)], 2),
+        ([True, False, True, False], 2),
+        ([7, 7, 7, 7], 1),
+        ([None] * 4, 1),
+    ],
+)
+def test_strange_columns_are_anonymised_too(values: list[Any], labels: int) -> None:
+    found = Mondrian(k=2, quasi_identifiers=["x"]).anonymise({"x": values})
+    assert k_anonymity(found.columns, ["x"]) == found.k >= 2
+    assert len(set(found.columns["x"])) == labels
+    assert 0 <= found.losses.certainty <= 1
 
 
 def test_the_result_can_be_read() -> None:

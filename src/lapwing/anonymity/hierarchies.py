@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -27,6 +28,9 @@ from lapwing import checks
 from lapwing.anonymity.ladders import EVERYTHING, Ladder, Scale, text
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
+
+_LARGE = 1e300
+"""Beyond it differences are computed exactly: they might not be floats."""
 
 
 class Hierarchy(Protocol):
@@ -235,6 +239,8 @@ class Numbers:
     def scale(self, kinds: Sequence[Any]) -> Scale:
         """By size."""
         numbers = _numbers(kinds)
+        if any(type(end) in (int, float) and abs(end) > _LARGE for end in (*numbers[:1], *numbers[-1:])):
+            numbers = [Fraction(number) for number in numbers]
         spread = numbers[-1] - numbers[0] if len(numbers) > 1 else None
         positions = [float((number - numbers[0]) / spread) if spread else 0.0 for number in numbers]
         positions += [2.0] * (len(kinds) - len(numbers))
@@ -254,7 +260,11 @@ class Sets:
 def are_numbers(kinds: Sequence[Any]) -> bool:
     """Whether a column holds numbers or dates only, apart from missing values."""
     types = {type(kind) for kind in kinds} - {type(None)}
-    return bool not in types and any(all(issubclass(kind, one) for kind in types) for one in (Real, date))
+    if types and all(issubclass(kind, date) for kind in types):
+        with suppress(TypeError):  # days beside instants, or instants of which some have a time zone
+            return bool(sorted(kind for kind in kinds if kind is not None))
+        return False
+    return bool not in types and all(issubclass(kind, Real) for kind in types)
 
 
 def _numbers(kinds: Sequence[Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,8 @@ def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
 
 def is_missing(value: Any) -> bool:
     """None, NaN, or what pandas writes for a value that is not there."""
-    return (
-        value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
-    )
+    number = isinstance(value, (float, np.floating, Decimal))
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (number and bool(value != value))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
