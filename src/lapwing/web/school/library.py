@@ -17,7 +17,7 @@ from lapwing.web.school.page import Page, page_of
 
 FOLDER = Path(str(files("lapwing") / "web" / "nuggets"))
 _WORD = re.compile(r"[^\W_]+")
-_TITLE, _SUMMARY = 12, 4
+_TITLE, _SUMMARY = 60, 8
 """How much more a word counts in a title or a summary than in the text."""
 
 

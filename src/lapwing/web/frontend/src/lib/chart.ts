@@ -28,8 +28,8 @@ export interface Chart {
 }
 
 // On a phone a picture has fewer units, so that its letters stay as large as the text around it.
-const narrow = (): boolean => globalThis.innerWidth < 520;
-const wide = (): number => (narrow() ? 340 : 640);
+export const narrow = (): boolean => globalThis.innerWidth < 520;
+export const wide = (): number => (narrow() ? 340 : 640);
 const EDGE = { left: 56, right: 16, top: 14, bottom: 42 };
 
 export function place(axis: Axis, low: number, high: number): (value: number) => number {

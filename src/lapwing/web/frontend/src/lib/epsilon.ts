@@ -23,14 +23,17 @@ export function epsilonAt(step: number): number {
 }
 
 export class Epsilon extends LitElement {
-  static override properties = { value: { type: Number }, label: { type: String } };
+  static override properties = { value: { type: Number }, label: { type: String }, about: { type: String } };
   declare value: number;
   declare label: string;
+  /** What is bet on in the words below. */
+  declare about: string;
 
   constructor() {
     super();
     this.value = 1;
     this.label = "epsilon";
+    this.about = "that you are in the data";
   }
 
   private change(value: number): void {
@@ -44,7 +47,7 @@ export class Epsilon extends LitElement {
       <label for="slide">${this.label} ε</label>
       <input
         id="slide" type="range" min="0" max=${STEPS} step="1" list="marks" .value=${String(place(this.value))}
-        aria-valuetext="${this.value}: ${outOf(this.value)}"
+        aria-valuetext="${this.value}: ${outOf(this.value, this.about)}"
         @input=${(event: Event) => this.change(epsilonAt(Number((event.target as HTMLInputElement).value)))}
       />
       <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
@@ -52,7 +55,7 @@ export class Epsilon extends LitElement {
         class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${String(this.value)}
         @change=${(event: Event) => this.change(Number((event.target as HTMLInputElement).value))}
       />
-      <p>${outOf(this.value)}</p>
+      <p>${outOf(this.value, this.about)}</p>
     </div>`;
   }
 

@@ -57,7 +57,7 @@ export class RandomizedResponseStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`<lw-epsilon about="that your true answer is yes" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
       <div class="more">
         <label>smokers among those asked: ${percent(this.share)}
           <input type="range" min="0" max="100" step="5" .value=${String(100 * this.share)} aria-valuetext=${percent(this.share)}
@@ -112,6 +112,7 @@ export class RandomizedResponseStory extends Story {
   static override styles = [
     Story.styles,
     css`
+      .handles { align-items: start; }
       .more { display: grid; gap: 0.6rem; }
       .handles > button { flex: 0 1 auto; }
     `,

@@ -1,0 +1,144 @@
+// How wide Gaussian noise must be: for one answer by two calibrations, or for many answers beside Laplace noise.
+import { css, html, type TemplateResult } from "lit";
+import { chart, short, type Point } from "../lib/chart.js";
+import "../lib/epsilon.js";
+import { Story, type Table } from "../lib/story.js";
+import { percent } from "../lib/words.js";
+import { analytic, classical, crossing, delta, gaussian, laplace, laplacePure } from "../math/gaussian.js";
+
+const DELTAS = [1e-3, 1e-6, 1e-9];
+const MANY = Array.from({ length: 25 }, (_, i) => 1000 ** (i / 24));
+const SOME = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+const EPSILONS = Array.from({ length: 61 }, (_, i) => 0.01 * 1000 ** (i / 60));
+
+export class GaussianStory extends Story {
+  static override properties = { epsilon: { type: Number }, delta: { type: Number }, view: { type: String } };
+  declare epsilon: number;
+  declare delta: number;
+  /** "one" answer or "many"; not part of the state. */
+  declare view: string;
+
+  protected override get first(): Record<string, number> {
+    return { epsilon: this.many ? 1 : 0.5, delta: 1e-6 };
+  }
+
+  protected override get question(): string {
+    return this.many ? "Laplace or Gaussian noise, for how many answers?" : "How wide must the noise be?";
+  }
+
+  /** The number of answers from which on Gaussian noise is smaller. */
+  private few = 0;
+
+  override willUpdate(): void {
+    if (this.many) this.few = crossing(this.epsilon, this.delta);
+  }
+
+  private get many(): boolean {
+    return this.view === "many";
+  }
+
+  protected handles(): TemplateResult {
+    return html`<lw-epsilon about="that you are in the data (δ aside)" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+      <label>delta δ
+        <select @change=${(event: Event) => this.take("delta", Number((event.target as HTMLSelectElement).value))}>
+          ${DELTAS.map((one) => html`<option value=${one} ?selected=${one === this.delta}>${inWords(one)}</option>`)}
+        </select>
+      </label>`;
+  }
+
+  protected picture(): unknown {
+    return this.many ? this.answers() : this.sigmas();
+  }
+
+  private sigmas(): unknown {
+    const exact = EPSILONS.map((epsilon): Point => [epsilon, analytic(epsilon, this.delta)]);
+    const book = (from: number, to: number): Point[] => [from, ...EPSILONS.filter((one) => one > from && one < to), to].map((epsilon) => [epsilon, classical(epsilon, this.delta)]);
+    const now = analytic(this.epsilon, this.delta);
+    return html`${chart({
+      title: "Standard deviation of the noise against epsilon, by the classical formula and by the analytic calibration",
+      x: { from: 0.01, to: 10, label: "epsilon", log: true },
+      y: { from: 0.2, to: 1000, label: "standard deviation σ", log: true, ticks: [1, 10, 100, 1000] },
+      height: 260,
+      marks: [
+        { kind: "down", ink: "quiet", points: [[1, 0]], dashed: true },
+        { kind: "line", ink: "exact", points: book(0.01, 1) },
+        { kind: "line", ink: "adversary", points: book(1, 10), dashed: true },
+        { kind: "line", ink: "private", points: exact },
+        { kind: "dots", ink: "private", points: [[this.epsilon, now]] },
+      ],
+    })}
+    <p class="legend"><span class="exact">━ classical formula</span> <span class="adversary">╍ classical formula, where it is not proven</span> <span class="private">━ analytic calibration</span></p>
+    ${chart({
+      title: "The analytic sigma as a share of the classical one",
+      x: { from: 0.01, to: 10, label: "epsilon", log: true },
+      y: { from: 0.3, to: 1.1, label: "analytic : classical", ticks: [0.4, 0.6, 0.8, 1], format: (value) => percent(value) },
+      height: 170,
+      marks: [
+        { kind: "across", ink: "exact", points: [[0.01, 1]] },
+        { kind: "down", ink: "quiet", points: [[1, 0]], dashed: true },
+        { kind: "line", ink: "private", points: exact.map(([epsilon, sigma]) => [epsilon, sigma / classical(epsilon, this.delta)]) },
+        { kind: "dots", ink: "private", points: [[this.epsilon, now / classical(this.epsilon, this.delta)]] },
+      ],
+    })}`;
+  }
+
+  private answers(): unknown {
+    const { few } = this;
+    const sigma = analytic(this.epsilon, this.delta);
+    const line = (noise: (k: number) => number): Point[] => MANY.map((k) => [k, noise(k)]);
+    return html`${chart({
+      title: "Standard deviation of the noise on each answer, against the number of answers",
+      x: { from: 1, to: 1000, label: "number of answers", log: true },
+      y: { from: 0.5 / this.epsilon, to: 2000 / this.epsilon, label: "noise on each answer (σ)", log: true },
+      marks: [
+        { kind: "down", ink: "quiet", points: [[few, 0]], dashed: true },
+        { kind: "line", ink: "noise", points: line((k) => laplacePure(k, this.epsilon)), dashed: true },
+        { kind: "line", ink: "noise", points: line((k) => laplace(k, this.epsilon, this.delta)) },
+        { kind: "line", ink: "private", points: line((k) => Math.sqrt(k) * sigma) },
+        { kind: "dots", ink: "private", points: [[few, Math.sqrt(few) * sigma]] },
+      ],
+    })}
+    <p class="legend"><span class="noise">╍ Laplace, epsilon alone</span> <span class="noise">━ Laplace, with the same δ</span> <span class="private">━ Gaussian</span> <span class="private">● ${few === 1 ? "smaller from the first answer on" : `smaller from ${few} answers on`}</span></p>`;
+  }
+
+  protected sentence(): string {
+    if (this.many) {
+      const { few } = this;
+      const least = few > 1 ? `Up to ${few - 1} answer${few > 2 ? "s" : ""} Laplace noise is smaller; from ${few} on Gaussian noise is.` : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
+      const [wide, narrow] = [laplace(100, this.epsilon, this.delta), gaussian(100, this.epsilon, this.delta)];
+      return `One person moves every answer by at most 1. ${least} For 100 answers it has σ = ${short(narrow)} on each; Laplace noise ${short(laplacePure(100, this.epsilon))}, or at most ${short(wide)} when it may use the same δ.`;
+    }
+    const exact = analytic(this.epsilon, this.delta);
+    const book = classical(this.epsilon, this.delta);
+    if (this.epsilon < 1) return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula asks for σ = ${short(book)}. The analytic calibration needs ${short(exact)}, ${Math.round(100 * (1 - exact / book))} % less, for the same promise.`;
+    const really = delta(book, this.epsilon);
+    const verdict = really > this.delta ? `That is too little: its δ is really ${really.toExponential(1).replace("e-", " · 10^−")}` : "It happens to be enough here, but nothing in its proof says so";
+    return `At ε = ${short(this.epsilon)} the classical formula is not proven. It would say σ = ${short(book)}. ${verdict}. The analytic calibration says ${short(exact)}.`;
+  }
+
+  protected table(): Table {
+    if (this.many)
+      return {
+        head: ["answers", "Laplace, epsilon alone (σ)", "Laplace, with δ (σ)", "Gaussian (σ)"],
+        rows: SOME.map((k) => [k, short(laplacePure(k, this.epsilon)), short(laplace(k, this.epsilon, this.delta)), short(gaussian(k, this.epsilon, this.delta))]),
+      };
+    return {
+      head: ["epsilon", "classical (σ)", "analytic (σ)"],
+      rows: [0.01, 0.05, 0.1, 0.2, 0.5, 0.9, 1, 2, 4, 8, 10].map((epsilon) => [epsilon, epsilon < 1 ? short(classical(epsilon, this.delta)) : "not proven", short(analytic(epsilon, this.delta))]),
+    };
+  }
+
+  static override styles = [
+    Story.styles,
+    css`
+      .handles { align-items: start; }
+      .legend { margin: -0.2rem 0 0.6rem; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1rem; }
+      .legend .exact { color: var(--exact); } .legend .noise { color: var(--noise); } .legend .private { color: var(--private); } .legend .adversary { color: var(--adversary); }
+    `,
+  ];
+}
+
+function inWords(value: number): string {
+  return `one in ${{ 0.001: "a thousand", 0.000001: "a million", 1e-9: "a billion" }[value] ?? short(1 / value)}`;
+}
+customElements.define("lw-gaussian", GaussianStory);
