@@ -69,6 +69,12 @@ export class GuessingGame extends Story {
     }
   };
 
+  /** The buttons change under the finger; whoever plays by keyboard stays among them. */
+  private then(move: () => void): void {
+    move();
+    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".game button")?.focus({ preventScroll: true }));
+  }
+
   protected handles(): TemplateResult {
     return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
       <div class="more">
@@ -100,17 +106,18 @@ export class GuessingGame extends Story {
   }
 
   private spikes(): unknown {
-    return chart({
+    return html`${chart({
       title: "Without noise, 0 is published for nobody and 0.01 for one smoker",
       x: this.axis(),
       y: { from: 0, to: 1.2, label: "how likely", ticks: [] },
       height: 220,
       marks: [
-        { kind: "line", ink: "exact", points: [[0, 0], [0, 1]], label: "nobody" },
-        { kind: "line", ink: "noise", points: [[GAP, 0], [GAP, 1]], label: "one smoker" },
+        { kind: "line", ink: "exact", points: [[0, 0], [0, 1]] },
+        { kind: "line", ink: "noise", points: [[GAP, 0], [GAP, 1]], dashed: true },
         ...this.shared(),
       ],
-    });
+    })}
+    <p class="legend"><span class="exact">━ nobody smokes</span> <span class="noise">╍ one smokes</span></p>`;
   }
 
   private curves(): unknown {
@@ -119,7 +126,7 @@ export class GuessingGame extends Story {
     const curve = (centre: number): Point[] => [...at, 0, GAP].sort((a, b) => a - b).map((y) => [y, density(y, centre, this.scale)]);
     const beyond = (points: Point[]): Point[] => points.filter(([y]) => y >= this.threshold);
     const factor = Math.exp(this.epsilon);
-    const top = Math.exp(1.25 * Math.max(this.epsilon, 0.05));
+    const top = Math.exp(1.25 * this.epsilon);
     return html`${chart({
       title: "How likely each published share is, for nobody and for one smoker",
       x,
@@ -137,7 +144,7 @@ export class GuessingGame extends Story {
     ${chart({
       title: "The ratio of the two curves, between 1/e^ε and e^ε",
       x,
-      y: { from: 1 / top, to: top, log: true, label: "one smokes : nobody smokes", ticks: [1 / factor, 1, factor], format: (value) => String(+value.toPrecision(3)) },
+      y: { from: 1 / top, to: top, log: true, label: "one smokes : nobody smokes", ticks: [1 / factor, 1, factor], format: (value) => (value < 1 ? `1/${short(1 / value)}` : short(value)) },
       height: 170,
       marks: [
         { kind: "across", ink: "budget", points: [[x.from + 0.95 * (x.to - x.from), factor]], label: "e^ε", dashed: true },
@@ -161,9 +168,9 @@ export class GuessingGame extends Story {
       <p role="status">${said}</p>
       <div>
         ${open
-          ? html`<button type="button" @click=${() => this.guess(false)}>Nobody smokes</button>
-              <button type="button" @click=${() => this.guess(true)}>One smokes</button>`
-          : html`<button type="button" class="main" @click=${this.next}>${done >= ROUNDS ? "Another twenty" : done ? "Next round" : "Play a round"}</button>`}
+          ? html`<button type="button" @click=${() => this.then(() => this.guess(false))}>Nobody smokes</button>
+              <button type="button" @click=${() => this.then(() => this.guess(true))}>One smokes</button>`
+          : html`<button type="button" class="main" @click=${() => this.then(this.next)}>${done >= ROUNDS ? "Another twenty" : done ? "Next round" : "Play a round"}</button>`}
         <button type="button" @click=${this.finish}>Let T play ${done && done < ROUNDS ? "the rest" : "all twenty"}</button>
       </div>
       <p class="strip" aria-hidden="true">${Array.from({ length: ROUNDS }, (_, i) => {
@@ -183,11 +190,12 @@ export class GuessingGame extends Story {
       const sure = this.threshold > 0 && this.threshold <= GAP;
       return html`${sure ? "Without noise this threshold is right every time: one person's secret is out." : "Without noise a threshold between 0 and 0.01 would be right every time."}${done}`;
     }
-    const false_ = above(this.threshold, 0, this.scale);
-    const true_ = above(this.threshold, GAP, this.scale);
-    return html`The noise has scale b = ${short(this.scale)}. T raises a false alarm in ${percent(false_)} of the rounds in which nobody smokes and finds ${percent(true_)} of the smokers:
-      ${short(true_ / false_)} times as many, and never more than e^ε = ${short(Math.exp(this.epsilon))}. It is right in ${percent(right(this.threshold, GAP, this.scale))} of all rounds; the best T in
-      ${percent(best(GAP, this.scale))}, a coin in 50 %.${done}`;
+    const alarm = above(this.threshold, 0, this.scale);
+    const found = above(this.threshold, GAP, this.scale);
+    const told = (share: number): string => percent(share, share < 0.095 || share > 0.905 ? 1 : 0);
+    return html`The noise has scale b = ${short(this.scale)}. T raises a false alarm in ${told(alarm)} of the rounds in which nobody smokes and finds ${told(found)} of the smokers:
+      ${short(found / alarm)} times as many, and never more than e^ε = ${short(Math.exp(this.epsilon))}. It is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds; the best T in
+      ${told(best(GAP, this.scale))}, a coin in 50 %.${done}`;
   }
 
   protected table(): Table {
@@ -211,6 +219,7 @@ export class GuessingGame extends Story {
       .game div { display: flex; flex-wrap: wrap; gap: 0.5rem; }
       .game .main { background: var(--private); border-color: var(--private); color: var(--card); }
       .strip { display: flex; flex-wrap: wrap; gap: 0.1rem 0.45rem; margin: 0.5rem 0 0 !important; font-weight: 600; min-height: 1.4em; color: var(--quiet); }
+      .seen { min-height: 6em; }
       .hit { color: var(--private); } .miss { color: var(--adversary); }
     `,
   ];

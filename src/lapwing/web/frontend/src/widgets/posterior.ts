@@ -17,6 +17,7 @@ const money = (amount: number): string => Math.ceil(amount - 1e-6).toLocaleStrin
 /** Shares that need more digits the closer they are to 0 or 1. */
 function share(value: number): string {
   const edge = Math.min(value, 1 - value);
+  if (edge > 0 && edge < 1e-5) return value < 0.5 ? "under 0.001 %" : "over 99.999 %";
   return `${+(100 * value).toFixed(edge < 0.001 ? 3 : edge < 0.01 ? 2 : edge < 0.095 ? 1 : 0)} %`;
 }
 
@@ -123,10 +124,10 @@ export class Posterior extends Story {
     if (this.view === "belief") {
       const before = Math.round(1000 * this.prior);
       const after = Math.ceil(1000 * posterior(this.epsilon, this.prior) - 1e-9);
-      return `Of 1,000 people suspected like this, ${before.toLocaleString("en")} are in the data. After the worst answer there is, it can look like ${Math.min(after, 1000).toLocaleString("en")}. Odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
+      return `Of 1,000 people suspected like this, ${before.toLocaleString("en")} are in the data. After the worst answer there is, it can look like ${after < 1000 ? after : "almost all"}. Odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
     }
     if (this.view === "premium")
-      return `If the insurer would think ${share(this.prior)} without her data, it can think at most ${share(together(this.epsilon, this.prior))} with them, whatever it knows and whatever was published. Its odds change by at most e^2ε = ${short(Math.exp(2 * this.epsilon))}.`;
+      return `If the insurer would think ${share(this.prior)} without her data, it can think at most ${short(100 * together(this.epsilon, this.prior))} % with them, whatever it knows and whatever was published. Its odds change by at most e^2ε = ${short(Math.exp(2 * this.epsilon))}.`;
     return `Who may wrongly accuse ${short(100 * this.alarm)} out of 100 finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} out of 100. From a count with Laplace noise it is ${share(found(this.epsilon, this.alarm))}; by guessing ${share(this.alarm)}.`;
   }
 
