@@ -90,7 +90,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """Table 2.2 of source 004, with her age in the right range; figures 2.1b and 2.2 of source 000."""
+    """A small ward, then the tables of Machanavajjhala et al. 2007."""
     brown = {"Mrs. Brown, taken away by ambulance": {"gender": "Female", "age": 71, "zip": "02142"}}
     umeko = {"Umeko, 21, of 13068, who has a strong heart": {"age": 21, "zip": "13068"}}
     bob = {"Bob, 31, of 13053, of whom two things are known not to be": {"age": 31, "zip": "13053"}}
@@ -106,7 +106,7 @@ BACKGROUND = Attack(
     name="background",
     title="Background knowledge: what is known already, beside the class",
     secret="which of two diagnoses a patient of the attacker's choice has, the other two of four being ruled out",
-    source="000 §2.1.2 and 004 §2.1; Machanavajjhala et al. 2007",
+    source="Machanavajjhala et al. 2007",
     weak={
         "5-anonymous table": _game(ward.anonymous(5, KINDS)),
         "3-diverse table": _game(ward.demanding(5, KINDS, DistinctDiversity(sensitive=ward.SENSITIVE, least=3))),

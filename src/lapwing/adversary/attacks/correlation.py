@@ -1,7 +1,7 @@
 """Reports that tell about each other: the critique of Chrome's metrics.
 
 “An app banner was shown” and “an app banner was dismissed” both report the site, each with a budget of its own, so a
-site is reported twice (000 §5.1.5). The same happens to somebody with several devices, whose permanent responses
+site is reported twice. The same happens to somebody with several devices, whose permanent responses
 differ, and to a value that changes in a known way, which is new to the memory every day and old to the attacker.
 """
 
@@ -102,7 +102,7 @@ CORRELATION = Attack(
     name="correlation",
     title="Correlated metrics: several budgets for one secret",
     secret=f"which of {len(SITES)} sites somebody visited",
-    source="000 §5.1.5; Erlingsson, Pihur and Korolova 2014",
+    source="Erlingsson, Pihur and Korolova 2014",
     weak={
         "2 metrics with a budget each": partial(_separate, 2, False),
         "4 metrics, or devices, with a budget each": partial(_separate, 4, False),

@@ -53,7 +53,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """Table 2.2 of source 004 and figure 2.1b of source 000."""
+    """A small ward, then the 4-anonymous table of Machanavajjhala et al. 2007."""
     smith = {"Mr. Smith": {"gender": "Male", "age": 47, "zip": "02138"}}
     bob = {"Bob, 31, of 13053": {"age": 31, "zip": "13053"}}
     return [
@@ -67,7 +67,7 @@ HOMOGENEITY = Attack(
     name="homogeneity",
     title="Homogeneity: a class in which all have the same",
     secret="whether a patient, of the attacker's choice, has cancer",
-    source="000 §2.1.2 and 004 §2.1; Machanavajjhala et al. 2007",
+    source="Machanavajjhala et al. 2007",
     weak={f"{k}-anonymous table": _anonymous(k) for k in (2, 5, 10)},
     answer=ward.PRIVATE,
     promise=ward.PROMISE,

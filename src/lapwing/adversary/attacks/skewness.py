@@ -85,7 +85,7 @@ def _bound(epsilon: float) -> float:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """The table of source 000 §2.1.3: 10,000 people of whom 1 % are positive, and a class in which half are."""
+    """The example of the paper: 10,000 people of whom 1 % are positive, and a class in which half are."""
     tests = {
         "zip": ["1305*"] * 20 + ["1485*"] * 9_980,
         "test": ["positive", "negative"] * 10 + ["positive"] * 90 + ["negative"] * 9_890,
@@ -97,7 +97,7 @@ SKEWNESS = Attack(
     name="skewness",
     title="Skewness: a class in which a rare value is common",
     secret="who is positive, one in twenty being so",
-    source="000 §2.1.3; Li, Li and Venkatasubramanian 2007",
+    source="Li, Li and Venkatasubramanian 2007",
     weak={
         "5-anonymous table": _table(None),
         "2-diverse table": _table(DistinctDiversity(sensitive=ward.SENSITIVE, least=2)),

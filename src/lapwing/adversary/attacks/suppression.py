@@ -117,7 +117,7 @@ SUPPRESSION = Attack(
     name="suppression",
     title="Cell suppression: totals give hidden cells back",
     secret=f"whether Ada is counted in a hidden cell with {OTHERS} others whom the attacker knows",
-    source="000 §2.1.1.4 (query restriction); Cox 1980",
+    source="Cox 1980",
     weak={
         "small cells hidden": _primary,
         "complementary cells hidden too": _complementary,

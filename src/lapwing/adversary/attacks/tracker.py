@@ -146,7 +146,7 @@ TRACKER = Attack(
     name="tracker",
     title="Trackers: a small group from questions about large ones",
     secret="whether the only woman among the judges of Ulm is ill",
-    source="000 §2.1.1.4; Schlörer 1975; Denning, Denning and Schwartz 1979",
+    source="Schlörer 1975; Denning, Denning and Schwartz 1979",
     weak={
         f"groups of {SMALLEST} to {PEOPLE - SMALLEST}, individual tracker": _weak(_individual),
         f"groups of {SMALLEST} to {PEOPLE - SMALLEST}, general tracker": _weak(_general),
