@@ -11,6 +11,7 @@ import pytest
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.census import (
     BLOCK,
+    CELLS,
     CENSUS,
     MARRIED,
     OLDEST,
@@ -83,6 +84,8 @@ def test_how_sure_is_the_share_of_the_blocks() -> None:
         known_people([])
     with pytest.raises(InvalidParameter, match="how many people"):
         reconstruct_block([Statistic({"sex": "F"}, 1)])
+    with pytest.raises(InvalidParameter, match="group by"):
+        reconstruct_block([Statistic({}, 2), Statistic({"gender": "F"}, 1)])
 
 
 def test_marriages_follow_from_tables_of_the_married() -> None:
@@ -106,6 +109,8 @@ def test_private_tables_cost_what_they_say() -> None:
             for a, b in zip(tables._exact(one[None], oldest), tables._exact(other[None], oldest), strict=True)
         )
         assert (numbers, totals) == (tables._numbers.sensitivity, tables._totals.sensitivity)
+    for person in BLOCK:
+        assert sum(Statistic(cell, 0).counts(person) for cell in CELLS) == 1
     for _ in range(20):
         chances = tables.chances(tables.release(np.ones(7, dtype=int), oldest, source), oldest)
         assert np.abs(np.log(chances / (1 - chances))).max() <= 1 + 1e-9

@@ -23,6 +23,7 @@ from lapwing.adversary.attacks.floats import (
     numpys,
     textbook,
 )
+from lapwing.errors import InvalidParameter
 from lapwing.noise import Recorded, Reproducible
 
 FALSE_ALARM = 1e-6
@@ -169,3 +170,12 @@ def test_the_demonstration_adds_up_exactly_on_its_grid():
 def test_a_sum_is_attributed_to_the_nearer_of_two():
     assert float_sum(4096.9, sums=(4088.0, 4097.0), scale=1.0).guess is True
     assert float_sum(4080.0, sums=(4088.0, 4097.0), scale=1.0).guess is False
+
+
+def test_strange_outputs_are_explained():
+    for outputs in ([], [math.nan], [math.inf]):
+        with pytest.raises(InvalidParameter, match="finite numbers"):
+            float_laplace(outputs, scale=1.0)
+    with pytest.raises(InvalidParameter, match="2 finite numbers"):
+        float_gaussian((1.0,), sigma=1.0)
+    assert running_sum([]) == 0

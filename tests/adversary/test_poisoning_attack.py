@@ -9,7 +9,17 @@ import pytest
 from scipy import stats
 
 from lapwing.adversary.attacks.attack import repeatable
-from lapwing.adversary.attacks.poisoning import FAKES, HONEST, ONCE, POISONING, encoding, poison, poisoned_share
+from lapwing.adversary.attacks.poisoning import (
+    COUNTED,
+    FAKES,
+    HONEST,
+    ONCE,
+    POISONING,
+    encoding,
+    poison,
+    poisoned_share,
+)
+from lapwing.errors import InvalidParameter
 
 FALSE_ALARM = 1e-6
 TABLE = {(0.5, True): 0.2636, (1, True): 0.1677, (4, True): 0.1114, (0.5, False): 0.2355, (1, False): 0.1366}
@@ -37,6 +47,24 @@ def test_fakes_move_the_estimate_as_far_as_theory_says() -> None:
         assert score.bound == pytest.approx(ONCE)
         assert abs(score.success - ONCE) < 20 * 20 / score.epsilon / 20_000
     assert contest.holds
+
+
+def test_the_bound_counts_what_cutting_at_zero_adds() -> None:
+    """The exact mean of the count with noise, cut at 0 and 1, against the bound; tight where noise is large."""
+    for epsilon in (0.0005, 0.003, 0.1):
+        noise = np.arange(-400_000, 400_001)
+        law = stats.dlaplace(epsilon / 2).pmf(noise)
+        mean = float(np.clip((COUNTED + noise) / (HONEST + FAKES), 0, 1) @ law)
+        assert mean <= POISONING.bound(epsilon) * (1 + 1e-9)
+    assert POISONING.bound(0.003) > 1.04 * ONCE
+    assert mean == pytest.approx(POISONING.bound(0.1))
+
+
+def test_strange_input_is_explained() -> None:
+    with pytest.raises(InvalidParameter, match="less than if_true"):
+        poisoned_share(0.1, 0.1, if_true=0.5, if_other=0.5)
+    with pytest.raises(InvalidParameter, match="nobody"):
+        poison(encoding(1, optimized=True), [], 3, 5, repeatable("nobody"))
 
 
 def test_the_less_a_report_says_the_more_a_fake_can() -> None:

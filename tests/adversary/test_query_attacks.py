@@ -46,7 +46,7 @@ def test_every_attack_can_be_told(attack):
     assert all(str(one) for one in told)
 
 
-@pytest.mark.parametrize("attack", [DIFFERENCING, TRACKER], ids=lambda attack: attack.name)
+@pytest.mark.parametrize("attack", [DIFFERENCING, TRACKER, OVERLAP], ids=lambda attack: attack.name)
 def test_against_sums_of_noisy_cells_the_attack_reaches_the_bound(attack):
     rounds = 1500
     reached = sum(attack.private(1.0, rounds, Reproducible(5))) / rounds
@@ -178,3 +178,14 @@ def test_noise_is_as_large_as_the_groups_somebody_is_in():
 
 def test_maxima_move_by_two_grades_at_most_if_two_people_exchange_their_pay():
     assert _largest_move() == 2000
+
+
+def test_what_is_no_number_is_explained():
+    with pytest.raises(InvalidParameter, match="Refused"):
+        differencing(Refused("too few"), 3)
+    with pytest.raises(InvalidParameter, match="errors=2"):
+        differencing(4, 3, noise=1, errors=3)
+    with pytest.raises(InvalidParameter, match="one answer for each group"):
+        overlap([[0, 1]], [1, 2], people=2)
+    assert differencing(4, 3, noise=1e-9).sure < 1  # noise never makes certain
+    assert differencing(4, 3, noise=1e20).sure == pytest.approx(0.5)

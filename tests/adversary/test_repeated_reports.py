@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing.adversary.attacks.attack import repeatable
-from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average, majority, stored, sure_of
+from lapwing.adversary.attacks.attack import repeatable, sure_of
+from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average, majority, stored
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.correlation import CORRELATION, correlated, streams_of, tomorrow
 from lapwing.adversary.attacks.renewal import EMOJI, RENEWAL, daily_evidence, donated, renewal, sketch
@@ -147,6 +147,8 @@ def test_a_renewed_budget_wears_off_and_a_lifetimes_does_not() -> None:
     assert contest.holds
     assert contest.weak[-1].success > 0.97
     assert contest.private[0].success < 0.35
+    with pytest.raises(InvalidParameter, match="nothing to learn"):
+        renewal(sketch(1).randomize([], repeatable("none")), EMOJI)
     with pytest.raises(InvalidParameter, match="count-mean"):
         renewal(UnaryEncoding.optimized(1, domain=3).randomize([1]), [1])
 

@@ -8,6 +8,7 @@ the private answer nobody can do better than a bound that is a theorem.
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ Heard = Callable[[int, int], None]
 """Who is told how much is done, of how much."""
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 CONFIDENCE = 0.999
+SUREST = 36.0
+"""In log odds: noise never makes certain, and 1/(1 + e^−36) is less than 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,15 @@ class Attack:
     def tell(self, entropy: Entropy = SYSTEM) -> Sequence[Learned]:
         """One attack, told."""
         return self.example(entropy)
+
+
+def sure_of(odds: float) -> float:
+    """The chance of the likelier of two, from the logarithm of their odds.
+
+    >>> sure_of(0), round(sure_of(-1), 3)
+    (0.5, 0.731)
+    """
+    return 1 / (1 + math.exp(-min(abs(odds), SUREST)))
 
 
 def repeatable(*seed: object) -> Reproducible:

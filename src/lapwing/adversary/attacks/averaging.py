@@ -6,7 +6,6 @@ helps to keep the answer and say it again, or to let every answer cost its epsil
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -29,7 +28,6 @@ EACH = 0.1
 """The epsilon of every answer where nobody adds them up."""
 MOST_DRAWN = 1 << 20
 """Answers at a time."""
-_SUREST = 36.0  # in log odds: noise never makes certain, and 1/(1 + e^−36) is less than 1
 
 
 def average(answers: ArrayLike, *, low: float, high: float, scale: float, about: str = "the target") -> Learned:
@@ -43,22 +41,15 @@ def average(answers: ArrayLike, *, low: float, high: float, scale: float, about:
     width, told = float(checks.positive(scale=scale)), np.asarray(answers, dtype=np.float64).ravel()
     if not len(told):
         raise InvalidParameter("answers", answers, "there is nothing to learn from", "Give one answer at least.")
-    odds = float(_log_odds(told, low, high)) / width
+    if not np.isfinite(told).all():
+        raise InvalidParameter("answers", answers, "some are missing or infinite", "Leave them out.")
+    odds = float(_log_odds(told, *map(float, checks.interval(values=(low, high))))) / width
     return Learned(
         about=about,
         guess=high if odds > 0 else low,
         sure=sure_of(odds),
         because=f"{len(told):,} answers, {told.mean():.4g} on average." if len(told) > 1 else f"It says {told[0]:g}.",
     )
-
-
-def sure_of(odds: float) -> float:
-    """The chance of the likelier of two, from the logarithm of their odds.
-
-    >>> sure_of(0), round(sure_of(-1), 3)
-    (0.5, 0.731)
-    """
-    return 1 / (1 + math.exp(-min(abs(odds), _SUREST)))
 
 
 def _log_odds(answers: NDArray[Any], low: float, high: float) -> NDArray[np.float64]:
@@ -124,7 +115,7 @@ AVERAGING = Attack(
     name="averaging",
     title="Averaging: the same question to fresh noise",
     secret=f"whether Ada smokes as well, beside {OTHERS} others",
-    source="000 §2.1; Dwork and Roth 2014, section 3.5",
+    source="Dwork and Roth 2014, section 3.5",
     weak={
         f"{times:,} answers, epsilon = {EACH:g} each and nobody adds up": partial(asked_again, times, EACH)
         for times in (100, 1000, 10_000)

@@ -75,6 +75,8 @@ GROUPS: tuple[dict[str, Any], ...] = (
     {"married": False},
 )
 MARRIED: tuple[dict[str, Any], ...] = tuple({"married": True, **where} for where in GROUPS[:5])
+CELLS = GROUPS[5:9]
+"""By sex and origin: everybody is in one."""
 BLOCK = (
     Person(7, "F", "A", False),
     Person(19, "M", "B", False),
@@ -108,6 +110,9 @@ def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most
     """
     oldest, most = checks.whole(oldest=oldest), checks.whole(most=most)
     everybody = [line.count for line in tables if not line.where]
+    for line in tables:
+        if unknown := set(line.where) - set(Person._fields[1:]):
+            raise InvalidParameter("tables", unknown, "is nothing to group by", "Use sex, origin and married.")
     if not everybody:
         why = "must say how many people there are: a line without conditions"
         raise InvalidParameter("tables", f"<{len(tables)} lines>", why, "Add Statistic({}, 7).")
@@ -230,10 +235,10 @@ def who_is_married(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateTables:
-    """The numbers and the total ages of the married, by groups, with noise; half of epsilon for each table.
+    """The numbers and the total ages of the married, by sex and origin, with noise; half of epsilon for each table.
 
-    One person is in three of the groups (all, a sex, an origin), so whether they are married (replace) moves the
-    numbers by 3 and the totals by three times the greatest age, in l1.
+    One person is in one of the cells, so whether they are married (replace) moves the numbers by 1 and the totals by
+    the greatest age at most, in l1. Numbers and totals of larger groups are sums of cells.
     """
 
     epsilon: float
@@ -241,9 +246,9 @@ class PrivateTables:
     _totals: Laplace = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        half, size = Fraction(self.epsilon) / 2, len(MARRIED)
+        half = Fraction(self.epsilon) / 2
         for name, most in (("_numbers", 1), ("_totals", OLDEST)):
-            noise = Laplace(epsilon=half, sensitivity=3 * most, dimensions=size, on_grid=True)
+            noise = Laplace(epsilon=half, sensitivity=most, dimensions=len(CELLS), on_grid=True, relation="replace")
             object.__setattr__(self, name, noise)
 
     def release(self, married: NDArray[Any], residents: Sequence[Person], entropy: Entropy) -> NDArray[np.float64]:
@@ -255,16 +260,16 @@ class PrivateTables:
     def chances(self, released: NDArray[np.float64], residents: Sequence[Person]) -> NDArray[np.float64]:
         """Each resident's chance to be married, all having tossed fair coins: exactly, over all ways to be married."""
         ways = np.array(list(itertools.product((0, 1), repeat=len(residents))))
-        exact, size = np.concatenate(self._exact(ways, residents), axis=1), len(MARRIED)
+        exact = np.concatenate(self._exact(ways, residents), axis=1)
         parts = (self._numbers, self._totals)
-        scale = np.repeat([float(part.sensitivity) / float(part.epsilon) for part in parts], size)
+        scale = np.repeat([float(part.sensitivity) / float(part.epsilon) for part in parts], len(CELLS))
         logs = -(np.abs(released - exact) / scale).sum(axis=1)
         weights = np.exp(logs - logs.max())
         return np.asarray(weights @ ways / weights.sum(), dtype=np.float64)
 
     @staticmethod
     def _exact(married: NDArray[Any], residents: Sequence[Person]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        member = [[Statistic(where, 0).counts(person) for where in GROUPS[: len(MARRIED)]] for person in residents]
+        member = [[Statistic(where, 0).counts(person) for where in CELLS] for person in residents]
         groups, ages = np.array(member, dtype=np.int64), np.array([person.age for person in residents])
         return married.astype(np.int64) @ groups, (married * ages) @ groups
 
@@ -322,12 +327,12 @@ CENSUS = Attack(
     name="census",
     title="Census block: the people behind published tables",
     secret=f"who of {len(BLOCK)} residents is married",
-    source="004 §2.1; Garfinkel, Abowd and Martindale 2019",
+    source="Garfinkel, Abowd and Martindale 2019",
     weak={
         "counts, mean and median ages": partial(_published, 0),
         f"the same, groups of fewer than {SMALLEST} suppressed": partial(_published, SMALLEST),
     },
-    answer="counts and total ages with Laplace noise",
+    answer="counts and total ages by sex and origin with Laplace noise",
     promise="epsilon for all tables together, whether or not one resident is married (replace)",
     private=_private,
     bound=best_guess,

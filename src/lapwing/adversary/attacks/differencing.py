@@ -13,10 +13,11 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.cells import private_sums
 from lapwing.anonymity.restriction import RestrictedQueries, where
+from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy, bernoulli
 
 PEOPLE = 100
@@ -35,26 +36,29 @@ def differencing(
 
     With noise, a value that is 0 or 1 with even odds beforehand. `noise` is the scale of discrete Laplace noise, and
     `errors` says how much of it is in the difference: 2 if each total has its own, 1 if both were added up from the
-    same noisy cells. With a = e^(−1/scale), a difference is off by
-    x with a probability proportional to a^|x| for one error, and to a^|x|·(|x| + (1 + a²)/(1 − a²)) for two.
+    same noisy cells. With a = e^(−1/scale), a difference is off by x with a probability proportional to a^|x| for one
+    error, and to a^|x|·(|x| + (1 + a²)/(1 − a²)) for two, the fraction being coth(1/scale).
 
     >>> print(differencing(43, 42))
     the target: 1 (certainly). The totals with and without differ by 1.
     >>> print(differencing(45, 42, noise=2))
     the target: 1 (57.1% sure). The totals with and without differ by 3.
     """
+    for name, told in (("total", total), ("without", without)):
+        checks.exact(**{name: told})  # a refusal is no number
     gap, scale = total - without, float(checks.not_negative(noise=noise))
     because = f"The totals with and without differ by {gap:g}."
+    if checks.whole(errors=errors) > 2:
+        raise InvalidParameter("errors", errors, "is the noise of more than two totals", "Write errors=1 or errors=2.")
     if not scale:
         return Learned(about=about, guess=gap, sure=1, because=because)
 
     def log_likelihood(value: int) -> float:
-        away, ratio = abs(gap - value), math.exp(-1 / scale)
-        return (math.log(away + (1 + ratio**2) / (1 - ratio**2)) if errors > 1 else 0.0) - away / scale
+        away = abs(gap - value)
+        return (math.log(away + 1 / math.tanh(1 / scale)) if errors == 2 else 0.0) - away / scale
 
-    checks.whole(errors=errors)
-    odds = 1 / (1 + math.exp(min(700.0, log_likelihood(0) - log_likelihood(1))))
-    return Learned(about=about, guess=int(odds > 0.5), sure=max(odds, 1 - odds), because=because)
+    odds = log_likelihood(1) - log_likelihood(0)
+    return Learned(about=about, guess=int(odds > 0), sure=sure_of(odds), because=because)
 
 
 def _play(rounds: int, entropy: Entropy, totals: Totals, noise: float = 0.0) -> Rounds:
@@ -107,7 +111,7 @@ DIFFERENCING = Attack(
     name="differencing",
     title="Differencing: two totals that differ by one person",
     secret="whether Ada smokes",
-    source="000 §2.1.1.4 and 001; Dwork and Roth 2014, section 1.1",
+    source="Dwork and Roth 2014, section 1.1",
     weak={
         "exact sums": lambda rounds, entropy: _play(rounds, entropy, _exactly),
         f"sums over at least {SMALLEST} people": lambda rounds, entropy: _play(rounds, entropy, _restricted),

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, bernoulli
@@ -33,7 +33,7 @@ def running_sum(values: Any) -> float:
 
     NumPy adds in this order, too, when it sums a table of several columns over its rows.
     """
-    return float(np.add.accumulate(np.asarray(values, np.float32))[-1])
+    return float(np.add.accumulate(np.append(0, values).astype(np.float32))[-1])
 
 
 def rounded_rows(target: float | None = None, *, power: int = POWER, falls: int = FALLS) -> NDArray[np.float64]:
@@ -54,9 +54,8 @@ def rounded_rows(target: float | None = None, *, power: int = POWER, falls: int 
 def float_sum(output: float, *, sums: tuple[float, float], scale: float) -> Learned:
     """Which of two sums Laplace noise of a scale was added to, for even odds beforehand."""
     without, present = (abs(output - one) / float(checks.positive(scale=scale)) for one in sums)
-    yes = 1 / (1 + math.exp(max(-700.0, min(700.0, present - without))))
     why = f"The sum is {sums[0]:g} without the target and {sums[1]:g} with it; {output:g} was released."
-    return Learned(about="the target", guess=yes > 0.5, sure=max(yes, 1 - yes), because=why)
+    return Learned(about="the target", guess=present < without, sure=sure_of(present - without), because=why)
 
 
 @cache

@@ -16,9 +16,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.differencing import differencing
+from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Gaussian, Laplace
 from lapwing.noise import SYSTEM, Entropy, bernoulli
 
@@ -86,6 +87,7 @@ def float_laplace(
     1.0
     """
     checks.positive(scale=scale)
+    _refuse_missing(outputs)
     ways = [[laplace_ways(output, value, scale=scale, formula=formula) for output in outputs] for value in values]
     return _told(values, [math.prod(each) for each in ways], ", ".join(map(str, outputs)))
 
@@ -132,7 +134,14 @@ def gaussian_ways(outputs: Pair, values: Pair, *, sigma: float) -> int:
 def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1.0, 0.0)), sigma: float) -> Learned:
     """Which of two pairs of values the noise was added to, from the two outputs of one call of the sampler."""
     checks.positive(sigma=sigma)
+    _refuse_missing(outputs, 2)
     return _told(values, [gaussian_ways(outputs, value, sigma=sigma) for value in values], str(outputs))
+
+
+def _refuse_missing(outputs: Sequence[float], count: int | None = None) -> None:
+    if not outputs or len(outputs) != (count or len(outputs)) or not all(map(math.isfinite, outputs)):
+        why = f"must be {count or 'one or more'} finite numbers"
+        raise InvalidParameter("outputs", outputs, why, "Give what the sampler answered, with all its digits.")
 
 
 def _told(values: Sequence[float | Pair], ways: Sequence[int], output: str) -> Learned:
@@ -203,9 +212,8 @@ def _gaussian_example(entropy: Entropy) -> Sequence[Learned]:
     naive = float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)
     output = Gaussian(sigma=int(SIGMA), sensitivity=1).release(int(bit), entropy)
     lead = (2 * output - 1) / (2 * SIGMA**2)  # ln of the odds of 1 against 0
-    yes = 1 / (1 + math.exp(-lead))
     why = f"{output} is nearer to it: exact noise of the same size says no more."
-    exact = Learned(about="the first value", guess=float(yes > 0.5), sure=max(yes, 1 - yes), because=why, truth=bit)
+    exact = Learned(about="the first value", guess=float(lead > 0), sure=sure_of(lead), because=why, truth=bit)
     return [replace(naive, truth=(bit, 0.0)), exact]
 
 

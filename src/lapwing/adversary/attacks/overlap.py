@@ -12,14 +12,15 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.cells import noisy_sums, values_behind
+from lapwing.adversary.attacks.cells import private_sums
+from lapwing.adversary.attacks.differencing import differencing
 from lapwing.anonymity.query_auditing import determined_by_sums
 from lapwing.anonymity.restriction import RestrictedQueries, where
+from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy, bernoulli
 
 SIZE = 4
@@ -34,6 +35,9 @@ def overlap(groups: Sequence[Sequence[int]], answers: Sequence[int | Fraction], 
     person 0: 1 (certainly). It follows from 3 sums.; person 1: 2 (certainly). It follows from 3 sums.; \
 person 2: 3 (certainly). It follows from 3 sums.
     """
+    if len(groups) != len(answers):
+        why = f"must be as many as groups, of which there are {len(groups)}"
+        raise InvalidParameter("answers", f"<{len(answers)}>", why, "Write one answer for each group.")
     found = determined_by_sums(groups, answers, people=people)
     why = f"It follows from {len(groups)} sums."
     return [Learned(about=f"person {one}", guess=value, sure=1, because=why) for one, value in found.items()]
@@ -59,10 +63,14 @@ GROUPS = rows_and_columns(SIZE)
 def _weak(rounds: int, entropy: Entropy) -> Rounds:
     won: list[float] = []
     for _ in range(rounds):
-        people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
+        people = _people(entropy)
         (ada,) = overlap(GROUPS, _restricted(people), people=PEOPLE)
         won.append(float(ada.guess == people[0]))
     return won
+
+
+def _people(entropy: Entropy) -> list[int]:
+    return [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
 
 
 def _restricted(people: Sequence[int]) -> list[Any]:
@@ -70,35 +78,33 @@ def _restricted(people: Sequence[int]) -> list[Any]:
     return [queries.sum("smokes", where(desk=group)) for group in GROUPS]
 
 
-def _yes(people: NDArray[Any], epsilon: float, entropy: Entropy) -> NDArray[np.float64]:
-    """How likely Ada smokes, given noisy sums; a row of people per round. She is in k groups, the others in two."""
-    noisy, scale = noisy_sums(people, GROUPS, epsilon=epsilon, entropy=entropy)
-    return values_behind(noisy, GROUPS, scale=scale)[:, 0]
+def _privately(people: Sequence[int], epsilon: float, entropy: Entropy) -> Learned:
+    """The same equations for sums of noisy cells, in each of which one person is: they give Ada's noisy value."""
+    inside = [[person in group for person in range(PEOPLE)] for group in GROUPS]
+    noisy = private_sums(people, inside, epsilon=epsilon, entropy=entropy)
+    (ada,) = overlap(GROUPS, noisy, people=PEOPLE)
+    why = f"It follows from {len(GROUPS)} noisy sums that the noisy value is {ada.guess}."
+    return replace(differencing(float(ada.guess), 0, noise=1 / epsilon, errors=1), about=ada.about, because=why)
 
 
 def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
-    people = bernoulli(Fraction(1, 2), rounds * PEOPLE, entropy).reshape(rounds, PEOPLE)
-    guessed = _yes(people, epsilon, entropy) > 0.5
-    won: list[float] = (guessed == people[:, 0]).astype(float).tolist()
-    return won
+    tables = (_people(entropy) for _ in range(rounds))
+    return [float(_privately(people, epsilon, entropy).guess == people[0]) for people in tables]
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    people = bernoulli(Fraction(1, 2), PEOPLE, entropy)
-    yes = float(_yes(people[None, :], 1.0, entropy)[0])
-    why = f"The most likely of {2**PEOPLE} tables, given the noisy sums (epsilon = 1)."
-    private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
-    exact = overlap(GROUPS, _restricted([int(one) for one in people]), people=PEOPLE)
-    return [replace(one, truth=int(people[0])) for one in [*exact, private]]
+    people = _people(entropy)
+    told = [*overlap(GROUPS, _restricted(people), people=PEOPLE), _privately(people, 1.0, entropy)]
+    return [replace(one, truth=people[0]) for one in told]
 
 
 OVERLAP = Attack(
     name="overlap",
     title="Overlap: sums over groups that share one person at most",
     secret="whether Ada smokes",
-    source="000 §2.1.1.4; Dobkin, Jones and Lipton 1979",
+    source="Dobkin, Jones and Lipton 1979",
     weak={f"sums over {SIZE} or more, any two sharing 1 at most": _weak},
-    answer=f"the {len(GROUPS)} sums with Laplace noise",
+    answer=f"the {len(GROUPS)} sums, of cells with Laplace noise",
     promise="epsilon for all sums together, whatever one person answers (replace)",
     private=_private,
     bound=best_guess,

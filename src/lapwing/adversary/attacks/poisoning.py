@@ -19,14 +19,15 @@ from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.checks import Number
 from lapwing.crowd import Answers, Protocol, UnaryEncoding
 from lapwing.crowd.fakes import maximal_gain
+from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy
 
 ANSWERS, HONEST, FAKES = 100, 19_000, 1_000
 """A public list of so many answers, equally popular among the honest; one report in twenty is a fake."""
 TARGET = 0
-TRUE, SHARE = Fraction(1, ANSWERS), Fraction(FAKES, HONEST + FAKES)
-ONCE = float((1 - SHARE) * TRUE + SHARE)
+COUNTED, EVERYBODY = HONEST // ANSWERS + FAKES, HONEST + FAKES
+ONCE = COUNTED / EVERYBODY
 """The share of the target if each fake counts once."""
 
 
@@ -41,6 +42,9 @@ def poisoned_share(true: Number, fakes: Number, *, if_true: Number, if_other: Nu
     """
     share, loud = checks.share(true=true), checks.share(fakes=fakes)
     p, q = checks.probability(if_true=if_true), checks.probability(if_other=if_other)
+    if not p > q:
+        why = "must be less than if_true: no share can be found else"
+        raise InvalidParameter("if_other", if_other, why, "Write if_true=0.5, if_other=0.25, for example.")
     return float(share + loud * ((1 - q) / (p - q) - share))
 
 
@@ -52,6 +56,8 @@ def poison(
     `sure` is the confidence of an analyst who knows nothing of fakes, in the interval that is stated.
     """
     people = Answers.of(honest)
+    if not len(people):
+        raise InvalidParameter("honest", honest, "there is nobody to be drowned out", "Give one answer at least.")
     reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
     found = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
     place = list(found.labels).index(target)
@@ -84,15 +90,19 @@ def _local(protocol: Callable[[], Protocol], rounds: int, entropy: Entropy) -> R
 
 
 def _central(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
-    """A curator counts who names the target, among them all fakes, and adds noise."""
-    count = Laplace(epsilon=Fraction(epsilon), sensitivity=1)
-    truth, everybody = HONEST // ANSWERS + FAKES, HONEST + FAKES
-    return [min(max(count.release(truth, entropy) / everybody, 0.0), 1.0) for _ in range(rounds)]
+    """A curator counts all answers, fakes included; of each count one may be gone and another come (replace)."""
+    count = Laplace(epsilon=Fraction(epsilon), sensitivity=2)
+    return [min(max(count.release(COUNTED, entropy) / EVERYBODY, 0.0), 1.0) for _ in range(rounds)]
 
 
 def _bound(epsilon: float) -> float:
-    """Each fake moves a count by one at most, and the noise has the mean 0: (1 − β)·f + β on average."""
-    return ONCE
+    """Each fake moves a count by one at most, and the noise has the mean 0: (1 − β)·f + β on average.
+
+    Cutting at 0 raises the mean a little: with a = e^(−ε/2) noise is −m or less with probability a^m/(1 + a), so a
+    count of n is raised by a^(n + 1)/(1 − a²) on average. (Cutting at 1 lowers it.)
+    """
+    rate = epsilon / 2
+    return ONCE + math.exp(-rate * (COUNTED + 1)) / -math.expm1(-2 * rate) / EVERYBODY
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
@@ -110,11 +120,11 @@ POISONING = Attack(
         for name, optimized in (("optimised unary encoding", True), ("RAPPOR", False))
         for epsilon in (0.5, 1.0, 4.0)
     },
-    answer="a curator's count with Laplace noise",
-    promise="epsilon for the count, whatever one person answers (replace)",
+    answer="a curator's counts with Laplace noise",
+    promise="epsilon for the counts of all answers together, whatever one person answers (replace)",
     private=_central,
     bound=_bound,
-    chance=float(TRUE),
+    chance=1 / ANSWERS,
     example=_example,
     measured="share found for the target",
     lesson="Local privacy is bought with robustness: the less a report says, the more a fake can say.",

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import SUREST, Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -35,7 +35,7 @@ WITHIN = 3
 """Bounded noise lies between minus and plus this: about half of √PEOPLE."""
 METHODS = ("linear programming", "least squares")
 _EXACT = 1e-3  # a standard deviation that stands for none
-_SUREST, _CERTAIN = 36.0, 700.0  # in log odds: with noise nothing is certain, and 1/(1 + e^−36) is less than 1
+_CERTAIN = 700.0  # in log odds
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,10 +91,12 @@ def reconstruct(
     if asked.ndim != 2 or told.shape != asked.shape[:1]:
         why = "must have a row for every answer and a column for every person"
         raise InvalidParameter("queries", f"<shape {asked.shape}>", why, "Write [[1, 0], [1, 1]] for two of each.")
+    if not (np.isfinite(asked).all() and np.isfinite(told).all()):
+        raise InvalidParameter("answers", "<numbers>", "some are missing or infinite", "Leave out their queries, too.")
     program = checks.one_of(METHODS, method=method) == METHODS[0]
     deviation = _deviation(asked, told) if noise is None else float(checks.not_negative(noise=noise))
     estimate, variance = (part[:, 0] for part in _linear(asked, told[:, None], deviation))
-    most = _SUREST if deviation else _CERTAIN
+    most = SUREST if deviation else _CERTAIN
     odds = np.clip((estimate - 0.5) / variance, -most, most)
     bits = (_least_absolute(asked, told) if program else estimate) > 0.5
     sure = np.maximum(1 / (1 + np.exp(np.where(bits, -odds, odds))), 0.5)
@@ -117,17 +119,18 @@ def _linear(queries: Floats, answers: Floats, noise: float) -> tuple[Floats, Flo
 
 
 def _least_absolute(queries: Floats, answers: Floats) -> Floats:
-    """The x in [0, 1]ⁿ for which the sum of |answer − query·x| is least: each error is over − under, both ≥ 0."""
-    from scipy import sparse
+    """The x in [0, 1]ⁿ for which the sum of |answer − query·x| is least, by the dual program, which is much smaller.
+
+    With a for the answers and Q for the queries it is: maximise a·y − Σz for |y| ≤ 1, z ≥ 0 and Qᵀy ≤ z. There is one
+    constraint for every person, and x is what their relaxation would be worth.
+    """
     from scipy.optimize import linprog
 
     count, people = queries.shape
-    unit = sparse.identity(count, format="csr")
-    left = sparse.hstack([sparse.csr_matrix(queries), unit, -unit], format="csr")
-    cost = np.concatenate([np.zeros(people), np.ones(2 * count)])
-    bounds = np.column_stack([np.zeros(len(cost)), np.where(cost, np.inf, 1.0)])
-    found = linprog(cost, A_eq=left, b_eq=answers, bounds=bounds, method="highs")
-    return np.asarray(found.x[:people], dtype=np.float64)
+    cost, left = np.concatenate([-answers, np.ones(people)]), np.hstack([queries.T, -np.eye(people)])
+    bounds = [(-1, 1)] * count + [(0, None)] * people
+    found = linprog(cost, A_ub=left, b_ub=np.zeros(people), bounds=bounds, method="highs")
+    return np.asarray(-found.ineqlin.marginals, dtype=np.float64)
 
 
 def _deviation(queries: Floats, answers: Floats) -> float:
@@ -136,7 +139,8 @@ def _deviation(queries: Floats, answers: Floats) -> float:
     if free <= 0:
         why = "cannot be taken from the answers if there are no more queries than people"
         raise InvalidParameter("noise", None, why, "Write noise=0 if the sums are exact.")
-    found = np.linalg.lstsq(queries, answers, rcond=None)[0]
+    # By the normal equations: few enough numbers that no library starts threads, which cost more than they do.
+    found = np.linalg.lstsq(queries.T @ queries, queries.T @ answers, rcond=None)[0]
     return float(np.sqrt(np.sum((answers - queries @ found) ** 2) / free))
 
 
@@ -153,6 +157,17 @@ def shared(queries: NDArray[np.int64], epsilon: float) -> Laplace:
     """
     most = int(queries.sum(axis=0).max())
     return Laplace(epsilon=Fraction(epsilon), sensitivity=most, dimensions=len(queries), on_grid=True)
+
+
+def added_up(queries: NDArray[np.int64], bits: ArrayLike, epsilon: float, entropy: Entropy) -> Floats:
+    """All answers from the same noisy bits: epsilon-private about one person's bit (replace), however many there are.
+
+    One bit changes one noisy bit by 1. A sum over k people has an error of about √(2k)/ε, of the order at which
+    reconstruction ends and no better is possible (Dinur and Nissim 2003); noise for each sum would need far more.
+    """
+    noise = Laplace(epsilon=Fraction(epsilon), sensitivity=1, dimensions=queries.shape[1], on_grid=True)
+    noisy = noise.release(np.asarray(bits, dtype=np.int64), entropy)
+    return np.asarray(queries @ noisy, dtype=np.float64)
 
 
 def _exact(sums: NDArray[np.int64], entropy: Entropy) -> Floats:
@@ -183,32 +198,33 @@ def _weak(answers: Answers, rounds: int, entropy: Entropy) -> Rounds:
 
 
 def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
-    """The same queries. Where noise is large, least squares finds more than the linear program, so it attacks here."""
+    """The same queries. Least squares finds the noisy bits behind the sums, and these reach the bound."""
     queries = random_queries(PEOPLE, QUERIES, entropy)
     truth = bernoulli(Fraction(1, 2), PEOPLE * rounds, entropy).reshape(PEOPLE, rounds)
-    honest = shared(queries, epsilon)
-    answers = np.column_stack([honest.release(column, entropy) for column in (queries @ truth).T])
-    found = least_squares(queries, answers, noise=honest.variance**0.5)
+    answers = np.column_stack([added_up(queries, bits, epsilon, entropy) for bits in truth.T])
+    found = least_squares(queries, answers, noise=0)
     return [float(share) for share in np.mean(found == truth, axis=0)]
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
     queries, truth = random_queries(PEOPLE, QUERIES, entropy), bernoulli(Fraction(1, 2), PEOPLE, entropy)
-    honest = shared(queries, 1)
+    exact = reconstruct(queries, queries @ truth, noise=0)
+    rounded = reconstruct(queries, _rounded(queries @ truth, entropy))
+    private = least_squares(queries, added_up(queries, truth, 1, entropy)[:, None], noise=0)[:, 0]
     told = [
-        (f"sums rounded to multiples of {STEP}", _rounded(queries @ truth, entropy), METHODS[0]),
-        ("private sums (epsilon = 1 for all)", honest.release(queries @ truth, entropy), METHODS[1]),
+        ("exact sums", exact.bits, exact.expected),
+        (f"sums rounded to multiples of {STEP}", rounded.bits, rounded.expected),
+        ("private sums (epsilon = 1 for all)", private, best_guess(1)),  # of a noisy bit: see `averaging.stored`
     ]
     return [
         Learned(
             about=f"all {PEOPLE} bits, from {QUERIES} {name}",
-            guess="".join(map(str, found.bits)),
-            sure=found.expected,
-            because=f"{np.sum(found.bits == truth)} of {PEOPLE} are right, {PEOPLE // 2} or so would be by guessing.",
+            guess="".join(map(str, bits)),
+            sure=sure,
+            because=f"{np.sum(bits == truth)} of {PEOPLE} are right, {PEOPLE // 2} or so would be by guessing.",
             truth="".join(str(int(bit)) for bit in truth),
         )
-        for name, answers, method in told
-        for found in [reconstruct(queries, answers, method=method)]
+        for name, bits, sure in told
     ]
 
 
@@ -216,19 +232,19 @@ RECONSTRUCTION = Attack(
     name="reconstruction",
     title="Reconstruction: a secret column from sums over random groups",
     secret=f"the bits of {PEOPLE} people",
-    source="004 §2.1; Dinur and Nissim 2003; Dwork, McSherry and Talwar 2007",
+    source="Dinur and Nissim 2003; Dwork, McSherry and Talwar 2007",
     weak={
         "exact sums": partial(_weak, _exact),
         f"sums rounded to multiples of {STEP}": partial(_weak, _rounded),
         f"noise of at most ±{WITHIN}": partial(_weak, _bounded),
         f"Laplace noise, epsilon = {EACH:g} for each sum and nobody adds up": partial(_weak, _unaccounted),
     },
-    answer="Laplace noise, one epsilon for all sums",
+    answer="sums of bits with Laplace noise",
     promise="epsilon for all sums together, whatever one person's bit is (replace)",
     private=_private,
     bound=best_guess,
     example=_example,
     measured="bits right",
-    lesson="Overly accurate answers to too many questions give everything away: noise must grow with the questions.",
+    lesson="Overly accurate answers to too many questions give everything away: errors must reach √n for n people.",
     rounds=100,
 )
