@@ -197,6 +197,19 @@ def test_everybody_is_found_in_a_table_by_mondrian(people: list[tuple[int, str]]
         assert found.guess == int(row)
 
 
+def test_strange_input_is_explained() -> None:
+    table = {"zip": ["130**"] * 2, "illness": ["flu", None]}
+    with pytest.raises(InvalidParameter, match="Those are zip"):
+        homogeneity(table, ["zip"], "illness", {"Ann": {"zipcode": "13053"}})
+    for targets in (["Ann"], {"Ann": "13053"}):
+        with pytest.raises(InvalidParameter, match="Ann"):
+            homogeneity(table, ["zip"], "illness", targets)  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="for numbers"):
+        similarity(table, ["zip"], "illness", within=1)
+    with pytest.raises(InvalidParameter, match="two tables"):
+        composition([], ["zip"], "illness", {"Ann": {"zip": "13053"}})
+
+
 def test_the_ward_has_the_classes_it_says() -> None:
     for k, rows in product((2, 5, 10), (ward.Everybody, range(100, 300))):
         assert ward.classes(k, rows).smallest >= k

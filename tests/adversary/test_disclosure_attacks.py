@@ -14,6 +14,7 @@ from lapwing.adversary.attacks.suppression import SUPPRESSION, between_two_cells
 from lapwing.anonymity.rounding import Rounding
 from lapwing.anonymity.suppression import CellSuppression
 from lapwing.datasets import town
+from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible
 
 FALSE_ALARM = 1e-6
@@ -103,6 +104,8 @@ def test_a_rare_person_is_found_in_some_sample() -> None:
     assert at_least(often.success * 300, 300, 1 - 0.9**50)
     assert inside.success == 1
     assert exposed([{"keeper": [0], "ill": [1]}], rare="keeper", sensitive="ill") is None
+    with pytest.raises(InvalidParameter, match="is not a column"):
+        exposed([{"keeper": [0], "ill": [1]}], rare="guard", sensitive="ill")
 
 
 def test_the_strongest_attacker_on_a_count_reaches_the_bound() -> None:

@@ -235,3 +235,16 @@ def test_the_story_names_somebody_who_votes() -> None:
     assert told[2].guess == told[2].truth
     assert told[3].sure < best_guess(1, prior=0.25)
     assert told[0].about.split(",")[0] in usual().voters["name"]
+
+
+def test_labels_that_are_no_ranges_and_missing_values_fit_nothing() -> None:
+    known = {"age": [20, 34, None]}
+    for label, fit in (("20 to 30", 1), ("30–old", 0), ("[30, 40)", 1), ("[a, b)", 0), ((30, 39), 1), ("*", 3)):
+        assert linkage({"age": [label]}, known, on="age", fits=True).candidates.tolist() == [fit]
+
+
+def test_columns_of_another_length_are_explained() -> None:
+    found = linkage({"age": [20]}, {"age": [20]}, on="age")
+    for wrong in (lambda: found.guess(0, []), lambda: found.precision([]), lambda: found.recall([0, 1])):
+        with pytest.raises(InvalidParameter, match="each of 1 released rows"):
+            wrong()

@@ -182,3 +182,10 @@ def test_the_story_tells_what_was_watched() -> None:
     assert rows.sure > 0.8
     assert changed.about != rows.about
     assert private.sure < 0.6
+
+
+def test_a_film_that_is_not_in_the_table_is_explained() -> None:
+    some = ratings(viewers=5, films=3, mean=2, entropy=repeatable("few"))
+    for film in (-1, 3):
+        with pytest.raises(InvalidParameter, match="from 0 to 2"):
+            sparse_match(some, [Rating(film, 3)])

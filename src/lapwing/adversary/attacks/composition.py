@@ -13,6 +13,7 @@ from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.hospitals import THREE_ANONYMOUS, TWO_ANONYMOUS, TWO_QUASI
 from lapwing.adversary.attacks.published import Published, Targets
 from lapwing.anonymity.criteria import DistinctDiversity
+from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
 
 KINDS = 8
@@ -36,6 +37,8 @@ def composition(
     >>> print(*composition([one, other], ["age"], "illness", {"Mrs. Garcia": {"age": 78}}))
     Mrs. Garcia: Parkinson's (certainly). It alone is in all 2 tables among the rows that may be theirs.
     """
+    if not len(tables):
+        raise InvalidParameter("tables", tables, "there is nothing to compose", "Pass a list of two tables or more.")
     read = [Published.of(table, quasi_identifiers, sensitive) for table in tables]
     kinds = list(dict.fromkeys(kind for published in read for kind in published.kinds))
     total = sum((_spread(published, kinds, published.counts.sum(axis=0)) for published in read), np.zeros(len(kinds)))
@@ -97,7 +100,7 @@ def _bound(epsilon: float) -> float:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """Tables 2.2 (with ages in the right range) and 2.3 of source 004."""
+    """Two hospitals, and a patient of both."""
     garcia = {"Mrs. Garcia, who was in both hospitals": {"gender": "Female", "age": 78, "zip": "02141"}}
     return composition([TWO_ANONYMOUS, THREE_ANONYMOUS], TWO_QUASI, "diagnosis", garcia)
 
@@ -106,7 +109,7 @@ COMPOSITION = Attack(
     name="composition",
     title="Composition: two anonymous tables about the same people",
     secret="which of eight diagnoses somebody has who went to both hospitals",
-    source="004 §2.1; Ganta, Kasiviswanathan and Smith 2008",
+    source="Ganta, Kasiviswanathan and Smith 2008",
     weak={
         "two 5-anonymous tables": _anonymous(5),
         "two 10-anonymous tables": _anonymous(10),

@@ -26,6 +26,7 @@ from lapwing.adversary.attacks.unique import Coarser, coarsen
 from lapwing.anonymity.table import Column, Columns, classes_by, classes_of, columns_of, encoded, named, rows_of
 from lapwing.checks import Number
 from lapwing.datasets import town
+from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, choice, uniform_below
 
@@ -100,6 +101,7 @@ class Linkage:
 
         Each of the rows that fit is equally likely to be the person's, so a value is as likely as it is frequent there.
         """
+        self._every_row(values=values)
         rows = self.rows_for(person)
         told = [values[row] for row in rows]
         best = max(dict.fromkeys(told), key=told.count, default=None)
@@ -110,12 +112,20 @@ class Linkage:
 
     def precision(self, truth: Sequence[int | None]) -> float:
         """Of the rows that are named, the share named rightly; `truth` gives every released row's person, or None."""
+        self._every_row(truth=truth)
         named = self.named
         return sum(truth[row] == person for row, person in named.items()) / len(named) if named else 0.0
 
     def recall(self, truth: Sequence[int | None]) -> float:
         """Of all released rows, the share named rightly."""
+        self._every_row(truth=truth)
         return sum(truth[row] == person for row, person in self.named.items()) / len(truth) if len(truth) else 0.0
+
+    def _every_row(self, **column: Column) -> None:
+        [(name, values)] = column.items()
+        if len(values) != len(self._released):
+            why = f"must have a value for each of {len(self._released)} released rows"
+            raise InvalidParameter(name, f"<{len(values)}>", why, "Pass a column of the released table.")
 
 
 def linkage(
@@ -177,8 +187,9 @@ class _Kinds:
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = np.array([*values, None], dtype=object)[:-1]
         self.texts = np.array([str(value) for value in values], dtype=str)
-        self.ordered = all(isinstance(value, (int, float)) for value in values)
-        self.dates = all(isinstance(value, date) for value in values)
+        self.ordered, self.dates = (
+            all(isinstance(value, kind) for value in values if value is not None) for kind in ((int, float), date)
+        )
 
 
 def _fits_values(released: Any, kinds: _Kinds) -> NDArray[np.bool_]:
@@ -196,19 +207,29 @@ def _fits_values(released: Any, kinds: _Kinds) -> NDArray[np.bool_]:
     if text.endswith("*"):
         equal |= np.char.startswith(kinds.texts, text.rstrip("*"))
         return equal
+    if kinds.ordered and (limits := _limits(text)):
+        return _between(kinds.values, *limits)
     low, found, high = text.partition(" to " if " to " in text else "–")
-    if found and (kinds.ordered or kinds.dates):
-        return _between(kinds.values, float(low), float(high)) if kinds.ordered else _between(kinds.texts, low, high)
-    low, found, high = text[1:-1].partition(", ")
-    if kinds.ordered and found and text.startswith("[") and text.endswith(")"):
-        return _between(kinds.values, float(low), math.nextafter(float(high), -math.inf))
+    if kinds.dates and found:
+        return _between(kinds.texts, low, high)
     if kinds.dates:
         equal |= np.char.startswith(kinds.texts, f"{text}-")
     return equal
 
 
+def _limits(text: str) -> tuple[float, float] | None:
+    """The least and the greatest number of a range as it is written: “30–39”, “-5 to 5” or “[30, 40)”."""
+    half_open = text.startswith("[") and text.endswith(")")
+    low, _, high = text[1:-1].partition(", ") if half_open else text.partition(" to " if " to " in text else "–")
+    try:
+        return float(low), math.nextafter(float(high), -math.inf) if half_open else float(high)
+    except ValueError:
+        return None  # no numbers
+
+
 def _between(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.bool_]:
-    return np.asarray((values >= low) & (values <= high), np.bool_)
+    """Missing values are everywhere and nowhere: they fit no range."""
+    return np.array([value is not None and low <= value <= high for value in values.tolist()], np.bool_)
 
 
 def _equal(theirs: Columns, ours: Columns, names: Sequence[str]) -> tuple[Places, Places, None]:
@@ -371,7 +392,7 @@ LINKAGE = Attack(
     name="linkage",
     title="Linkage: rows without names beside a list with names",
     secret="a voter’s diagnosis",
-    source="000 §2.1.1.7; Sweeney 2000 and 2002; Golle 2006",
+    source="Sweeney 2000 and 2002; Golle 2006",
     weak={method: _weak(on, coarser) for method, (on, coarser) in _METHODS.items()},
     answer="counts by group with Laplace noise",
     promise="epsilon for one patient’s record, the diagnosis included (replace)",

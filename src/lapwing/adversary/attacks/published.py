@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import checks
 from lapwing.anonymity.table import classes_of, columns_of, encoded, named, rows_of
 from lapwing.errors import InvalidParameter
 
@@ -60,6 +61,7 @@ class Published:
             for shown, counts in zip(self.classes, self.counts, strict=True):
                 yield ", ".join(f"{name} {value}" for name, value in shown.items()), counts
             return
+        checks.of_kind(Mapping, "must say what is known by name", "Write {'Ann': {'zip': '13053'}}.", targets=targets)
         for person, known in targets.items():
             counts = self.rows_of(known)
             if counts.any():
@@ -67,6 +69,10 @@ class Published:
 
     def rows_of(self, known: Mapping[str, Any]) -> NDArray[np.intp]:
         """How often each kind occurs in the rows that fit what is known about somebody."""
+        checks.of_kind(Mapping, "must say what is known by column", "Write {'Ann': {'zip': '13053'}}.", targets=known)
+        if unknown := [name for name in known if name not in self.classes[0]]:
+            names = ", ".join(self.classes[0])
+            raise InvalidParameter("targets", unknown[0], "is no quasi-identifier", f"Those are {names}.")
         fits = [all(covers(shown[name], known[name]) for name in shown if name in known) for shown in self.classes]
         found: NDArray[np.intp] = self.counts[np.array(fits)].sum(axis=0)
         return found

@@ -42,6 +42,9 @@ def daily_evidence(reports: Reports, candidates: Sequence[Any]) -> Floats:
     sketch = reports.protocol
     if not isinstance(sketch, CountMeanSketch):
         raise InvalidParameter("reports", type(sketch).__name__, "are of no count-mean sketch", "Use CountMeanSketch.")
+    if not reports.n or not len(candidates):
+        why = "there is nothing to learn from"
+        raise InvalidParameter("reports", f"<{reports.n}>", why, "Give one report and one candidate at least.")
     items = hashing.hashed_items(list(candidates), sketch._salt)
     functions = hashing.rows(sketch.functions, sketch._salt)[:, reports.column("function")]
     cells = hashing.cells(items, functions[:, :, None], sketch.width)
@@ -103,7 +106,7 @@ RENEWAL = Attack(
     name="renewal",
     title="Renewal: an epsilon that comes again every day",
     secret=f"which of {len(EMOJI)} emoji somebody uses every day",
-    source="000 §5.2.5; Tang, Korolova, Bai, Wang and Wang 2017",
+    source="Tang, Korolova, Bai, Wang and Wang 2017",
     weak={f"epsilon = {DAILY} a day, renewed for {days} days": partial(_renewed, days) for days in (7, 30)},
     answer=f"one epsilon for a lifetime, spent in {DONATIONS} days",
     promise="epsilon for all reports of a lifetime, whatever the answers are (replace)",

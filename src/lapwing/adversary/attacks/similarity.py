@@ -65,6 +65,9 @@ def _group(present: Sequence[Any], groups: Mapping[Any, Any]) -> Any:
 
 
 def _range(present: Sequence[Any], within: Number | None) -> str | None:
+    if not all(isinstance(value, (int, float)) for value in present):
+        why = "is for numbers, and some are not"
+        raise InvalidParameter("within", within, why, "Say with groups what values mean, and leave out missing ones.")
     low, high = min(present), max(present)
     return f"{low:g} to {high:g}" if high - low <= checks.not_negative(within=within) else None
 
@@ -84,7 +87,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
-    """The 3-diverse table of Li, Li and Venkatasubramanian 2007 (their table 4); the class of source 000 §2.1.3."""
+    """The 3-diverse table of Li, Li and Venkatasubramanian 2007 (their table 4), and three cancers."""
     clinic = {
         "zip": ["476**"] * 3 + ["4790*"] * 3 + ["476**"] * 3,
         "age": ["2*"] * 3 + [">=40"] * 3 + ["3*"] * 3,
@@ -110,7 +113,7 @@ SIMILARITY = Attack(
     name="similarity",
     title="Similarity: different values that mean the same",
     secret="whether it is the stomach or the lungs of a patient of the attacker's choice",
-    source="000 §2.1.3; Li, Li and Venkatasubramanian 2007",
+    source="Li, Li and Venkatasubramanian 2007",
     weak={
         "3-diverse table": _table(DistinctDiversity(sensitive=ward.SENSITIVE, least=3)),
         "0.4-close table": _table(Closeness(sensitive=ward.SENSITIVE, most=0.4, ground=Hierarchical(groups=_ORGANS))),

@@ -151,6 +151,9 @@ class Matcher:
         """
         found = np.zeros(self.table.viewers)
         for rating in known:
+            if not 0 <= rating.film < self.table.films:
+                hint = f"Films have numbers from 0 to {self.table.films - 1}."
+                raise InvalidParameter("known", rating, "its film is not in the table", hint)
             rows = self._order[self._starts[rating.film] : self._starts[rating.film + 1]]
             alike = np.zeros(len(rows))
             if rating.stars is not None:
@@ -363,7 +366,7 @@ SPARSE = Attack(
     name="sparse",
     title="Sparse matching: a few ratings are a name",
     secret="whether a viewer watched a film that tells much",
-    source="000 chapter 1 and §2.1.1.7, 001, 004 §2.1; Narayanan and Shmatikov 2008",
+    source="Narayanan and Shmatikov 2008",
     weak={"ratings under pseudonyms": _pseudonymous, "ratings changed a little": _perturbed},
     answer="numbers and sums of stars by film, with Laplace noise",
     promise="epsilon for all ratings of a viewer together (replace)",

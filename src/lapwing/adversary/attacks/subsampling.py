@@ -14,7 +14,7 @@ from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.rounding import against_everybody_known
 from lapwing.anonymity.subsampling import SubSample
-from lapwing.anonymity.table import Columns
+from lapwing.anonymity.table import Columns, named
 from lapwing.noise import Entropy, bernoulli
 
 SHARE = Fraction(1, 10)
@@ -30,6 +30,7 @@ def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Learned
     1
     """
     for number, sample in enumerate(samples, start=1):
+        named(sample, rare=rare), named(sample, sensitive=sensitive)
         found = [value for flag, value in zip(sample[rare], sample[sensitive], strict=True) if flag]
         if found:
             because = f"Sample {number} holds the only {rare}."
@@ -78,7 +79,7 @@ SUBSAMPLING = Attack(
     name="subsampling",
     title="Sub-sampling: ask until the rare person is in the sample",
     secret="whether Ada, the only lighthouse keeper, is ill",
-    source="000 §2.1.1.2 (sub-sampling); Denning 1980; Dwork and Roth 2014, section 1.1",
+    source="Denning 1980 (random sample queries); Dwork and Roth 2014, section 1.1",
     weak={
         "one sample of a tenth": _once,
         f"{TIMES} samples of a tenth": _often,
