@@ -77,8 +77,10 @@ class School:
         found = []
         for slug, index in self._index.items():
             scores = [sum(count for word, count in index.items() if word.startswith(one)) for one in asked]
+            title = _WORD.findall(self.pages[slug].nugget.title.lower())
+            named = all(any(word.startswith(one) for word in title) for one in asked)
             if all(scores):
-                found.append(Found(self.pages[slug], sum(score**0.5 for score in scores)))
+                found.append(Found(self.pages[slug], sum(score**0.5 for score in scores) + _NAMED * named))
         return sorted(found, key=lambda one: -one.score)[:most]
 
     def words(self, page: Page) -> str:
