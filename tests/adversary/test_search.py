@@ -478,6 +478,30 @@ def exact_fractions(data: Sequence[float]) -> Fraction:
     return Fraction(len(data)) / 3
 
 
+def test_a_function_that_returns_nothing_is_not_called_private() -> None:
+    with pytest.raises(InvalidParameter, match="returns nothing") as caught:
+        search(lambda data: print(sum(data)), samples=200)
+    assert "return" in caught.value.hint
+
+
+def test_what_ends_programs_and_what_equals_only_itself_are_outputs_too() -> None:
+    class Halt(BaseException):
+        pass
+
+    class Answer:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    def halts(data: Data) -> bool:
+        if len(data) > 1:
+            raise Halt
+        return True
+
+    assert search(halts, samples=1000).caught
+    assert search(lambda data: Answer(sum(data)), samples=1000).caught
+    assert not search(lambda data: Answer(3), samples=200).caught
+
+
 def test_an_event_in_words_can_be_asked_about_an_output() -> None:
     found = search(exact_fractions)
     assert found.audit.event.contains(Fraction(0)) != found.audit.event.contains(Fraction(1, 3))

@@ -74,7 +74,9 @@ def observe(
 def _once(release: Release, data: Any, entropy: Entropy, log: list[warnings.WarningMessage]) -> Observation:
     try:
         seen = written_down(release(_own_copy(data), entropy))
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:  # of whoever waits for the audit
+        raise
+    except BaseException as error:
         seen = Observation(None, (), FAILED, f"raises {_words(error)}")
     if log:
         seen = seen._replace(alarm=seen.alarm + ", ".join(f"warns {_words(entry.message)}" for entry in log))
@@ -141,6 +143,8 @@ def plain(output: Any) -> Hashable:
         return tuple(plain(getattr(output, field.name)) for field in dataclasses.fields(output))
     if isinstance(output, Iterable):
         return tuple(plain(value) for value in output)
+    if type(output).__eq__ is object.__eq__:  # equal only to itself, so what is in it counts
+        return type(output).__name__, plain(getattr(output, "__dict__", None))
     return output if isinstance(output, Hashable) else repr(output)
 
 

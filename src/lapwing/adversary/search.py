@@ -52,6 +52,8 @@ INEXACT = (
     "As mathematics the function was not refuted. What betrays the data is how a computer writes numbers, their lowest "
     "bits or their type (Mironov, CCS 2012): round to a grid and add whole steps of noise, as lapwing does"
 )
+VOID = FAILED, "NoneType with a value missing"
+"""How outputs are dressed that are none."""
 ANALYSIS = 5e-5
 """Seconds, about, to analyse a release on each side."""
 
@@ -241,7 +243,7 @@ class _Hunt:
                     break
                 both = pair.first, pair.second
                 seen = observe(self.release, both, size, self.entropy, coarse=coarse, until=until, tick=self.tick)
-                failed = failed and all(output.dress == FAILED for side in seen for output in side)
+                failed = failed and all(output.dress in VOID for side in seen for output in side)
                 self.floats = self.floats or any(type(part) is float for side in seen for part in side[0].parts)
                 seemed = max(found.shown for found in best_events(*seen, LENIENT, delta))
                 ranked[place] = Tried(pair, seemed, before + 2 * len(seen[0]))
@@ -319,9 +321,14 @@ class _Nowhere(io.TextIOBase):
 
 
 def _refuse_failure(release: Release, pair: Pair, entropy: Entropy) -> None:
-    """A function that fails on every input was more likely called wrongly than private."""
+    """A function that fails on every input, or never returns anything, was more likely called wrongly than private."""
     alarm = observe(release, (pair.first, pair.second), 1, entropy)[1][0].alarm
-    hint = f"It was called with {pair.second!r}; describe other inputs with a domain."
+    if not alarm:
+        raise InvalidParameter("function", "<function>", "returns nothing", "End it with return: prints do not count.")
+    hint = (
+        f"It was called with {pair.second!r}. Describe other inputs with a domain; name further parameters epsilon, "
+        "delta or entropy."
+    )
     raise InvalidParameter("function", "<function>", f"every release {alarm}", hint)
 
 
