@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,15 @@ def test_no_mechanism_at_all_exceeds_the_bound(canaries: int, guesses: int, epsi
         assert best <= bound + 1e-7
         if delta == 0 or right == guesses == canaries or guesses == 1:
             assert best == pytest.approx(bound, abs=1e-7)  # and here one of them reaches it
+
+
+def test_helping_whoever_would_miss_twice_needs_all_of_the_bound() -> None:
+    """The mechanism of one_run.md, by hand: two canaries, e^ε = 10, δ = 1/100."""
+    both, one, none = Fraction(1001, 1210), Fraction(1001, 12100), Fraction(88, 12100)
+    assert both + 2 * one + none == 1
+    assert max(both - 10 * one, 0) + max(one - 10 * none, 0) == Fraction(1, 100)  # the same whichever coin is changed
+    assert 1 - Fraction(96, 12100) == 1 - Fraction(1, 121) + 4 * Fraction(1, 100) / 121  # the expression of the paper
+    assert 1 - Fraction(96, 12100) < 1 - none <= tail(1, 2, 2, delta=0.01)(math.log(10))
 
 
 def test_telling_everything_once_in_a_while_reaches_the_bound() -> None:
