@@ -1,0 +1,85 @@
+// One budget, several questions: how far each answer may be off, by the way the budget is spent.
+import { css, html, type TemplateResult } from "lit";
+import { chart, short, type Ink, type Mark, type Point } from "../lib/chart.js";
+import "../lib/epsilon.js";
+import { Story, type Table } from "../lib/story.js";
+import { affordable, countError, halved, planned, priceOf } from "../math/perspective.js";
+
+const MANY = 20;
+const off = (error: number): string => `± ${short(Number(error.toPrecision(2)))}`;
+
+export class Spending extends Story {
+  static override properties = { epsilon: { type: Number }, questions: { type: Number }, within: { type: Number } };
+  declare epsilon: number;
+  declare questions: number;
+  declare within: number;
+  protected readonly question = "You have one budget and several counts to ask for. How do you spend it?";
+  protected readonly first = { epsilon: 1, questions: 10, within: 10 };
+
+  protected handles(): TemplateResult {
+    return html`<lw-epsilon .value=${this.epsilon} label="the whole budget, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+      <div class="more">
+        <label>questions you want to ask: ${this.questions}
+          <input type="range" min="2" max=${MANY} step="1" .value=${String(this.questions)}
+            @input=${(event: Event) => this.take("questions", Number((event.target as HTMLInputElement).value))} />
+        </label>
+        <label>the stubborn one wants every answer within
+          <select @change=${(event: Event) => this.take("within", Number((event.target as HTMLSelectElement).value))}>
+            ${[5, 10, 20, 50].map((one) => html`<option value=${one} ?selected=${one === this.within}>± ${one}</option>`)}
+          </select>
+        </label>
+      </div>`;
+  }
+
+  private get answered(): number {
+    return Math.min(this.questions, affordable(this.epsilon, this.within));
+  }
+
+  protected picture(): unknown {
+    const asked = (errors: number[]): Point[] => errors.map((error, i): Point => [i + 1, error]);
+    const table = Array.from({ length: this.questions }, () => countError(this.epsilon));
+    const stubborn = asked(Array.from({ length: this.answered }, () => this.within));
+    const half = asked(halved(this.epsilon, this.questions));
+    const plan = asked(planned(this.epsilon, this.questions));
+    const top = 10 ** Math.ceil(0.3 + Math.log10(Math.max(100, ...half.map(([, error]) => error))));
+    const drawn = (ink: Ink, points: Point[], label: string): Mark[] => [
+      { kind: "line", ink, points, label },
+      { kind: "dots", ink, points },
+    ];
+    return chart({
+      title: "How far the answer to each question may be off, for four ways to spend the budget",
+      x: { from: 0.5, to: MANY + 0.5, label: "question", ticks: [1, 5, 10, 15, 20] },
+      y: { from: Math.min(1, 10 ** Math.floor(Math.log10(countError(this.epsilon)))), to: top, label: "off by at most (people, 95 of 100 times)", log: true },
+      marks: [
+        ...drawn("noise", half, "half of the rest"),
+        ...drawn("budget", stubborn, "stubborn"),
+        ...drawn("private", plan, "planned"),
+        { kind: "line", ink: "exact", points: asked(table), label: "one table", dashed: true },
+      ],
+    });
+  }
+
+  protected sentence(): string {
+    const last = this.questions;
+    const plan = countError(this.epsilon / last);
+    const refused = this.answered < last ? `The stubborn one pays ${+priceOf(this.within).toPrecision(2)} for each and is refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.` : "The stubborn one gets every answer, and may have some budget left.";
+    const first = countError(this.epsilon / 2);
+    return `Who spends half of the rest each time starts with ${off(first)} and ends with ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} Who knows the ${last} questions beforehand gets ${off(plan)} each. If nobody falls into two of them they are one table, and all get ${off(countError(this.epsilon))}.`;
+  }
+
+  protected table(): Table {
+    const plan = planned(this.epsilon, this.questions);
+    const half = halved(this.epsilon, this.questions);
+    const rows = plan.map((error, i) => [i + 1, off(half[i]!), i < this.answered ? off(this.within) : "refused", off(error), off(countError(this.epsilon))]);
+    return { head: ["question", "half of the rest", "stubborn", "planned", "one table"], rows };
+  }
+
+  static override styles = [
+    Story.styles,
+    css`
+      .more { display: grid; gap: 0.6rem; }
+      .seen { min-height: 7em; }
+    `,
+  ];
+}
+customElements.define("lw-spending", Spending);
