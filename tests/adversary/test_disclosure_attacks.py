@@ -8,7 +8,7 @@ from scipy.stats import binom
 from lapwing.adversary.attacks.attack import Attack
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.identifiers import BY_LAW, IDENTIFIERS, NEIGHBOURLY, PEOPLE, records, relinked
-from lapwing.adversary.attacks.rounding import ROUNDING, averaging, tipping
+from lapwing.adversary.attacks.rounding import ROUNDING, tipping
 from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
 from lapwing.adversary.attacks.suppression import SUPPRESSION, between_two_cells, recovered
 from lapwing.anonymity.rounding import Rounding
@@ -94,7 +94,6 @@ def test_the_tipping_set_is_found_for_every_base(base: int, secret: int) -> None
 
 def test_no_tipping_set_no_claim() -> None:
     assert tipping(lambda members: 0, range(1, 31), 0) is None
-    assert (averaging(10.9, 10.1), averaging(10.1, 10)) == (1, 0)
 
 
 def test_a_rare_person_is_found_in_some_sample() -> None:

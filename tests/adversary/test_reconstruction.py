@@ -21,7 +21,7 @@ from lapwing.adversary.attacks.reconstruction import (
     shared,
 )
 from lapwing.errors import InvalidParameter
-from lapwing.noise import bernoulli, discrete_laplace
+from lapwing.noise import bernoulli, discrete_laplace, uniform_below
 
 FALSE_ALARM = 1e-6
 FAR = float(stats.norm.isf(FALSE_ALARM / 2))
@@ -76,6 +76,18 @@ def test_how_sure_is_how_often_right() -> None:
     gap = np.array(right) - np.array(expected)
     assert 0.6 < np.mean(right) < 0.95
     assert abs(gap.mean()) < FAR * gap.std(ddof=1) / math.sqrt(tables) + 0.01  # the law of an estimate is not normal
+
+
+def test_where_program_and_least_squares_disagree_nothing_is_made_of_it() -> None:
+    """Bounded errors, for which the program is the worse of the two: what it gets wrong, it is not half sure of."""
+    source, right, expected = repeatable("bounded"), [], []
+    for _ in range(25):
+        queries, truth = random_queries(32, 320, source), bernoulli(0.5, 32, source)
+        found = reconstruct(queries, queries @ truth + uniform_below(7, 320, source) - 3)
+        right += (found.bits == truth).tolist()
+        expected += found.sure.tolist()
+    gap = np.array(right) - np.array(expected)
+    assert abs(gap.mean()) < FAR * gap.std(ddof=1) / math.sqrt(len(gap)) + 0.01
 
 
 def test_many_tables_at_once_are_found_as_one_by_one() -> None:

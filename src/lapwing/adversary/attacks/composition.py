@@ -28,7 +28,9 @@ def composition(
     """What several published tables say together about people who are in all of them.
 
     What a person has occurs in their class of every table. Among the values that do, Bayes' rule takes a value in
-    proportion to its share in each class, divided by its share in all tables for every table but the first.
+    proportion to its share in each class, divided by its share in all tables for every table but the first. This takes
+    it that nobody else is in the person's class of two tables: whoever is counts twice, and `sure` says too much. What
+    is certain stays certain.
 
     Source: Ganta, Kasiviswanathan and Smith 2008, Composition attacks and auxiliary information in data privacy.
 

@@ -48,11 +48,6 @@ def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) 
     return Learned(about="the target", guess=int(tipped), sure=1, because=because)
 
 
-def averaging(mean_with: float, mean_without: float) -> int:
-    """Whether the target has the property, from the means of many answers with and without."""
-    return int(mean_with - mean_without > 0.5)
-
-
 def against_everybody_known(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     """The strongest attacker on one count with Laplace noise: knows everybody else, subtracts them, guesses one bit.
 
@@ -85,8 +80,8 @@ def _random(rounds: int, entropy: Entropy) -> Rounds:
     rounded, won = Rounding(base=BASE, at_random=True), []
     for _ in range(rounds):
         people = _people(entropy)
-        means = [rounded.mean_of(sum(members), TIMES, entropy) for members in (people, people[1:])]
-        won.append(float(averaging(*means) == people[0]))
+        with_ada, without = (rounded.mean_of(sum(members), TIMES, entropy) for members in (people, people[1:]))
+        won.append(float((with_ada - without > 0.5) == people[0]))
     return won
 
 
