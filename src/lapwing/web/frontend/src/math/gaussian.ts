@@ -16,14 +16,22 @@ export const gaussian = (k: number, epsilon: number, wanted: number): number => 
 /** The same for Laplace noise with all of epsilon split among the answers, and no delta. */
 export const laplacePure = (k: number, epsilon: number): number => (Math.SQRT2 * k) / epsilon;
 
-/**
- * The same for Laplace noise that may use the delta, too, a little more than would be needed: the better of two ways to count.
- * Each answer gets its part of ε and δ (the δ of one release at ε is 1 − e^((ε − 1/b)/2)), or all are counted together by Rényi's divergences.
- */
+/** The same for Laplace noise that may use the delta, too. One release at ε has a δ of 1 − e^((ε − 1/b)/2), so that splitting both is always enough. */
 export function laplace(k: number, epsilon: number, wanted: number): number {
-  const parts = 1 / (epsilon / k - 2 * Math.log1p(-wanted / k));
-  if (k === 1) return Math.SQRT2 * parts;
-  return Math.SQRT2 * Math.min(parts, least((scale) => laplaceEpsilon(scale, k, wanted) <= epsilon, 1e-6));
+  let high = 1 / (epsilon / k - 2 * Math.log1p(-wanted / k));
+  if (k === 1) return Math.SQRT2 * high;
+  high = Math.min(high, 1.05 * gaussian(k, epsilon, wanted)); // Laplace noise is never wider than √2 times the Gaussian
+  let low = high / 2;
+  let [much, little] = [laplaceDelta(low, k, epsilon), laplaceDelta(high, k, epsilon)];
+  for (let i = 0; i < 16 && high - low > 2e-4 * high; i++) {
+    const part = Math.log(wanted / much) / Math.log(little / much); // a straight line through the logarithms, where there are any
+    const middle = low + (high - low) * (i % 3 < 2 && part > 0.01 && part < 0.99 ? part : 0.5);
+    const found = laplaceDelta(middle, k, epsilon);
+    if (Math.abs(found / wanted - 1) < 1e-3) return Math.SQRT2 * middle;
+    if (found <= wanted) [high, little] = [middle, found];
+    else [low, much] = [middle, found];
+  }
+  return Math.SQRT2 * high;
 }
 
 /** The number of answers from which on Gaussian noise is the smaller one. */
@@ -33,32 +41,52 @@ export function crossing(epsilon: number, wanted: number): number {
   return Infinity;
 }
 
-/** An ε at δ for k answers with Laplace noise: the best over all orders of Rényi's divergence. */
-export function laplaceEpsilon(scale: number, k: number, wanted: number): number {
-  const at = (x: number): number => {
-    const order = 1 + Math.exp(x);
-    return k * laplaceRenyi(scale, order) + Math.log1p(-1 / order) - Math.log(wanted * order) / (order - 1);
-  };
-  let [low, high] = [Math.log(1e-3), Math.log(1e5)];
-  for (let i = 0; i < 40; i++) {
+/**
+ * The δ at ε of k answers with Laplace noise, from the distribution of their privacy loss L.
+ *
+ * It is E[(1 − e^(ε−L))⁺], and (1 − e^−x)⁺ has the Laplace transform 1/(z(z+1)), so δ = 1/(2πi)·∫ E[e^(zL)]^k·e^(−zε)/(z(z+1)) dz along any line to the
+ * right of 0, summed by the midpoint rule on the line where the integrand is smallest. It repeats with period π·scale, ever smaller; a few periods do.
+ */
+export function laplaceDelta(scale: number, k: number, epsilon: number): number {
+  const one = 1 / scale;
+  if (k * one <= epsilon) return 0;
+  const size = (x: number): number => k * logMoment(Math.exp(x), 0, one)[0] - Math.exp(x) * epsilon - x - Math.log1p(Math.exp(x));
+  let [low, high] = [Math.log(1e-2), Math.log(1e5)];
+  for (let i = 0; i < 30; i++) {
     const third = (high - low) / 3;
-    if (at(low + third) < at(high - third)) high -= third;
+    if (size(low + third) < size(high - third)) high -= third;
     else low += third;
   }
-  return Math.max(0, at((low + high) / 2));
+  const c = Math.exp((low + high) / 2);
+  const periods = Math.max(2, Math.min(8, Math.round(60 / Math.sqrt(k)))) + 0.5;
+  const step = 0.4 / (one * Math.sqrt(k));
+  let sum = 0;
+  for (let y = step / 2; y < (periods * Math.PI) / one; y += step) {
+    const [log, angle] = logMoment(c, y, one);
+    const below = Math.log((c * c + y * y) * ((c + 1) ** 2 + y * y)) / 2;
+    const turned = k * angle - y * epsilon - Math.atan2(y, c) - Math.atan2(y, c + 1);
+    sum += Math.exp(k * log - c * epsilon - below) * Math.cos(turned);
+  }
+  return (sum * step) / Math.PI;
 }
 
-/** Rényi's divergence between Laplace noise around 0 and around 1 (Mironov 2017, Table II). */
-export function laplaceRenyi(scale: number, order: number): number {
-  const near = order / (2 * order - 1);
-  return 1 / scale + Math.log(near + (1 - near) * Math.exp(-(2 * order - 1) / scale)) / (order - 1);
+/** ln E[e^(zL)] for the loss L of one answer and z = x + iy, as length and angle: zε + ln((z+1 + z·e^(−(2z+1)ε))/(2z+1)). */
+function logMoment(x: number, y: number, one: number): [number, number] {
+  const shrunk = Math.exp(-(2 * x + 1) * one);
+  const [cos, sin] = [shrunk * Math.cos(2 * y * one), -shrunk * Math.sin(2 * y * one)];
+  const real = x + 1 + x * cos - y * sin;
+  const imaginary = y + x * sin + y * cos;
+  return [
+    x * one + Math.log((real * real + imaginary * imaginary) / ((2 * x + 1) ** 2 + 4 * y * y)) / 2,
+    y * one + Math.atan2(imaginary, real) - Math.atan2(2 * y, 2 * x + 1),
+  ];
 }
 
 /** The smallest number for which something holds that then always holds. */
-function least(holds: (value: number) => boolean, precision = 1e-13): number {
+function least(holds: (value: number) => boolean): number {
   let [low, high] = [1e-6, 1];
   while (!holds(high)) [low, high] = [high, 2 * high];
-  for (let i = 0; i < 200 && high - low > precision * high; i++) {
+  for (let i = 0; i < 200 && high - low > 1e-13 * high; i++) {
     const middle = low * 2 < high ? Math.sqrt(low * high) : (low + high) / 2;
     if (middle === low || middle === high) break;
     if (holds(middle)) high = middle;

@@ -100,7 +100,7 @@ export class ExponentialStory extends Story {
     const unit = this.prices ? "€" : "people";
     const [now, other] = [this.logs(this.more), this.logs(!this.more)];
     const worst = Math.max(factor(now[0], other[0]), factor(now[1], other[1]));
-    return `Best ${best.length > 1 ? "are" : "is"} ${best.join(" and ")}: chosen ${said(sum(plain))} of the time by the exponential mechanism, ${said(sum(flipped))} by permute-and-flip. On average they miss the best by ${short(lost(scores, plain))} and ${short(lost(scores, flipped))} ${unit}, of ${short(top)}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}; e^ε = ${short(Math.exp(this.epsilon))} would be allowed.`;
+    return `Best ${best.length > 1 ? "are" : "is"} ${best.join(" and ")}: chosen ${said(sum(plain))} of the time by the exponential mechanism, ${said(sum(flipped))} by permute-and-flip. On average they miss the best by ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}, of ${short(top)}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}; e^ε = ${short(Math.exp(this.epsilon))} would be allowed.`;
   }
 
   protected table(): Table {
@@ -126,7 +126,11 @@ export class ExponentialStory extends Story {
   ];
 }
 
+function little(amount: number): string {
+  return amount < 0.001 ? "less than 0.001" : short(amount);
+}
+
 function said(chance: number): string {
-  return chance > 0 && chance < 0.001 ? "< 0.1 %" : chance > 0.999 && chance < 1 ? "> 99.9 %" : percent(chance, 1);
+  return chance > 0 && chance < 0.001 ? "< 0.1 %" : chance > 0.9995 ? "> 99.9 %" : percent(chance, 1);
 }
 customElements.define("lw-exponential", ExponentialStory);

@@ -97,8 +97,8 @@ export class RandomizedResponseStory extends Story {
     const [n, truth, yes] = surveys[SURVEYS - 1]!;
     const [share, low, high] = estimate(yes, n, this.epsilon);
     const inside = surveys.filter(([size, real, said]) => Math.abs(estimate(said, size, this.epsilon)[0] - real) <= within(size, this.epsilon)).length;
-    const truthful = percent(keep(this.epsilon), 1);
-    return `Everybody tells the truth with probability ${truthful} and lies otherwise (or: the truth with ${percent(alpha(this.epsilon), 1)}, else a fair coin). Of ${n.toLocaleString("en")} people ${percent(yes / n, 1)} say yes, so about ${said(share)} smoke: between ${said(low)} and ${said(high)}, and truly ${percent(truth)}. ${inside} of ${SURVEYS} surveys fell into the band. It is half as wide for four times as many people.`;
+    const found = high - low > 1 ? `which says next to nothing: anything between ${said(low)} and ${said(high)}` : `so about ${said(share)} smoke: between ${said(low)} and ${said(high)}`;
+    return `Everybody tells the truth with probability ${often(keep(this.epsilon))} and lies otherwise (or: the truth with ${often(alpha(this.epsilon))}, else a fair coin). Of ${n.toLocaleString("en")} people ${percent(yes / n, 1)} say yes, ${found}. Truly it is ${percent(truth)}. ${inside} of ${SURVEYS} surveys fell into the band. It is half as wide for four times as many people.`;
   }
 
   protected table(): Table {
@@ -114,12 +114,16 @@ export class RandomizedResponseStory extends Story {
     css`
       .handles { align-items: start; }
       .more { display: grid; gap: 0.6rem; }
-      .handles > button { flex: 0 1 auto; }
+      .handles > button { flex: 0 1 auto; font-size: 0.9rem; }
     `,
   ];
 }
 
+function often(probability: number): string {
+  return percent(probability, probability > 0.999 ? 3 : 1);
+}
+
 function said(share: number): string {
-  return percent(share, 1).replace("-", "−");
+  return percent(Math.abs(share) < 0.0005 ? 0 : share, 1).replace("-", "−");
 }
 customElements.define("lw-randomized-response", RandomizedResponseStory);
