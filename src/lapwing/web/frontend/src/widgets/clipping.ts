@@ -1,5 +1,5 @@
 // A sum needs a bound on what one person may add: a low one cuts off, a high one needs noise.
-import { html, type TemplateResult } from "lit";
+import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Table } from "../lib/story.js";
@@ -50,22 +50,20 @@ export class ClippingStory extends Story {
     const bias = bounds.map((bound): Point => [bound, cutOff(values, bound) / all]);
     const noise = bounds.map((bound): Point => [bound, averageNoise(bound, this.epsilon) / all]);
     const both = bounds.map((bound, i): Point => [bound, bias[i]![1] + noise[i]![1]]);
-    const low = 1e-4;
-    const high = 10;
-    const inside = (points: Point[]): Point[] => points.filter(([, share]) => share >= low && share <= high);
+    const inside = (points: Point[]): Point[] => points.filter(([, share]) => share <= 1);
     const here = (cutOff(values, this.bound) + averageNoise(this.bound, this.epsilon)) / all;
     return chart({
       title: "Error of the private sum over the bound: what is cut off, the noise, and both",
-      x: { from: LOW, to: HIGH, label: "at most this many euros of each customer count", log: true },
-      y: { from: low, to: high, label: "share of the true sum", log: true, format: (share) => percent(share, share < 0.01 ? 2 : 0).replace(/\.?0+ %/, (tail) => (tail.startsWith(".") ? " %" : tail)) },
+      x: { from: LOW, to: HIGH, label: "at most this many euros of each customer count", log: true, ticks: [10, 30, 100, 300, 1000, 3000] },
+      y: { from: 0, to: 1.1, label: "share of the true sum", ticks: [0, 0.25, 0.5, 0.75, 1], format: (share) => percent(share) },
       marks: [
         { kind: "line", ink: "exact", points: inside(bias), dashed: true },
         { kind: "line", ink: "noise", points: inside(noise), dashed: true },
         { kind: "line", ink: "private", points: inside(both) },
-        { kind: "dots", ink: "exact", points: inside([[LOW, bias[0]![1]]]), label: "cut off" },
-        { kind: "dots", ink: "noise", points: inside([noise[12]!]), label: "noise" },
-        { kind: "down", ink: "private", points: [[this.bound, low]], label: "your bound" },
-        { kind: "dots", ink: "private", points: inside([[this.bound, here]]) },
+        { kind: "dots", ink: "exact", points: bias.slice(20, 21), label: "cut off" },
+        { kind: "dots", ink: "noise", points: inside(noise).filter((_, i, all) => i === Math.floor(0.45 * all.length)), label: "noise" },
+        { kind: "down", ink: "quiet", points: [[this.bound, 0]], dashed: true },
+        { kind: "dots", ink: "private", points: [[this.bound, Math.min(1, here)]], label: here > 1 ? `more than all: ${percent(here)}` : `both: ${percent(here)}` },
       ],
     });
   }
@@ -93,5 +91,7 @@ export class ClippingStory extends Story {
     });
     return { head: ["bound", "cut off", "average noise", "both, of the true sum"], rows };
   }
+
+  static override styles = [Story.styles, css`lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
 }
 customElements.define("lw-clipping", ClippingStory);

@@ -1,5 +1,5 @@
 // How far one person can move a median: anywhere, here, and near here.
-import { html, type TemplateResult } from "lit";
+import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Table } from "../lib/story.js";
@@ -10,8 +10,8 @@ const DELTA = 1e-6;
 const SIZES = [51, 201, 1001];
 const SHAPES: [Shape, string][] = [
   ["alike", "all about 40 years old"],
-  ["even", "evenly spread from 0 to 100"],
-  ["camps", "two camps, around 22 and 72, the younger slightly larger"],
+  ["even", "spread from 0 to 100"],
+  ["camps", "two camps, around 22 and 72"],
 ];
 
 export class MedianStory extends Story {
@@ -60,8 +60,8 @@ export class MedianStory extends Story {
         { kind: "across", ink: "quiet", points: [[0, RANGE]], label: "anywhere: 100", dashed: true },
         { kind: "line", ink: "adversary", points: local },
         { kind: "line", ink: "noise", points: counted },
-        { kind: "across", ink: "private", points: [[0, most]], dashed: true },
-        { kind: "dots", ink: "private", points: counted.filter(([, span]) => span >= most - 1e-9).slice(0, 1), label: `smooth: ${short(most)}` },
+        { kind: "across", ink: "private", points: [[shown - 1, most]], label: `smooth: ${short(most)}`, dashed: true },
+        { kind: "dots", ink: "private", points: counted.filter(([, span]) => span >= most - 1e-9).slice(0, 1) },
         { kind: "dots", ink: "adversary", points: local.slice(0, 1), label: local[0]![1] > 0.8 * most ? "" : `here: ${short(local[0]![1])}` },
       ],
     });
@@ -85,5 +85,7 @@ export class MedianStory extends Story {
     const rows = [0, 1, 2, 5, 10, 20, 50].filter((k) => k < all.length).map((k) => [k, short(all[k]!), short(all[k]! * factor ** k)]);
     return { head: ["people changed before", "one more moves the median by", "discounted"], rows };
   }
+
+  static override styles = [Story.styles, css`lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
 }
 customElements.define("lw-median-sensitivity", MedianStory);
