@@ -137,10 +137,50 @@ def test_a_criterion_that_holds_below_may_fail_above_when_rows_are_suppressed() 
     assert found.suppressed.tolist() == [10, 11]
 
 
+def test_the_mean_class_size_is_least_where_a_large_class_is_suppressed() -> None:
+    """One step up in both columns ten rows fail together and two are left, a perfect class.
+
+    Steps up in one column keep more rows, and a bound that forgets how many may be suppressed would stop there.
+    """
+    table = {"x": [4, 4] + [0] * 9 + [1], "y": [4, 4] + [0] * 4 + [1] * 6, "ill": list("xyxxyyxxxxyx")}
+    ways = {"x": Ranges((2,)), "y": Ranges((2,))}
+    criteria = [LargestShare(sensitive="ill", most=0.67)]
+    way = FullDomain(k=2, quasi_identifiers=ways, suppress=0.9, loss="class_size", criteria=criteria)
+    found = way.anonymise(table)
+    assert found.levels == {"x": 1, "y": 1}
+    assert found.losses.class_size == 1
+
+
+def test_the_mean_class_size_counts_small_classes_too_before_it_stops() -> None:
+    """Further up, classes that were suppressed may have become large enough: they count in the bound."""
+    table = {
+        "x": [2, 1, 1, 3, 1, 1, 0, 3, 0, 3],
+        "y": [3, 1, 3, 2, 1, 3, 3, 2, 0, 2],
+        "z": [0, 0, 3, 2, 0, 2, 2, 2, 2, 2],
+        "ill": list("aabbaabaaa"),
+    }
+    criteria = [LargestShare(sensitive="ill", most=0.67)]
+    ways = dict.fromkeys("xyz", Ranges((2,)))
+    way = FullDomain(k=1, quasi_identifiers=ways, suppress=0.7, loss="class_size", criteria=criteria)
+    assert way.anonymise(table).losses.class_size == pytest.approx(7 / 3)
+
+
+def test_few_remembered_nodes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    people = {name: values[:3000] for name, values in adult("test").items()}
+    ways = {name: ADULT_HIERARCHIES[name] for name in ("age", "education", "occupation", "native_country")}
+    found = []
+    for remembered in (1, 200):
+        monkeypatch.setattr(full_domain, "REMEMBERED", remembered)
+        found.append(FullDomain(k=5, quasi_identifiers=ways, suppress=0.05).anonymise(people))
+    one, other = found
+    assert (one.levels, one.minimal, one.losses) == (other.levels, other.minimal, other.losses)
+    assert k_anonymity(other.columns, list(ways)) >= 5
+
+
 def test_the_census_is_anonymised_by_looking_at_few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     looked = []
     look = full_domain._Lattice.look
-    monkeypatch.setattr(full_domain._Lattice, "look", lambda self, node: looked.append(node) or look(self, node))
+    monkeypatch.setattr(full_domain._Lattice, "look", lambda self, *at: looked.append(at) or look(self, *at))
     names = ("age", "education", "marital_status", "race", "sex")
     ways = {name: ADULT_HIERARCHIES[name] for name in names}
     found = FullDomain(k=5, quasi_identifiers=ways, suppress=0.01).anonymise(adult("test"), drop=["fnlwgt"])

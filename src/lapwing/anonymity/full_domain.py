@@ -4,9 +4,10 @@ A *node* gives the level of each column. Rows in classes that are too small are 
 than allowed. One step up merges classes, so a node above a good one is good and a node below a bad one is bad: looking
 at one node decides about everything above or below it (Samarati 2001, Protecting respondents' identities; LeFevre,
 DeWitt and Ramakrishnan 2005, Incognito; El Emam et al. 2009, OLA). Ways from the bottom to the top of the lattice are
-bisected until it is known of every node whether it is good. Then good nodes are looked at in the order of a lower bound
-of their loss, until the bound exceeds the least loss found. The answer is the best of all nodes, not only of the
-minimal ones: a step further up may save rows from suppression.
+bisected until it is known of every node whether it is good; the classes of a node are made from those of a node below
+that was looked at before, which are fewer than the rows (the roll-up of Incognito). Then good nodes are looked at in
+the order of a lower bound of their loss, until the bound exceeds the least loss found. The answer is the best of all
+nodes, not only of the minimal ones: a step further up may save rows from suppression.
 
 >>> people = {"age": [34, 36, 51, 55], "zip": ["02138", "02139", "02141", "02142"]}
 >>> print(FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20)), "zip": Digits(5)}).anonymise(people))
@@ -44,8 +45,10 @@ __all__ = ["Digits", "FullDomain", "Ranges"]
 Node = tuple[int, ...]
 LOSSES = ("certainty", "discernibility", "class_size")
 LARGEST_LATTICE = 1_000_000
-DENSE = 4
-"""Classes are counted in a table of all that are possible if these are at most so many times the rows."""
+REMEMBERED = 200
+"""Of so many nodes the classes are kept, to make those of others from them."""
+DENSE, LEAST_DENSE = 4, 1 << 17
+"""Classes are counted in a table of all that are possible if these are at most so many times the rows, or so many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,12 +98,12 @@ class FullDomain:
     def _published(
         self, original: Original, lattice: _Lattice, best: Node, minimal: Sequence[Node]
     ) -> GeneralisedTable:
-        look = lattice.look(best)
-        first = np.unique(look.member, return_index=True)[1][look.fine]  # a row of each class that is published
+        look = lattice.look(best, lattice.whole)
+        first = _first(look.member)[look.fine]  # a row of each class that is published
         fresh = np.cumsum(look.fine) - 1
         member = look.member[lattice.member]
         kept = np.flatnonzero(look.fine[member])
-        steps = list(zip(lattice.ladders, lattice.codes, best, strict=True))
+        steps = list(zip(lattice.ladders, lattice.whole.codes, best, strict=True))
         return original.published(
             [ladder.labels[level, codes[first]] for ladder, codes, level in steps],
             np.column_stack([ladder.shares[level, codes[first]] for ladder, codes, level in steps]),
@@ -113,15 +116,35 @@ class FullDomain:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows that differ, column by column, and how often each occurs."""
+
+    codes: NDArray[np.int32]
+    weights: Integers
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Look:
     """What the table is like at one node."""
 
+    rows: _Rows
+    """What was looked at: the distinct rows of the table, or those of a node below."""
     member: Integers
-    """The class of each distinct row."""
+    """The class of each of them."""
     sizes: Integers
     fine: NDArray[np.bool_]
     """Which classes may be published."""
     suppressed: int
+
+
+def _first(member: Integers) -> Integers:
+    """A row of each class."""
+    found = np.empty(int(member.max()) + 1, np.intp)
+    found[member] = np.arange(len(member))
+    return found
 
 
 class _Lattice:
@@ -137,36 +160,50 @@ class _Lattice:
             raise InvalidParameter("quasi_identifiers", len(ladders), why, "Use fewer columns or levels, or Mondrian.")
         rows = len(codes[0])
         classes = classes_by(codes, rows)
-        first = np.unique(classes.member, return_index=True)[1]
-        self.member, self.weights = classes.member, classes.sizes
-        self.codes = [column[first] for column in codes]
+        self.member = classes.member
+        self.whole = _Rows(np.stack(codes).astype(np.int32)[:, _first(classes.member)], classes.sizes)
         self.rows, self.allowed = rows, math.floor(rows * as_written(asked.suppress))
         self.bound = self._certainty() if asked.loss == "certainty" else np.zeros(self.shape)
         """No node has less loss than this."""
         self.seen: dict[Node, int] = {}
+        self.steps: dict[Node, _Rows] = {}
 
     def _certainty(self) -> Floats:
         """The certainty penalty of each node if nothing were suppressed: a suppressed row loses at least as much."""
-        means = [ladder.shares[:, codes] @ self.weights for ladder, codes in zip(self.ladders, self.codes, strict=True)]
+        ways = zip(self.ladders, self.whole.codes, strict=True)
+        means = [ladder.shares[:, codes] @ self.whole.weights for ladder, codes in ways]
         found: Floats = reduce(np.add.outer, means) / (self.rows * len(means))
         return found
 
-    def look(self, node: Node) -> _Look:
-        """The classes of a node."""
-        keys, possible = np.zeros(len(self.weights), np.intp), 1
-        for ladder, codes, level in zip(self.ladders, self.codes, node, strict=True):
+    def look(self, node: Node, rows: _Rows | None = None) -> _Look:
+        """The classes of a node, made from these rows, or from the fewest that will do."""
+        rows = rows or self._below(node)
+        keys, possible = np.zeros(len(rows), np.intp), 1
+        for ladder, codes, level in zip(self.ladders, rows.codes, node, strict=True):
             groups = ladder.groups[level]
             keys, possible = keys * (groups[-1] + 1) + groups[codes], possible * (int(groups[-1]) + 1)
-            if possible > DENSE * len(keys):
+            if possible > max(DENSE * len(keys), LEAST_DENSE):
                 keys = np.unique(keys, return_inverse=True)[1]
                 possible = int(keys.max()) + 1
         present = np.bincount(keys, minlength=possible) > 0
         member = (np.cumsum(present) - 1)[keys]
-        sizes = np.bincount(member, self.weights).astype(np.intp)
+        sizes = np.bincount(member, rows.weights).astype(np.intp)
         fine = sizes >= self.asked.k
         for one in self.sensitive:
             fine &= one.met(one.counts(member[self.member], np.arange(self.rows), len(sizes)))
-        return _Look(member, sizes, fine, int(sizes[~fine].sum()))
+        return _Look(rows, member, sizes, fine, int(sizes[~fine].sum()))
+
+    def _below(self, node: Node) -> _Rows:
+        """The distinct rows of a node at most a level lower, which many nodes share; criteria need all rows."""
+        step = tuple(level // 2 * 2 for level in node)
+        if self.sensitive or not any(step):
+            return self.whole
+        if step not in self.steps:
+            look = self.look(step, self.whole)
+            if len(self.steps) == REMEMBERED:
+                del self.steps[next(iter(self.steps))]
+            self.steps[step] = _Rows(self.whole.codes[:, _first(look.member)], look.sizes)
+        return self.steps[step]
 
     def suppressed(self, node: Node) -> int:
         """How many rows are in classes that may not be published."""
@@ -179,9 +216,9 @@ class _Lattice:
         look, k, above = self.look(node), self.asked.k, tuple(slice(level, None) for level in node)
         if self.asked.loss == "certainty":
             lost = ~look.fine[look.member]
-            steps = zip(self.ladders, self.codes, node, strict=True)
+            steps = zip(self.ladders, look.rows.codes, node, strict=True)
             lost_more = sum(
-                self.weights[lost] @ (1 - ladder.shares[level, codes[lost]]) for ladder, codes, level in steps
+                look.rows.weights[lost] @ (1 - ladder.shares[level, codes[lost]]) for ladder, codes, level in steps
             )
             return float(self.bound[node] + lost_more / (self.rows * len(node)))
         if self.asked.loss == "discernibility":
