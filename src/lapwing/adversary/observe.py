@@ -143,8 +143,9 @@ def plain(output: Any) -> Hashable:
         return tuple(plain(getattr(output, field.name)) for field in dataclasses.fields(output))
     if isinstance(output, Iterable):
         return tuple(plain(value) for value in output)
-    if type(output).__eq__ is object.__eq__:  # equal only to itself, so what is in it counts
-        return type(output).__name__, plain(getattr(output, "__dict__", None))
+    kind: Any = type(output)
+    if kind.__eq__ is object.__eq__:  # equal only to itself, so what is in it counts
+        return kind.__name__, plain(getattr(output, "__dict__", None))
     return output if isinstance(output, Hashable) else repr(output)
 
 
