@@ -70,8 +70,8 @@ def _strategy(beliefs: ward.Beliefs, secrets: ward.Secrets, entropy: Entropy) ->
     return bool(secrets[int(beliefs[:, 1].argmax())] == 1)
 
 
-def _table(criterion: Criterion | None) -> Callable[[int, Entropy], Rounds]:
-    method = ward.anonymous(5, 2) if criterion is None else ward.demanding(5, 2, criterion)
+def _table(criterion: Criterion | None, k: int = 5) -> Callable[[int, Entropy], Rounds]:
+    method = ward.anonymous(k, 2) if criterion is None else ward.demanding(k, 2, criterion)
     return lambda rounds, entropy: ward.play(rounds, entropy, WEIGHTS, method, _strategy)
 
 
@@ -99,6 +99,7 @@ SKEWNESS = Attack(
     secret="who is positive, one in twenty being so",
     source="Li, Li and Venkatasubramanian 2007",
     weak={
+        "2-anonymous table": _table(None, 2),
         "5-anonymous table": _table(None),
         "2-diverse table": _table(DistinctDiversity(sensitive=ward.SENSITIVE, least=2)),
         "0.2-close table": _table(Closeness(sensitive=ward.SENSITIVE, most=0.2)),
