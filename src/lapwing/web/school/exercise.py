@@ -88,8 +88,8 @@ def exercise_html(exercise: Exercise, markdown: Markdown) -> str:
         inside = f"{markdown.html(exercise.task)}{hint}{solution}"
     else:
         told = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
-        starter = f'<pre class="code"><code>{html.escape(exercise.starter)}</code></pre>'
-        solution = _closed("A solution", f'<pre class="code"><code>{html.escape(exercise.solution)}</code></pre>')
+        starter = f'<pre class="code" tabindex="0"><code>{html.escape(exercise.starter)}</code></pre>'
+        solution = _closed("A solution", f'<pre class="code" tabindex="0"><code>{html.escape(exercise.solution)}</code></pre>')
         editor = f'<lw-exercise data-exercise="{told}">{starter}</lw-exercise>'
         inside = f"{markdown.html(exercise.task)}{hint}{editor}{solution}"
     name = html.escape(exercise.id, quote=True)
