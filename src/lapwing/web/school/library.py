@@ -17,8 +17,8 @@ from lapwing.web.school.page import Page, page_of
 
 FOLDER = Path(str(files("lapwing") / "web" / "nuggets"))
 _WORD = re.compile(r"[^\W_]+")
-_TITLE, _SUMMARY = 60, 8
-"""How much more a word counts in a title or a summary than in the text."""
+_TITLE, _SUMMARY, _NAMED = 12, 4, 1000
+"""How much more a word counts in a title or a summary than in the text; whose title has all words comes first."""
 
 
 @dataclass(frozen=True, slots=True)
