@@ -37,8 +37,15 @@ export function laplace(k: number, epsilon: number, wanted: number): number {
 /** The number of answers from which on Gaussian noise is the smaller one. */
 export function crossing(epsilon: number, wanted: number): number {
   const sigma = analytic(epsilon, wanted);
-  for (let k = 1; k < 1000; k++) if (Math.sqrt(k) * sigma <= laplace(k, epsilon, wanted)) return k;
-  return Infinity;
+  const smaller = (k: number): boolean => Math.sqrt(k) * sigma <= laplace(k, epsilon, wanted);
+  let [low, high] = [0, 1];
+  while (!smaller(high)) [low, high] = [high, 2 * high];
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (smaller(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
 }
 
 /**

@@ -8,7 +8,7 @@ import { analytic, classical, crossing, delta, gaussian, laplace, laplacePure } 
 
 const DELTAS = [1e-3, 1e-6, 1e-9];
 const MANY = [1, 2, 3, 4, 5, 7, 10, 14, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000];
-const SOME = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+const SOME = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]; // of these
 const EPSILONS = Array.from({ length: 61 }, (_, i) => 0.01 * 1000 ** (i / 60));
 
 export class GaussianStory extends Story {
@@ -28,9 +28,13 @@ export class GaussianStory extends Story {
 
   /** The number of answers from which on Gaussian noise is smaller. */
   private few = 0;
+  /** Laplace noise that may use the delta, by the number of answers. */
+  private wide = new Map<number, number>();
 
   override willUpdate(): void {
-    if (this.many) this.few = crossing(this.epsilon, this.delta);
+    if (!this.many) return;
+    this.few = crossing(this.epsilon, this.delta);
+    this.wide = new Map(MANY.map((k) => [k, laplace(k, this.epsilon, this.delta)]));
   }
 
   private get many(): boolean {
@@ -93,7 +97,7 @@ export class GaussianStory extends Story {
       marks: [
         { kind: "down", ink: "quiet", points: [[few, 0]], dashed: true },
         { kind: "line", ink: "noise", points: line((k) => laplacePure(k, this.epsilon)), dashed: true },
-        { kind: "line", ink: "noise", points: line((k) => laplace(k, this.epsilon, this.delta)) },
+        { kind: "line", ink: "noise", points: [...this.wide] },
         { kind: "line", ink: "private", points: line((k) => Math.sqrt(k) * sigma) },
         { kind: "dots", ink: "private", points: [[few, Math.sqrt(few) * sigma]] },
       ],
@@ -105,7 +109,7 @@ export class GaussianStory extends Story {
     if (this.many) {
       const { few } = this;
       const least = few > 1 ? `Up to ${few - 1} answer${few > 2 ? "s" : ""} Laplace noise is smaller; from ${few} on Gaussian noise is.` : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
-      const [wide, narrow] = [laplace(100, this.epsilon, this.delta), gaussian(100, this.epsilon, this.delta)];
+      const [wide, narrow] = [this.wide.get(100)!, gaussian(100, this.epsilon, this.delta)];
       return `One person moves every answer by at most 1. ${least} For 100 answers it has σ = ${short(narrow)} on each; Laplace noise ${short(laplacePure(100, this.epsilon))}, or ${short(wide)} when it may use the same δ.`;
     }
     const exact = analytic(this.epsilon, this.delta);
@@ -120,7 +124,7 @@ export class GaussianStory extends Story {
     if (this.many)
       return {
         head: ["answers", "Laplace, epsilon alone (σ)", "Laplace, with δ (σ)", "Gaussian (σ)"],
-        rows: SOME.map((k) => [k, short(laplacePure(k, this.epsilon)), short(laplace(k, this.epsilon, this.delta)), short(gaussian(k, this.epsilon, this.delta))]),
+        rows: SOME.map((k) => [k, short(laplacePure(k, this.epsilon)), short(this.wide.get(k)!), short(gaussian(k, this.epsilon, this.delta))]),
       };
     return {
       head: ["epsilon", "classical (σ)", "analytic (σ)"],
