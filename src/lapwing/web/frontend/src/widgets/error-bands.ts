@@ -16,7 +16,7 @@ const QUESTIONS = [1, 10, 100, 1000];
 const people = (step: number): number => Number((FEWEST * (MOST / FEWEST) ** (step / STEPS)).toPrecision(2));
 const step = (n: number): number => Math.round((Math.log(n / FEWEST) / Math.log(MOST / FEWEST)) * STEPS);
 const whole = (value: number): string => Math.round(value).toLocaleString("en");
-const points = (error: number): string => `± ${short(100 * error)}`;
+const points = (error: number): string => `±\u00a0${short(Number((100 * error).toPrecision(2)))}`;
 
 export class ErrorBands extends Story {
   static override properties = { epsilon: { type: Number }, n: { type: Number }, share: { type: Number }, questions: { type: Number } };
@@ -25,7 +25,7 @@ export class ErrorBands extends Story {
   declare share: number;
   declare questions: number;
   protected readonly question = "Which is larger, the error of the sample or the error of the noise?";
-  protected readonly first = { epsilon: 0.1, n: 5000, share: 0.5, questions: 1 };
+  protected readonly first = { epsilon: 0.1, n: 10000, share: 0.5, questions: 1 };
 
   protected handles(): TemplateResult {
     const choose = (name: string) => (event: Event) => this.take(name, Number((event.target as HTMLSelectElement).value));

@@ -6,7 +6,7 @@ import { Story, type Table } from "../lib/story.js";
 import { affordable, countError, halved, planned, priceOf } from "../math/perspective.js";
 
 const MANY = 20;
-const off = (error: number): string => `± ${short(Number(error.toPrecision(2)))}`;
+const off = (error: number): string => `±\u00a0${short(Number(error.toPrecision(2)))}`;
 
 export class Spending extends Story {
   static override properties = { epsilon: { type: Number }, questions: { type: Number }, within: { type: Number } };

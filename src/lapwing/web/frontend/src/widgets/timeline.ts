@@ -104,7 +104,7 @@ export class Timeline extends Story {
 }
 const PLURALS: Record<string, string> = { idea: "ideas", attack: "attacks", use: "uses", "rule or tool": "rules and tools" };
 const SEEN: Record<string, string> = {
-  [ALL]: "Attacks came first, then the definition, and eight years later the first browser had it.",
+  [ALL]: "An idea, then attacks, then the definition; eight years later the first browser had it.",
   idea: "Most of the theory that you need is from between 2006 and 2010.",
   attack: "Each of them ended a belief.",
   use: "From a map of commuters (2008) to a national census (2021) in thirteen years.",
