@@ -260,6 +260,10 @@ def test_the_command_shows_who_saw_what() -> None:
 
 def test_the_command_says_what_is_wrong() -> None:
     code, text = told("--companies", "2")
-    assert (code, "at least 3" in text) == (2, True)
+    assert (code, "subtracts his own" in text) == (2, True)
+    code, text = told("--servers", "1")
+    assert (code, "servers = 1" in text) == (2, True)
+    code, text = told("--silent", "compny 2")
+    assert (code, "does not take part" in text) == (2, True)
     code, text = told("--companies", "3", "--silent", "company 2", "--timeout", "2")
     assert (code, "company 2" in text) == (2, True)

@@ -51,6 +51,9 @@ def run_apart(
     """The secure sum with one process for each party. `faults` makes some misbehave, by name, to see it noticed."""
     limit = float(checks.positive(timeout=timeout))
     wrong = {name: checks.one_of(FAULTS, fault=fault) for name, fault in (faults or {}).items()}
+    everybody = (*study.companies, *map(server_name, range(1, study.servers + 1)), "analyst")
+    if strangers := [name for name in wrong if name not in everybody]:
+        raise InvalidParameter("faults", strangers[0], "does not take part", f"Write one of {', '.join(everybody)}.")
     if set(tables) != set(study.companies):
         raise InvalidParameter("tables", sorted(tables), "must be one per company", "Pass {'company': {'cell': 1}}.")
     with closing(_Stage(study, time.monotonic() + limit, wrong, heard or (lambda name, did: None))) as stage:

@@ -93,6 +93,7 @@ class SecureSum:
         object.__setattr__(self, "cells", _names(1, "Write cells=['women', 'men'].", cells=self.cells))
         few = "With two companies, each could subtract its own numbers."
         object.__setattr__(self, "companies", _names(FEWEST, few, companies=self.companies))
+        checks.whole(servers=self.servers, minimum=2)
         scheme: Sharing
         if self.threshold is None:
             scheme = AdditiveSharing(parties=self.servers, prime=self.prime, largest=self.largest)

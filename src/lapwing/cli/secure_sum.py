@@ -13,11 +13,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from lapwing import checks
 from lapwing.anonymity.parties import run_apart
-from lapwing.anonymity.secure_sum import Outcome, SecureSum, server_name
+from lapwing.anonymity.secure_sum import FEWEST, Outcome, SecureSum, server_name
 from lapwing.cli import theme
 from lapwing.cli.waiting import waiting
+from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 
 LARGEST_WAGE = 500_000
@@ -49,9 +49,12 @@ def secure_sum(
 
 def study_of(companies: int, servers: int = 2, threshold: int | None = None, epsilon: float | None = None) -> SecureSum:
     """People and pay by job and gender. An employee is in one job: in two cells."""
+    if companies < FEWEST:
+        why = "whoever takes part in a sum of two subtracts his own number and has the other's"
+        raise InvalidParameter("companies", companies, why, f"Write --companies {FEWEST}, or more.")
     return SecureSum(
         cells=CELLS,
-        companies=[f"company {number}" for number in range(1, checks.whole(companies=companies, minimum=3) + 1)],
+        companies=[f"company {number}" for number in range(1, companies + 1)],
         servers=servers,
         threshold=threshold,
         epsilon=epsilon,
