@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 from fastapi.testclient import TestClient
+from school_site import open_school, visitor
 
-from lapwing.web.app import create_app
 from lapwing.web.assets import STATIC
 
 
 @pytest.fixture(scope="module")
-def client() -> TestClient:
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
     if not (STATIC / "manifest.json").exists():
         pytest.skip("the browser's code is not built: run make assets")
-    return TestClient(create_app(), raise_server_exceptions=False)
+    return visitor(open_school(tmp_path_factory.mktemp("school")))
 
 
 def test_every_page_answers_and_forbids_whatever_comes_from_elsewhere(client: TestClient) -> None:

@@ -1,0 +1,90 @@
+"""The database of the school: short transactions, durable once they are acknowledged, and migrations at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from alembic.config import Config
+from alembic.runtime.environment import EnvironmentContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.orm import Session
+
+from lapwing.errors import MissingExtra
+from lapwing.web.tables import Table
+
+_PATIENCE = 10.0
+"""Seconds that one writer waits for another."""
+_MIGRATING = 0x6C617077
+"""The lock two servers of one team meet at, so that one of them migrates."""
+
+
+class Database:
+    """Transactions on a database whose tables are there. Readers never wait for writers."""
+
+    def __init__(self, url: str) -> None:
+        self.engine = _engine(url)
+        self._writing = self.engine.execution_options(writes=True)
+        migrate(self._writing)
+
+    @contextmanager
+    def reading(self) -> Iterator[Session]:
+        """A look at the data; nothing is kept."""
+        with Session(self.engine, autoflush=False) as session:
+            yield session
+
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """All or nothing; when it ends without an error, it is on disk."""
+        with Session(self._writing) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Give everything back."""
+        self.engine.dispose()
+
+
+def _engine(url: str) -> Engine:
+    if make_url(url).get_backend_name() != "sqlite":
+        try:
+            return create_engine(url, pool_pre_ping=True, hide_parameters=True)
+        except ImportError as error:
+            raise MissingExtra(error.name or "psycopg", "postgres") from None
+    engine = create_engine(url, connect_args={"timeout": _PATIENCE}, hide_parameters=True)
+
+    @event.listens_for(engine, "connect")
+    def prepare(connection: Any, _: Any) -> None:
+        connection.isolation_level = None  # transactions begin where we say, see below
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "trusted_schema=OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # Who means to write says so at once: a reader that turns writer halfway could only fail.
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def scripts() -> ScriptDirectory:
+    """The steps from one version of the tables to the next."""
+    config = Config()
+    config.set_main_option("script_location", "lapwing.web:migrations")
+    return ScriptDirectory.from_config(config)
+
+
+def migrate(engine: Engine) -> None:
+    """Bring the tables up to date, in one transaction; servers that start together do it once."""
+    steps = scripts()
+
+    def upgrade(revision: Any, _: Any) -> Any:
+        return steps._upgrade_revs("head", revision)
+
+    with engine.begin() as connection, EnvironmentContext(Config(), steps, fn=upgrade) as environment:
+        if engine.dialect.name == "postgresql":
+            connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
+        environment.configure(connection=connection, target_metadata=Table.metadata, render_as_batch=True)
+        environment.run_migrations()

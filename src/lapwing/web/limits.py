@@ -1,0 +1,88 @@
+"""How often something may be done: counted in memory only, by address and by account."""
+
+from __future__ import annotations
+
+import ipaddress
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from fastapi import Request
+
+from lapwing.web.problems import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """At most so many within so many seconds."""
+
+    most: int
+    seconds: float
+
+
+RULES = {
+    "sign-in": Rule(5, 60),
+    "sign-in address": Rule(30, 60),
+    "sign-in anywhere": Rule(100, 3600),
+    "sign-up": Rule(10, 3600),
+    "password": Rule(5, 60),
+    "code": Rule(5, 60),
+    "progress": Rule(60, 60),
+    "comment": Rule(10, 600),
+    "report": Rule(10, 600),
+    "vote": Rule(60, 60),
+    "save": Rule(120, 60),
+    "upload": Rule(30, 600),
+    "export": Rule(10, 600),
+}
+_MOST_KEYS = 100_000
+
+
+class Limits:
+    """What was done lately. Old entries are forgotten; when there are too many, the oldest go first."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic, rules: dict[str, Rule] | None = None) -> None:
+        self._clock, self.rules = clock, RULES if rules is None else rules
+        self._lock = threading.Lock()
+        self._done: dict[Hashable, deque[float]] = {}
+
+    def take(self, what: str, *keys: Hashable) -> None:
+        """Count one for every key, or refuse if one of them has none left."""
+        rule, now = self.rules[what], self._clock()
+        with self._lock:
+            counted = []
+            for key in keys:
+                times = self._done.get((what, key)) or deque()
+                while times and times[0] <= now - rule.seconds:
+                    times.popleft()
+                if len(times) >= rule.most:
+                    wait = max(1, round(times[0] + rule.seconds - now + 0.5))
+                    raise Problem(429, headers={"retry-after": str(wait)})
+                counted.append((key, times))
+            for key, times in counted:
+                times.append(now)
+                self._done.pop((what, key), None)  # what was used last stands last
+                self._done[what, key] = times
+            while len(self._done) > _MOST_KEYS:
+                self._done.pop(next(iter(self._done)))
+
+    def give_back(self, what: str, *keys: Hashable) -> None:
+        """It went well: do not count it."""
+        with self._lock:
+            for key in keys:
+                if times := self._done.get((what, key)):
+                    times.pop()
+
+
+def address_of(request: Request) -> str:
+    """Whom a request came from, as far as limits go: of a long address, the network."""
+    host = request.client.host if request.client else ""
+    try:
+        found = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if isinstance(found, ipaddress.IPv6Address):
+        return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    return host

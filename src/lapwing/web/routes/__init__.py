@@ -1,0 +1,22 @@
+"""Addresses and what answers them: thin functions that hand over to the rest.
+
+A module here makes a `router = personal()` and stands in ROUTERS. Its functions are plain `def` if they ask the
+database (they then run beside each other), take what they need as arguments, and answer with `page`, `redirect` or
+JSON; what is refused is a `Problem`:
+
+    @router.post("/learn/{slug}/comments", dependencies=[limited("comment")])
+    def say(slug: str, site: TheSite, person: Learner, text: Annotated[str, Form(max_length=5000)]) -> Response:
+        with site.database.writing() as db:
+            comments.add(db, slug, person.id, text)
+        return redirect(site, f"/learn/{slug}#comments", "Your comment is there.")
+
+`Learner`, `Instructor` and `Admin` let in those who may do what the role may; `Asking` is somebody or nobody.
+Forms have `{{ fields.csrf(user) }}`; scripts send what /me told them as `x-csrf-token`.
+"""
+
+from __future__ import annotations
+
+from lapwing.web.routes import accounts, reading
+
+ROUTERS = (reading.router, accounts.router)
+"""All of them, in the order in which they are asked."""

@@ -1,0 +1,32 @@
+"""What every request may need: the settings, the database, the pages and the limits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from lapwing.web.database import Database
+from lapwing.web.limits import Limits
+from lapwing.web.pages import Pages
+from lapwing.web.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One running school."""
+
+    settings: Settings
+    database: Database
+    pages: Pages
+    limits: Limits
+
+
+async def site_of(request: Request) -> Site:
+    """The school a request came to."""
+    site: Site = request.app.state.site
+    return site
+
+
+TheSite = Annotated[Site, Depends(site_of)]

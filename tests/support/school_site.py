@@ -1,0 +1,90 @@
+"""A school of its own for a test, and browsers that visit it."""
+
+from __future__ import annotations
+
+import functools
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from argon2 import PasswordHasher
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from lapwing.web.app import create_app
+from lapwing.web.assets import STATIC, Assets
+from lapwing.web.limits import RULES, Rule
+from lapwing.web.school.library import School
+from lapwing.web.sessions import cookie_name
+from lapwing.web.settings import Settings
+from lapwing.web.site import Site
+from lapwing.web.store import sessions, users
+
+PASSWORD = "four quiet birds walk"
+PERSON = {"accept": "text/html"}
+"""What a browser says when a person asks for a page."""
+
+
+@functools.cache
+def nuggets() -> School:
+    """The built-in nuggets, read once."""
+    return School.read()
+
+
+@functools.cache
+def assets() -> Assets:
+    """The files for browsers, read once."""
+    if not (STATIC / "manifest.json").exists():
+        pytest.skip("the browser's code is not built: run make assets")
+    return Assets()
+
+
+@functools.cache
+def cheap_hash() -> str:
+    """A hash of PASSWORD that takes no time."""
+    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+
+
+def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAPI:
+    """A school whose database is in a folder; nothing is limited unless asked for."""
+    settings = Settings(**{"database": f"sqlite:///{folder / 'school.db'}", "key": bytes(32), **options})
+    app = create_app(settings, nuggets(), assets())
+    if not limits:
+        site_of(app).limits.rules = dict.fromkeys(RULES, Rule(10**9, 1))
+    return app
+
+
+def site_of(app: FastAPI) -> Site:
+    """What the school is made of."""
+    site: Site = app.state.site
+    return site
+
+
+def visitor(app: FastAPI) -> TestClient:
+    """A browser in which nobody is signed in. Redirections are not followed."""
+    return TestClient(app, base_url="https://testserver", raise_server_exceptions=False, follow_redirects=False)
+
+
+def account(app: FastAPI, name: str, role: str = "learner") -> users.Account:
+    """Somebody with an account whose password is PASSWORD; admins have a second factor."""
+    with site_of(app).database.writing() as db:
+        made = users.add(db, name, cheap_hash(), role)
+        assert made is not None, f"{name} is there already"
+        if role == "admin":
+            users.set_second_factor(db, made.id, b"sealed", [])
+    return made
+
+
+def signed_in(app: FastAPI, name: str = "Ada", role: str = "learner") -> TestClient:
+    """A browser in which a new somebody is signed in; it sends the token of the session with every request."""
+    made = account(app, name, role)
+    with site_of(app).database.writing() as db:
+        secret = sessions.begin(db, made.id, int(time.time()), role=role, verified=role == "admin")
+    client = visitor(app)
+    client.cookies.set(cookie_name(site_of(app).settings), secret, domain="testserver.local", path="/")
+    with site_of(app).database.reading() as db:
+        found = sessions.find(db, secret, int(time.time()))
+    assert found is not None
+    client.headers["x-csrf-token"] = found.csrf
+    return client
