@@ -89,7 +89,7 @@ export class ChooserStory extends Story {
   private said({ error }: Candidate): string {
     if (this.kind === "mean") return `${short(100 * error)} of 100 points`;
     const people = error * this.people;
-    return `${short(people)} people (${short(100 * error)} %)`;
+    return `${short(people)} ${people === 1 ? "person" : "people"} (${short(100 * error)} %)`;
   }
 
   protected sentence(): string {
@@ -117,7 +117,7 @@ export class ChooserStory extends Story {
     css`
       label { min-width: 0; }
       select { width: 100%; min-width: 0; }
-      lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }
+      .handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }
       .key { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; list-style: none; padding: 0; margin: 0 0 0.6rem; font-size: 0.9rem; }
       .key span { display: inline-block; width: 1.8rem; border-top: 3px solid; vertical-align: middle; margin-right: 0.4rem; }
       .key span.dashed { border-top-style: dashed; }

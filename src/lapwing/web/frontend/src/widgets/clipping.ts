@@ -77,7 +77,7 @@ export class ClippingStory extends Story {
     const best = bestBound(values, this.epsilon);
     const least = cutOff(values, best) + averageNoise(best, this.epsilon);
     const side = above > 1 / this.epsilon * 1.5 ? "Too low: most of the error is cut off." : above < 1 / this.epsilon / 1.5 ? "Too high: most of the error is noise." : "About right.";
-    const advice = best > 0 ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: about 1/ε = ${short(1 / this.epsilon)} customers spend more.` : `For so few customers and so small an epsilon nothing beats saying 0.`;
+    const advice = best > 0 ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "so large an epsilon need not cut off anybody" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.` : `For so few customers and so small an epsilon nothing beats saying 0.`;
     return `Of ${short(all)} euros, the bound cuts off ${short(cut)}, and noise is off by ${short(noise)} on average: together at most ${percent((cut + noise) / all, 1)}. ${best > 0 ? side : ""} ${advice}`;
   }
 
@@ -92,6 +92,6 @@ export class ClippingStory extends Story {
     return { head: ["bound", "cut off", "average noise", "both, of the true sum"], rows };
   }
 
-  static override styles = [Story.styles, css`lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
+  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
 }
 customElements.define("lw-clipping", ClippingStory);

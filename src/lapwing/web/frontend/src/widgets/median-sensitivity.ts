@@ -86,6 +86,6 @@ export class MedianStory extends Story {
     return { head: ["people changed before", "one more moves the median by", "discounted"], rows };
   }
 
-  static override styles = [Story.styles, css`lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
+  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
 }
 customElements.define("lw-median-sensitivity", MedianStory);

@@ -49,8 +49,8 @@ export class ThreeModelsStory extends Story {
         { kind: "line", ink: "budget", points: shuffled },
         { kind: "line", ink: "private", points: central },
         { kind: "dots", ink: "noise", ...label(local, 3e4, "local") },
-        { kind: "dots", ink: "budget", ...label(shuffled, 3e5, "shuffled") },
-        { kind: "dots", ink: "private", ...label(central, 1e4, "central") },
+        { kind: "dots", ink: "budget", ...label(shuffled, 1e5, "shuffled") },
+        { kind: "dots", ink: "private", ...label(central, 3e3, "central") },
         { kind: "down", ink: "exact", points: [[this.people, 1]], dashed: true },
       ],
     });
@@ -63,7 +63,7 @@ export class ThreeModelsStory extends Story {
       loss > this.epsilon * 1.001
         ? `With a shuffler everybody may answer with ε₀ = ${short(loss)} and still be protected by ε = ${short(this.epsilon)} (δ = 10⁻⁹) in the crowd: off by ${said(now.shuffled)}. (The shuffler itself must not be curious: against it, only ε₀ protects.)`
         : "So few people hide nobody: a shuffler does not help.";
-    return `${this.people.toLocaleString("en")} people say yes or no. A trusted curator can tell the share to within ${said(now.central)}; if nobody is trusted, it is ${said(now.local)}. ${shuffler} The local error is ${short(now.local / now.central)} times the central one. Had they been drawn at random from a whole country, the drawing alone would make ${said(now.sample)} (dashed).`;
+    return `${this.people.toLocaleString("en")} people say yes or no. A trusted curator can tell the share to within ${said(now.central)}; if nobody is trusted, it is ${said(now.local)}. ${shuffler} The local error is ${short(now.local / now.central)} times the central one. A random sample of so many people is off by ${said(now.sample)} anyway (dashed).`;
   }
 
   protected table(): Table {
@@ -74,6 +74,6 @@ export class ThreeModelsStory extends Story {
     return { head: ["people", "central", "shuffled", "local", "drawing a sample"], rows };
   }
 
-  static override styles = [Story.styles, css`lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }`];
+  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }`];
 }
 customElements.define("lw-three-models", ThreeModelsStory);
