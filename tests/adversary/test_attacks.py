@@ -43,7 +43,8 @@ def test_the_story_says_what_was_learned_and_how_surely(subject: Attack) -> None
     assert told
     assert all(0 <= one.sure <= 1 and one.about and one.because for one in told)
     surely = min(0.9, 5 * subject.chance)
-    assert any(one.sure > surely and one.truth in (None, one.guess) for one in told), "the weak method falls"
+    right = [one.truth in (None, one.guess) or subject.name == "poisoning" for one in told]  # which makes people err
+    assert any(one.sure > surely and fine for one, fine in zip(told, right, strict=True)), "the weak method falls"
 
 
 @every_attack

@@ -344,7 +344,7 @@ def _cell(row: Row, name: str) -> str:
 K_ANONYMITY = Experiment(
     name="k-anonymity",
     title="k-anonymity: what it costs and what it protects",
-    source="000 §2.1.2 and 004 §2.1; LeFevre et al. 2006 (Mondrian); Ganta et al. 2008 (two tables)",
+    source="LeFevre et al. 2006 (Mondrian); Ganta et al. 2008 (two tables)",
     compute=compute,
     draw=draw,
     tell=tell,

@@ -212,7 +212,7 @@ LINEAR_MEMBERSHIP = _attack(
     labels=False,
     answer="private linear regression",
     lesson="A line fitted to few rows follows each of them; coefficients are published as if they were about nobody.",
-    source="000 §5.2.5 and 002; Yeom et al. 2018",
+    source="Yeom et al. 2018",
 )
 LOGISTIC_MEMBERSHIP = _attack(
     "membership-logistic",
@@ -223,7 +223,7 @@ LOGISTIC_MEMBERSHIP = _attack(
     labels=True,
     answer="private logistic regression",
     lesson="Who knows all the others needs only one model to know about the last; privacy must hold against him too.",
-    source="002; Shokri et al. 2017 and Carlini et al. 2022",
+    source="Shokri et al. 2017 and Carlini et al. 2022",
 )
 NETWORK_MEMBERSHIP = _attack(
     "membership-network",
@@ -235,5 +235,5 @@ NETWORK_MEMBERSHIP = _attack(
     answer="private gradient descent",
     delta=DELTA,
     lesson="A network remembers unusual rows. Cut gradients and noise at every step keep one row from showing.",
-    source="002; Abadi et al. 2016 and Carlini et al. 2022",
+    source="Abadi et al. 2016 and Carlini et al. 2022",
 )
