@@ -6,6 +6,7 @@ import { words as drawn } from "../lib/random.js";
 import { Story, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { bits, crowd, flip, people, places, puzzle, standardError, wordsEach, type Kind } from "../math/sketches.js";
+import { row } from "../math/functions.js";
 import data from "../data/sketches.json";
 
 const SHOWN = 12;
@@ -37,6 +38,15 @@ export class SketchesStory extends Story {
   private coins: Uint32Array | undefined;
   private cells = new Map<string, Uint16Array>();
   private seen: Seen = { truth: [], estimates: [], errors: [] };
+
+  /** Functions are made while nobody waits: a few at a time. */
+  override firstUpdated(): void {
+    const ahead = (from: number): void => {
+      for (let fn = from; fn < from + 32; fn++) row(fn, SALT);
+      if (from + 32 < 1024) setTimeout(ahead, 20, from + 32);
+    };
+    setTimeout(ahead, 300, 0);
+  }
 
   private get kind(): Kind {
     return this.algorithm === "HCMS" ? "HCMS" : "CMS";
@@ -100,7 +110,7 @@ export class SketchesStory extends Story {
         ${this.puzzling
           ? html`<label>a word of yours<input type="text" maxlength="20" autocapitalize="off" spellcheck="false" .value=${this.word}
               @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value.toLowerCase())} /></label>`
-          : html`${this.choose("functions", "hash functions k", sizes([1, 16, 256, 1024]))} ${this.choose("width", "cells of each, m", sizes([4, 16, 64, 256, 1024]))}
+          : html`${this.choose("functions", "functions k", sizes([1, 16, 256, 1024]))} ${this.choose("width", "cells m", sizes([4, 16, 64, 256, 1024]))}
               <button type="button" @click=${() => { this.coins = undefined; this.requestUpdate(); }}>Toss all coins again</button>`}
       </div>`;
   }
@@ -168,7 +178,7 @@ export class SketchesStory extends Story {
       const half = this.total / 2;
       const run = `Computed by the library for ε = ${half} + ${half}, ${this.people.toLocaleString("en")} people and k = m = 1,024`;
       if (!count) return `${run}: no word was found. Who wants to know more needs more people. ${bars}`;
-      return `${run}: ${count} words were found (dots), none of them by mistake. The rarest of those shown is typed by one person in ${rarity(this.estimates)}; what is rarer stays unknown. ${bars}`;
+      return `${run}: ${count} words were found (dots), none of them by mistake. The rarest of those shown is typed by one person in ${rarity(this.estimates)}; most that are rarer, and some that are not, stay unknown. ${bars}`;
     }
     const { truth, estimates, errors } = this.seen;
     const off = Math.sqrt(estimates.reduce((sum, one, d) => sum + (one - truth[d]!) ** 2, 0) / SHOWN);
@@ -191,7 +201,8 @@ export class SketchesStory extends Story {
   static override styles = [
     Story.styles,
     css`
-      .two { display: grid; grid-template-columns: 1fr 1fr; gap: 0.6rem; align-items: end; }
+      .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(5.2rem, 1fr)); gap: 0.6rem; align-items: end; }
+      .handles { align-items: start; }
       .two > * { min-width: 0; }
       .two > label:first-child, .two > button { grid-column: 1 / -1; }
       .two > button { justify-self: start; }
