@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from lapwing._version import __version__
-from lapwing.cli import attack, experiment, ledger, query, secure_sum, serve, theme
+from lapwing.cli import attack, experiment, ledger, query, school, secure_sum, serve, theme
 
 app = typer.Typer(
     name="lapwing",
@@ -106,6 +106,7 @@ app.command()(serve.serve)
 app.command()(query.query)
 app.command()(query.quote)
 app.command()(query.describe)
+app.add_typer(school.app, name="school")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(experiment.app, name="experiment")
 app.add_typer(attack.app, name="attack")

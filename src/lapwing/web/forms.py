@@ -12,8 +12,8 @@ _SIGNS = set(" -_.'’")
 NO_NAMES = {"admin", "administrator", "lapwing", "moderator", "root", "system", "nobody", "anonymous", "deleted"}
 
 
-def name_complaint(name: str) -> str:
-    """What is wrong with a new name, or nothing."""
+def name_complaint(name: str, *, reserved: bool = False) -> str:
+    """What is wrong with a new name, or nothing. Some names are for those who run the school."""
     shown = tidy(name)
     if not 2 <= len(shown) <= LONGEST_NAME:
         return f"Take 2 to {LONGEST_NAME} characters."
@@ -24,7 +24,7 @@ def name_complaint(name: str) -> str:
         return "Begin with a letter or digit, and have a letter in it."
     if sum(kind[0] == "M" for kind in kinds) > len(shown) // 2:
         return "Take fewer marks and more letters."
-    if shown.casefold() in NO_NAMES:
+    if shown.casefold() in NO_NAMES and not reserved:
         return "This name is kept free. Take another one."
     return ""
 

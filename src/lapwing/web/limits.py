@@ -29,6 +29,7 @@ RULES = {
     "sign-up": Rule(10, 3600),
     "password": Rule(5, 60),
     "code": Rule(5, 60),
+    "code anywhere": Rule(50, 3600),
     "progress": Rule(60, 60),
     "comment": Rule(10, 600),
     "report": Rule(10, 600),

@@ -10,7 +10,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from lapwing.web.tables import RecoveryCode, User
+from lapwing.web.tables import Comment, RecoveryCode, User
 
 LONGEST_NAME = 40
 
@@ -112,9 +112,22 @@ def set_password(db: Session, user_id: int, password_hash: str) -> None:
     db.execute(update(User).where(User.id == user_id).values(password_hash=password_hash))
 
 
+def is_last_admin(db: Session, user_id: int) -> bool:
+    """Whether nobody could look after the school without them."""
+    others = select(func.count()).select_from(User).where(User.role == "admin", User.active, User.id != user_id)
+    kept = db.get(User, user_id)
+    return kept is not None and kept.role == "admin" and not db.scalar(others)
+
+
 def set_role(db: Session, user_id: int, role: str) -> None:
     """Another role."""
     db.execute(update(User).where(User.id == user_id).values(role=role))
+
+
+def make_admin(db: Session, user_id: int, password_hash: str) -> None:
+    """An admin who begins anew: with this password and no second factor yet."""
+    db.execute(update(User).where(User.id == user_id).values(role="admin", active=True, password_hash=password_hash))
+    set_second_factor(db, user_id, None, [])
 
 
 def set_active(db: Session, user_id: int, active: bool) -> None:
@@ -122,8 +135,10 @@ def set_active(db: Session, user_id: int, active: bool) -> None:
     db.execute(update(User).where(User.id == user_id).values(active=active))
 
 
-def remove(db: Session, user_id: int) -> None:
-    """Forget somebody. Comments stay, without a name."""
+def remove(db: Session, user_id: int, *, with_comments: bool = False) -> None:
+    """Forget somebody. Comments stay without a name, or as gaps in their threads."""
+    if with_comments:
+        db.execute(update(Comment).where(Comment.user_id == user_id).values(text="", state="removed"))
     db.execute(delete(User).where(User.id == user_id))
 
 

@@ -2,11 +2,13 @@
 import { applyTheme } from "./lib/theme.js";
 import { showProgress, watchReading } from "./lib/progress.js";
 import { liveFilters } from "./lib/filters.js";
+import { greet } from "./lib/account.js";
 
 applyTheme();
 showProgress();
 watchReading();
 liveFilters();
+void greet();
 
 const sources = document.querySelector<HTMLScriptElement>("script#widgets");
 if (sources) {

@@ -23,6 +23,26 @@ function keep(slug: string, change: (done: Done) => void): void {
   localStorage.setItem(KEY, JSON.stringify(all));
 }
 
+/** Adds what an account knows; nothing that was done here is undone. */
+export function adopt(more: Record<string, Done>): void {
+  const all = progress();
+  for (const [slug, other] of Object.entries(more)) {
+    const mine = all[slug];
+    const newest = !mine || other.at > mine.at ? other : mine;
+    all[slug] = {
+      screens: [...new Set([...other.screens, ...(mine?.screens ?? [])])],
+      questions: [...new Set([...other.questions, ...(mine?.questions ?? [])])],
+      total: newest.total,
+      at: newest.at,
+    };
+  }
+  localStorage.setItem(KEY, JSON.stringify(all));
+}
+
+export function forget(): void {
+  localStorage.removeItem(KEY);
+}
+
 export function share(done: Done | undefined): number {
   return done ? Math.min(1, (done.screens.length + done.questions.length) / Math.max(1, done.total)) : 0;
 }

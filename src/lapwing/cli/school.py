@@ -1,0 +1,85 @@
+"""`lapwing school …`: looking after the school from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli import theme
+from lapwing.cli.serve import DATABASE
+from lapwing.errors import InvalidParameter, MissingExtra
+
+app = typer.Typer(help="Look after the school: its admins, and copies of everything.", no_args_is_help=True)
+
+
+@app.command()
+def admin(
+    name: Annotated[str, typer.Argument(help="Who looks after the school.")],
+    database: Annotated[str, DATABASE] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before changing an account that is there.")] = False,
+) -> None:
+    """Make somebody an admin, new or not, with a one-time password; a second factor is set up at the first sign-in."""
+    with theme.told():
+        try:
+            from lapwing.web import passwords
+            from lapwing.web.database import Database
+            from lapwing.web.forms import name_complaint
+            from lapwing.web.settings import Settings
+            from lapwing.web.store import sessions, users
+        except ImportError as error:
+            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        known = Database(Settings.of(database).database)
+        with known.reading() as db:
+            found = users.credentials(db, name)
+        if found is None and (why := name_complaint(name, reserved=True)):
+            raise InvalidParameter("name", name, "it cannot be a name", why)
+        if found is not None and not yes:
+            typer.confirm(f"{found.account.name} is there. Make them an admin with a new password?", abort=True)
+        password = passwords.one_time()
+        kept = passwords.hashed(password)
+        with known.writing() as db:
+            account = found.account if found else users.add(db, name, kept)
+            if account is None:
+                raise InvalidParameter("name", name, "it was taken just now", "Try again.")
+            users.make_admin(db, account.id, kept)
+            sessions.end_all(db, account.id)
+        known.close()
+    screen = theme.console()
+    screen.print(f"[private]{account.name}[/] is an admin. Password, shown once: [budget]{password}[/]")
+    screen.print("Sign in at /account/sign-in, set up the second factor, then change the password.")
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where to; it must not exist.")],
+    database: Annotated[str, DATABASE] = "",
+) -> None:
+    """Save everything as it is at one moment, while people go on working."""
+    with theme.told():
+        try:
+            from lapwing.web.backup import save
+            from lapwing.web.settings import Settings
+        except ImportError as error:
+            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        save(Settings.of(database), file)
+    theme.console().print(f"Saved to {file}. It holds everything, so keep it as safe as the school itself.")
+    theme.console().print("The key beside the database is not in it: keep it elsewhere; without it admins enrol again.")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `backup` saved.")],
+    database: Annotated[str, DATABASE] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite the database that is there.")] = False,
+) -> None:
+    """Bring back what was saved; everybody signs in again."""
+    with theme.told():
+        try:
+            from lapwing.web.backup import bring_back
+            from lapwing.web.settings import Settings
+        except ImportError as error:
+            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        bring_back(Settings.of(database), file, replace=replace)
+    theme.console().print(f"The school is as {file} has it. If it is open, close it and start it again.")
