@@ -35,6 +35,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "occam": {"columns": 4, "sizes": (10, 40, 160), "repeats": 20},
     "parity": {"columns": 6, "sizes": (20, 60, 180), "widths": (4, 8), "repeats": 20},
     "masked-parity": {"widths": (4, 16), "sizes": (1_000, 30_000), "repeats": 10},
+    "uniqueness": {"people": 20_000, "sizes": (100, 1_000), "areas": 2},
+    "k-anonymity": {"people": 3_000, "ks": (2, 5), "epsilons": (1.0,), "queries": 20, "repeats": 1},
+    "reconstruction": {"people": 16, "within": (1, 4), "epsilons": (1.0,), "tables": 4, "programs": 1},
+    "averaging": {"asked": (1, 10, 100), "reported": (1, 4, 16), "days": 5, "rounds": 20},
 }
 
 
