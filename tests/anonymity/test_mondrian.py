@@ -274,3 +274,10 @@ def test_what_cannot_be_done_is_refused_with_a_hint(way: dict[str, Any], table: 
 def test_a_column_cannot_be_dropped_and_published() -> None:
     with pytest.raises(InvalidParameter, match="quasi-identifier too"):
         Mondrian(k=1, quasi_identifiers=["age"]).anonymise({"age": [1]}, drop=["age"])
+
+
+def test_relaxed_boxes_that_look_alike_cannot_promise_closeness_to_a_crowd() -> None:
+    demand = CrowdCloseness(sensitive="c", most=0.2, crowd=4)
+    with pytest.raises(InvalidParameter, match="strict=True"):
+        Mondrian(k=2, quasi_identifiers=["a"], strict=False, criteria=[demand])
+    assert Mondrian(k=2, quasi_identifiers=["a"], criteria=[demand]).strict

@@ -71,7 +71,8 @@ def nt_closeness(
     """The smallest t for which the table is (crowd, t)-close; infinite if the table has fewer rows than that.
 
     The larger classes around a class are those that the table itself shows: the rows that agree with it in some of the
-    quasi-identifiers.
+    quasi-identifiers. Who made the table may know others, the boxes that Mondrian cut: so this may be larger than the t
+    it was made for.
     """
     checks.whole(crowd=crowd)
     looked = _Looked(table, quasi_identifiers)

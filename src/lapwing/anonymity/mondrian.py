@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
+from lapwing.anonymity.closeness import CrowdCloseness
 from lapwing.anonymity.demands import CELLS, Ancestors, Demand, Watched, watched
 from lapwing.anonymity.generalised import GeneralisedTable, Original, checked_names
 from lapwing.anonymity.hierarchies import Hierarchy, Numbers, Order, Sets, are_numbers
@@ -57,6 +58,9 @@ class Mondrian:
         checks.whole(k=self.k)
         checks.true_or_false(strict=self.strict)
         checked_names(self.quasi_identifiers)
+        if not self.strict and any(isinstance(one, CrowdCloseness) for one in self.criteria):
+            why = "boxes that look alike become one class, and nobody knows the larger classes around it"
+            raise InvalidParameter("criteria", "CrowdCloseness", why, "Write strict=True, or Closeness instead.")
 
     def anonymise(self, table: Any, *, drop: Sequence[str] = ()) -> GeneralisedTable:
         """The table with labels in place of the quasi-identifiers; `drop` names columns that are left out."""
