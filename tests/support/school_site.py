@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from pathlib import Path
 from typing import Any
@@ -76,15 +77,31 @@ def account(app: FastAPI, name: str, role: str = "learner") -> users.Account:
     return made
 
 
-def signed_in(app: FastAPI, name: str = "Ada", role: str = "learner") -> TestClient:
-    """A browser in which a new somebody is signed in; it sends the token of the session with every request."""
-    made = account(app, name, role)
-    with site_of(app).database.writing() as db:
-        secret = sessions.begin(db, made.id, int(time.time()), role=role, verified=role == "admin")
+def browser_of(app: FastAPI, user: users.Account, *, verified: bool = True) -> TestClient:
+    """A browser in which somebody is signed in; it sends the token of the session with every request."""
+    now, database = int(time.time()), site_of(app).database
+    with database.writing() as db:
+        secret = sessions.begin(db, user.id, now, role=user.role, verified=verified)
+    with database.reading() as db:
+        found = sessions.find(db, secret, now)
+    assert found is not None
     client = visitor(app)
     client.cookies.set(cookie_name(site_of(app).settings), secret, domain="testserver.local", path="/")
-    with site_of(app).database.reading() as db:
-        found = sessions.find(db, secret, int(time.time()))
-    assert found is not None
     client.headers["x-csrf-token"] = found.csrf
     return client
+
+
+def signed_in(app: FastAPI, name: str = "Ada", role: str = "learner") -> TestClient:
+    """A browser in which a new somebody is signed in."""
+    return browser_of(app, account(app, name, role))
+
+
+_NUMBERS = itertools.count(1)
+
+
+def visit_as(app: FastAPI, who: str) -> TestClient:
+    """A browser of nobody, of a new learner, instructor or admin, or of an admin still without the second factor."""
+    if who == "nobody":
+        return visitor(app)
+    made = account(app, f"One {who} {next(_NUMBERS)}", "admin" if who == "half" else who)
+    return browser_of(app, made, verified=who != "half")

@@ -36,8 +36,8 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     app.state.site = site
     app.add_middleware(SmallBodies)
     app.add_middleware(SafeHeaders)
+    refuse_unguarded(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
     problems.install(app, pages)
-    refuse_unguarded(app)
     return app

@@ -118,5 +118,5 @@ def opened(kept: bytes, key: bytes, user_id: int) -> str | None:
     """The secret again; nothing if the key is another one."""
     try:
         return AESGCM(key).decrypt(kept[:12], kept[12:], str(user_id).encode()).decode()
-    except InvalidTag:
+    except (InvalidTag, ValueError):
         return None

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote, unquote, urlsplit
 
-from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 
@@ -118,9 +118,9 @@ async def guard(request: Request, site: TheSite, person: Someone) -> None:
 
 
 def _from_here(request: Request, settings: Settings) -> bool:
-    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    if site is not None and site not in ("same-origin", "none"):
-        return False
+    if site := request.headers.get("sec-fetch-site"):
+        return site in ("same-origin", "none")
+    origin = request.headers.get("origin")
     if origin is None or origin == settings.origin:
         return True  # without either it is no browser, and carries nobody's cookies
     return urlsplit(origin).netloc == request.headers.get("host")
@@ -131,13 +131,13 @@ def personal(**options: Any) -> APIRouter:
     return APIRouter(dependencies=[Depends(guard)], **options)
 
 
-def refuse_unguarded(app: FastAPI) -> None:
+def refuse_unguarded(routers: Iterable[APIRouter]) -> None:
     """Stop at the start if a route could be used to change something from elsewhere."""
-    for route in app.routes:
-        if isinstance(route, APIRoute) and not (route.methods or set()) <= SAFE:
-            used = {dependency.call for dependency in route.dependant.dependencies}
-            if guard not in used:
-                raise RuntimeError(f"{route.path} changes something and is not on a personal router")
+    for route in (route for router in routers for route in router.routes):
+        if not isinstance(route, APIRoute):
+            raise TypeError(f"{route} is no plain route, so nobody can say what guards it")
+        if not (route.methods or set()) <= SAFE and guard not in {one.dependency for one in route.dependencies}:
+            raise TypeError(f"{route.path} changes something and is not on a personal router")
 
 
 def limited(what: str) -> Any:

@@ -77,5 +77,4 @@ def sign_out_now(request: Request, site: TheSite) -> Response:
     entering.leave(request, site)
     response = redirect(site, "/")
     sign_out(response, site)
-    response.headers["clear-site-data"] = '"cache"'
     return response

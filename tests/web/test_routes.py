@@ -1,0 +1,125 @@
+"""Every address asked by everybody: what they get is written down here, and a new address without an entry fails."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import APIRouter, FastAPI
+from fastapi.routing import APIRoute
+from fastapi.testclient import TestClient
+from school_site import account, open_school, site_of, visit_as, visitor
+
+from lapwing.web.routes import ROUTERS
+from lapwing.web.sessions import SAFE, refuse_unguarded
+
+WHO = ("nobody", "half", "learner", "instructor", "admin")
+"""`half` is an admin who has not shown the second factor."""
+EVERYBODY = (200, 200, 200, 200, 200)
+LEARNERS = (401, 403, 200, 200, 200)
+INSTRUCTORS = (401, 403, 403, 200, 200)
+ADMINS = (401, 403, 403, 403, 200)
+
+
+def then(allowed: tuple[int, ...], status: int) -> tuple[int, ...]:
+    """The same people, who get another answer: a form sent empty, or an address that leads on."""
+    return tuple(status if one == 200 else one for one in allowed)
+
+
+# What each of WHO gets, asking without a body. {user_id} is somebody else, {slug} a nugget.
+ANSWERS: dict[str, tuple[int, ...]] = {
+    "GET /": EVERYBODY,
+    "GET /learn/{slug}": EVERYBODY,
+    "GET /glossary": EVERYBODY,
+    "GET /static/{name:path}": EVERYBODY,
+    "GET /health": EVERYBODY,
+    "GET /me": EVERYBODY,
+    "POST /me/progress": then(LEARNERS, 200),
+    "GET /account": LEARNERS,
+    "GET /account/data": LEARNERS,
+    "POST /account/profile": then(LEARNERS, 303),
+    "POST /account/password": then(LEARNERS, 422),
+    "POST /account/delete": then(LEARNERS, 422),
+    "GET /account/sign-up": EVERYBODY,
+    "POST /account/sign-up": then(EVERYBODY, 422),
+    "GET /account/sign-in": EVERYBODY,
+    "POST /account/sign-in": then(EVERYBODY, 422),
+    "POST /account/sign-out": then(EVERYBODY, 303),
+    "GET /account/code": (401, 200, 303, 303, 303),
+    "POST /account/code": (401, 422, 303, 303, 303),
+    "GET /account/second-factor": LEARNERS,
+    "POST /account/second-factor": then(LEARNERS, 422),
+    "POST /account/second-factor/remove": then(LEARNERS, 422),
+    "GET /admin": ADMINS,
+    "GET /admin/users": ADMINS,
+    "POST /admin/users/{user_id}/role": then(ADMINS, 422),
+    "POST /admin/users/{user_id}/active": then(ADMINS, 422),
+    "POST /admin/users/{user_id}/password": ADMINS,
+}
+BODIES: dict[str, object] = {"POST /me/progress": {}}
+"""What has to be sent as JSON to be read at all."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
+    made = open_school(tmp_path_factory.mktemp("school"))
+    account(made, "Somebody Else")
+    return made
+
+
+def routes() -> list[str]:
+    """All of them, as ANSWERS names them."""
+    known = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    return [f"{method} {route.path}" for route in known for method in sorted(route.methods or ()) if method != "HEAD"]
+
+
+def ask(app: FastAPI, client: TestClient, entry: str, **more: object) -> int:
+    method, _, path = entry.partition(" ")
+    style = site_of(app).pages.assets.names["style.css"]
+    samples = {"{slug}": "tools", "{name:path}": style, "{user_id}": "1"}
+    for name, value in samples.items():
+        path = path.replace(name, value)
+    if entry in BODIES:
+        more["json"] = BODIES[entry]
+    return client.request(method, path, **more).status_code  # type: ignore[arg-type]
+
+
+def test_every_address_has_an_entry_and_every_entry_an_address() -> None:
+    assert sorted(routes()) == sorted(ANSWERS)
+
+
+def test_a_school_does_not_open_with_a_route_that_anybody_could_use_in_your_name() -> None:
+    careless = APIRouter()
+    careless.add_api_route("/change", lambda: None, methods=["POST"])
+    with pytest.raises(TypeError, match="/change"):
+        refuse_unguarded([careless])
+    refuse_unguarded(ROUTERS)
+
+
+@pytest.mark.parametrize("entry", ANSWERS)
+def test_everybody_gets_what_is_theirs(app: FastAPI, entry: str) -> None:
+    got = {who: ask(app, visit_as(app, who), entry) for who in WHO}
+    assert got == dict(zip(WHO, ANSWERS[entry], strict=True))
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ANSWERS if entry.partition(" ")[0] not in SAFE])
+def test_nothing_changes_without_the_token_of_the_session(app: FastAPI, entry: str) -> None:
+    for token in (None, "", "x" * 43, "ünrichtig"):
+        client = visit_as(app, "admin")
+        client.headers.pop("x-csrf-token")
+        headers = {} if token is None else {b"x-csrf-token": token.encode()}
+        assert ask(app, client, entry, headers=headers) == 403
+
+
+@pytest.mark.parametrize("entry", [entry for entry in ANSWERS if entry.partition(" ")[0] not in SAFE])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+    ],
+    ids=str,
+)
+def test_nothing_changes_from_another_site(app: FastAPI, entry: str, headers: dict[str, str]) -> None:
+    assert ask(app, visitor(app), entry, headers=headers) == 403
+    assert ask(app, visit_as(app, "learner"), entry, headers=headers) == 403
