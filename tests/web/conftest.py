@@ -1,0 +1,116 @@
+"""A school that runs, and a real browser that visits it: one of each for every worker."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from school_site import open_school
+
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+)
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+
+@dataclass
+class LiveSchool:
+    """A school that answers at an address of its own."""
+
+    url: str
+    app: FastAPI
+
+
+@dataclass
+class Visit:
+    """A browser that belongs to nobody yet, and what went wrong in it."""
+
+    context: BrowserContext
+    url: str
+    wrong: list[str] = field(default_factory=list)
+
+    def open(self, address: str = "/") -> Page:
+        """A new page. Whatever goes wrong in it is written down."""
+        page = self.context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", self._heard)
+        page.on("pageerror", lambda error: self.wrong.append(f"{address}: {error}"))
+        page.goto(self.url + address)
+        return page
+
+    def watch(self, request: Request) -> None:
+        """Nothing may be asked for elsewhere."""
+        if not request.url.startswith((f"{self.url}/", "blob:", "data:")):
+            self.wrong.append(f"asked elsewhere: {request.url}")
+
+    def failed(self, request: Request) -> None:
+        """What was cut short because somebody left is no failure."""
+        if request.failure != "net::ERR_ABORTED":
+            self.wrong.append(f"{request.url}: {request.failure}")
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.wrong.append(f"{message.type}: {message.text} ({message.location.get('url')})")
+
+
+@pytest.fixture(scope="session")
+def live_school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSchool]:
+    """The school, served at a free port from a thread."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        app = open_school(tmp_path_factory.mktemp("live"), origin=url)
+        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        while not server.started:
+            assert thread.is_alive(), "the school could not be opened"
+            time.sleep(0.01)
+        yield LiveSchool(url, app)
+        server.should_exit = True
+        thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Debian's Chromium, with an empty profile."""
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+Visitor = Callable[..., Visit]
+"""From the options of a browser, such as `viewport` or `color_scheme`, to a visit."""
+
+
+@pytest.fixture
+def visit(chromium: Browser, live_school: LiveSchool) -> Iterator[Visitor]:
+    """Makes browsers that share nothing. A test fails if anything went wrong in one of them, seen or not."""
+    visits: list[Visit] = []
+
+    def begin(**options: Any) -> Visit:
+        options = {"viewport": DESKTOP, "reduced_motion": "reduce", **options}
+        visits.append(made := Visit(chromium.new_context(**options), live_school.url))
+        made.context.on("request", made.watch)
+        made.context.on("requestfailed", made.failed)
+        return made
+
+    yield begin
+    for one in visits:
+        one.context.close()
+    wrong = [re.sub(r"\s+", " ", what) for one in visits for what in one.wrong]
+    assert not wrong, "\n".join(wrong)
