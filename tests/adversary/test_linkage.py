@@ -248,3 +248,24 @@ def test_columns_of_another_length_are_explained() -> None:
     for wrong in (lambda: found.guess(0, []), lambda: found.precision([]), lambda: found.recall([0, 1])):
         with pytest.raises(InvalidParameter, match="each of 1 released rows"):
             wrong()
+
+
+def test_numbers_beside_text_are_refused_because_nothing_would_match_and_all_seem_safe() -> None:
+    released, known = {"zip": [2138, 2139]}, {"zip": ["02138", None]}
+    with pytest.raises(InvalidParameter, match="text in the other"):
+        linkage(released, known, on="zip")
+    assert linkage({"zip": ["02138"]}, known, on="zip").named == {0: 0}
+    assert linkage({"zip": [2138, "02138"]}, known, on="zip").named == {1: 0}
+
+
+def test_no_column_to_compare_is_refused() -> None:
+    for attack in (lambda: uniqueness({"zip": [1]}, on=[]), lambda: linkage({"zip": [1]}, {"zip": [1]}, on=[])):
+        with pytest.raises(InvalidParameter, match="names no column"):
+            attack()
+
+
+def test_findings_print_as_sentences() -> None:
+    table = {"born": [1971, 1980, 1980], "sex": ["f", "m", "m"]}
+    assert str(uniqueness(table, on=["born", "sex"])).startswith("In born, sex, 33.3% of 3 rows look like no other")
+    found = linkage({"born": [1971, 1980, 1990]}, table, on="born")
+    assert "1 fit one person, 1 several and 1 nobody" in str(found)

@@ -19,7 +19,7 @@ _HINT = "Pass columns by name, {'age': [34, 51], 'zip': ['02138', '02139']}, a l
 
 
 def columns_of(table: Any) -> Columns:
-    """Columns by name, from a mapping, a list of rows as dicts, a data frame of pandas or polars, or an Arrow table.
+    """Columns by name, from a mapping, rows as dicts, a frame of pandas or polars, an Arrow or a generalised table.
 
     >>> columns_of([{"age": 34, "zip": "02138"}, {"age": 51, "zip": "02139"}])
     {'age': [34, 51], 'zip': ['02138', '02139']}
@@ -27,6 +27,8 @@ def columns_of(table: Any) -> Columns:
     found: Columns
     if isinstance(table, Mapping):
         found = {str(name): _values(values) for name, values in table.items()}
+    elif isinstance(getattr(table, "columns", None), Mapping):  # what Mondrian and FullDomain give
+        found = dict(table.columns)
     elif hasattr(table, "column_names") and hasattr(table, "to_pydict"):  # an Arrow table
         found = dict(table.to_pydict())
     elif hasattr(table, "columns") and hasattr(table, "__getitem__"):  # a frame of pandas or polars
@@ -49,6 +51,33 @@ def named(columns: Columns, **wanted: str | Sequence[str]) -> list[str]:
         if name not in columns:
             raise InvalidParameter(parameter, name, "is not a column", f"The columns are {', '.join(columns)}.")
     return names
+
+
+def some(columns: Columns, **wanted: str | Sequence[str]) -> list[str]:
+    """The same, at least one."""
+    names, [parameter] = named(columns, **wanted), wanted
+    if not names:
+        example = list(columns)[:2]
+        raise InvalidParameter(parameter, [], "names no column", f"Write {parameter}={example}, for example.")
+    return names
+
+
+def comparable(released: Columns, known: Columns, names: Sequence[str]) -> None:
+    """Refuse a column of numbers in one table that is words in the other: nothing would match, and all seem safe."""
+    for name in names:
+        if {_of_one_kind(columns[name]) for columns in (released, known)} == {"numbers", "text"}:
+            why = "holds numbers in one table and text in the other, so nothing can be equal"
+            raise InvalidParameter("on", name, why, "Read it as text in both; 02138 is not the number 2138.")
+
+
+def _of_one_kind(values: Column) -> str:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iuf":
+        return "numbers"
+    present = [value for value in values if not is_missing(value)]
+    for kind, types in (("numbers", (int, float, np.number)), ("text", (str,))):
+        if present and all(isinstance(value, types) for value in present):
+            return kind
+    return "something else"
 
 
 def _values(values: Any) -> Column:

@@ -23,7 +23,18 @@ from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.unique import Coarser, coarsen
-from lapwing.anonymity.table import Column, Columns, classes_by, classes_of, columns_of, encoded, named, rows_of
+from lapwing.anonymity.table import (
+    Column,
+    Columns,
+    classes_by,
+    classes_of,
+    columns_of,
+    comparable,
+    encoded,
+    named,
+    rows_of,
+    some,
+)
 from lapwing.checks import Number
 from lapwing.datasets import town
 from lapwing.errors import InvalidParameter
@@ -71,6 +82,14 @@ class Linkage:
     _known: Places = field(repr=False)
     _fit: NDArray[np.bool_] | None = field(repr=False)
     """Classes of released rows × classes of known people; None if equal numbers fit and others do not."""
+
+    def __str__(self) -> str:
+        none, one = self.candidates == 0, self.candidates == 1
+        fit = f"{one.sum():,} fit one person, {(~none & ~one).sum():,} several and {none.sum():,} nobody"
+        sure = (
+            f" A person who fits alone is the right one with {self.sure[one].mean():.1%} chance." if one.any() else ""
+        )
+        return f"Of {len(one):,} rows, compared in {', '.join(self.on)}, {fit}.{sure}"
 
     @property
     def named(self) -> dict[int, int]:
@@ -155,10 +174,11 @@ def linkage(
     Ada: asthma (certainly). In born, sex one row fits.
     """
     theirs, ours = columns_of(released), columns_of(known)
-    names = named(theirs, on=on)
+    names = some(theirs, on=on)
     named(ours, on=names)
     share = float(checks.positive(coverage=checks.share(coverage=coverage)))
     if fits is False:
+        comparable(theirs, ours, names)
         member, own, fit = _equal(theirs, ours, names)
         candidates = np.bincount(own, minlength=int(member.max(initial=-1)) + 1)[member]
     else:

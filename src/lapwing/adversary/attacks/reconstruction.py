@@ -47,6 +47,10 @@ class Reconstruction:
     sure: Floats
     """The chance that it is right: see `reconstruct`."""
 
+    def __str__(self) -> str:
+        guess = "".join(map(str, self.bits.tolist()))
+        return f"{guess}: {self.expected:.1%} of these bits are expected to be right."
+
     @property
     def expected(self) -> float:
         """The share of the bits that the attacker believes to be right."""

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.anonymity.table import Columns, classes_of, columns_of, named
+from lapwing.anonymity.table import Columns, classes_of, columns_of, named, some
 from lapwing.errors import InvalidParameter
 
 Coarser = int | str | Callable[[Any], Any]
@@ -36,6 +36,10 @@ class Uniqueness:
     columns: tuple[str, ...]
     sizes: NDArray[np.intp]
     """How many rows look alike, one number for every class of such rows."""
+
+    def __str__(self) -> str:
+        seen = f"In {', '.join(self.columns)}, {self.unique:.1%} of {self.rows:,} rows look like no other"
+        return f"{seen}, and {self.within(5):.1%} like 4 others at most."
 
     @property
     def rows(self) -> int:
@@ -68,7 +72,7 @@ class Uniqueness:
 def uniqueness(table: Any, on: str | Sequence[str]) -> Uniqueness:
     """How unique the rows of a table are, seen through some of its columns."""
     found = columns_of(table)
-    names = named(found, on=on)
+    names = some(found, on=on)
     return Uniqueness(tuple(names), classes_of(found, names).sizes)
 
 
