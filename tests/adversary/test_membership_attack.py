@@ -181,3 +181,24 @@ def test_wrong_shapes_say_what_to_write() -> None:
         shadow_attack(least_squares, least_squares(X, y), (X, y), truth=[True])
     with pytest.raises(InvalidParameter, match="two of each"):
         threshold_attack(least_squares(X, y), (X[:1], y[:1]), (X[1:], y[1:]))
+
+
+@pytest.mark.filterwarnings("error")
+def test_frames_keep_their_names_for_the_models_that_know_them() -> None:
+    import pandas
+    from sklearn.linear_model import LinearRegression as Plain
+
+    rows = np.arange(40.0).reshape(20, 2)
+    frame, target = pandas.DataFrame(rows, columns=["a", "b"]), rows[:, 0] % 3
+    model = Plain().fit(frame[:10], target[:10])
+    found = threshold_attack(model, (frame[:10], target[:10]), (frame[10:], target[10:]))
+    plain = threshold_attack(model.predict, (frame[:10], target[:10]), (frame[10:], target[10:]))
+    assert found.scores.tolist() == plain.scores.tolist()
+    shadow_attack(Plain(), model, (frame[:12], target[:12]), pool=(frame[12:], target[12:]), shadows=4)
+    assert "members are found" in str(found)
+
+
+def test_predicted_words_are_refused_with_what_to_pass_instead() -> None:
+    rows, words = np.eye(4), np.array(["a", "b", "a", "b"])
+    with pytest.raises(InvalidParameter, match="predict_proba"):
+        threshold_attack(lambda X: words[: len(X)], (rows, words), (rows, words))

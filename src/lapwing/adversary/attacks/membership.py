@@ -88,10 +88,13 @@ class Membership:
             for place, (score, chance) in enumerate(zip(self.scores.tolist(), self.chances.tolist(), strict=True))
         ]
 
+    def __str__(self) -> str:
+        return self.explain()
+
     def explain(self) -> str:
         """How well the attack does, in words."""
         called = int(self.guesses.sum())
-        if self.truth is None:
+        if self.truth is None or self.truth.all() or not self.truth.any():
             surest = float(np.max(np.maximum(self.chances, 1 - self.chances)))
             counted = f"{called} of {len(self.scores)} candidates are called members"
             return f"{self.attack}: {counted}; nothing is surer than {surest:.1%}."
@@ -183,7 +186,13 @@ def evidence(model: Any, X: Any, y: Any) -> Floats:
     The model is an estimator (its `predict_proba` if there is one, otherwise `predict`), or such a function itself.
     """
     predict = getattr(model, "predict_proba", None) or getattr(model, "predict", model)
-    said = np.asarray(predict(X), dtype=float)
+    try:
+        said = np.asarray(predict(X), dtype=float)
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        hint = "Pass the model itself or its predict_proba."
+        raise InvalidParameter("model", "<predict>", "predicts words, which have no loss", hint) from error
     if said.ndim == 2 and said.shape[1] > 1:
         chance = np.maximum(said[np.arange(len(said)), _places(model, y)], _TINY)
         return np.asarray(np.log(chance))
@@ -202,16 +211,25 @@ def fitted(fit: Fit, X: Any, y: Any) -> Any:
     return clone(fit).fit(X, y)
 
 
-def as_rows(**named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """A pair (X, y) of as many rows each, as arrays."""
+def as_rows(**named: Any) -> tuple[Any, NDArray[Any]]:
+    """A pair (X, y) of as many rows each, as arrays; a pandas frame stays one: models know its columns by name."""
     [(name, rows)] = named.items()
     hint = f"Write {name}=(X, y)."
     if not isinstance(rows, (tuple, list)) or len(rows) != 2:
         raise InvalidParameter(name, f"<{type(rows).__name__}>", "must be columns and targets", hint)
-    X, y = (np.asarray(part) for part in rows)
+    X, y = rows[0] if hasattr(rows[0], "iloc") else np.asarray(rows[0]), np.asarray(rows[1])
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
         raise InvalidParameter(name, (X.shape, y.shape), "must be a table and as many targets", hint)
     return X, y
+
+
+def stacked(upper: Any, lower: Any) -> Any:
+    """The rows of two tables, one below the other."""
+    if not (hasattr(upper, "iloc") and hasattr(lower, "iloc")):
+        return np.concatenate([upper, lower])
+    import pandas  # type: ignore[import-untyped]
+
+    return pandas.concat([upper, lower], ignore_index=True)
 
 
 def _places(model: Any, y: Any) -> NDArray[np.intp]:

@@ -24,6 +24,7 @@ from lapwing.adversary.attacks.membership import (
     evidence,
     fitted,
     smooth,
+    stacked,
 )
 from lapwing.calls import helpful
 from lapwing.errors import InvalidParameter
@@ -68,7 +69,7 @@ def shadow_attack(
     if offline and len(spare[1]) < 2:
         hint = "Pass pool=(X, y), rows like those the model was fitted to."
         raise InvalidParameter("pool", None, "without candidates there is nothing to fit shadows to", hint)
-    table = np.concatenate([X, spare[0]]), np.concatenate([y, spare[1]])
+    table = stacked(X, spare[0]), np.concatenate([y, spare[1]])
     choosable = np.arange(len(table[1])) >= (len(y) if offline else 0)
     inside, scores = [], []
     for _ in range(-(-checks.whole(shadows=shadows, minimum=4) // 2)):
