@@ -165,3 +165,8 @@ def test_what_cannot_be_is_refused_with_a_hint(make: object, why: str) -> None:
         make()  # type: ignore[operator]
     assert caught.value.hint
     assert "Astronaut" not in str(caught.value)
+
+
+def test_one_width_alone_is_told_how_to_be_written() -> None:
+    with pytest.raises(InvalidParameter, match=r"widths=\(5, 10, 20\)"):
+        Ranges(5)  # type: ignore[arg-type]

@@ -281,3 +281,14 @@ def test_relaxed_boxes_that_look_alike_cannot_promise_closeness_to_a_crowd() -> 
     with pytest.raises(InvalidParameter, match="strict=True"):
         Mondrian(k=2, quasi_identifiers=["a"], strict=False, criteria=[demand])
     assert Mondrian(k=2, quasi_identifiers=["a"], criteria=[demand]).strict
+
+
+def test_results_can_be_measured_as_they_are() -> None:
+    table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [1, 2, 8, 9]})
+    assert k_anonymity(table, ["age"]) == 2
+
+
+def test_a_criterion_that_the_whole_table_misses_is_named_by_its_column() -> None:
+    demand = DistinctDiversity(sensitive="income", least=3)
+    with pytest.raises(InvalidParameter, match=r"income.*2 kinds"):
+        Mondrian(k=1, quasi_identifiers=["age"], criteria=[demand]).anonymise({"age": [1, 2], "income": ["a", "b"]})

@@ -78,3 +78,11 @@ def test_fewer_questions_than_needed_find_nothing(people, smallest, overlap):
 
 def _allowed(groups, overlap):
     return all(len(one & other) <= overlap for one, other in combinations(groups, 2))
+
+
+def test_groups_and_columns_of_the_wrong_kind_are_told_what_to_write() -> None:
+    ask = RestrictedQueries({"sex": ["f", "m"], "pay": [1, 2]})
+    with pytest.raises(InvalidParameter, match="where"):
+        ask.sum("pay", {"sex": "f"})  # type: ignore[arg-type]
+    with pytest.raises(InvalidParameter, match="column of numbers"):
+        ask.sum("sex", where())

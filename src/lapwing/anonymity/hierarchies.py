@@ -108,6 +108,7 @@ class Ranges(Levels):
 
     def __post_init__(self) -> None:
         checks.exact(origin=self.origin)
+        checks.of_kind(Sequence, "must be several", "Write widths=(5, 10, 20), for example.", widths=self.widths)
         exact = [as_written(checks.positive(widths=width) and width) for width in self.widths]
         if not exact or any(wide % narrow or wide == narrow for narrow, wide in itertools.pairwise(exact)):
             why = "every width must be a multiple of the one before, or ranges would cut through one another"

@@ -109,8 +109,10 @@ class _Cutter:
         self.counts: list[list[Integers]] = []
         """For every generation: the sensitive values in each part, column by column."""
         self._remember(np.zeros(1, np.intp))
-        if not all(one.met(counts).all() for one, counts in zip(self.sensitive, self.counts[0], strict=True)):
-            raise InvalidParameter("criteria", len(sensitive), "the whole table does not meet them", "Demand less.")
+        for one, counts in zip(self.sensitive, self.counts[0], strict=True):
+            if not one.met(counts).all():
+                why = f"not even the whole table meets them: {one.kinds} kinds of value in all"
+                raise InvalidParameter("criteria", one.criteria[0].sensitive, why, "Demand less of this column.")
 
     def cut(self) -> tuple[Integers, Parts]:
         """The rows in the order of the final parts, and these parts."""

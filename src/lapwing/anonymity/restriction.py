@@ -136,11 +136,15 @@ class RestrictedQueries:
 
     def members(self, group: Formula) -> Members:
         """Who belongs to the group; for the owner of the table."""
+        hint = "Write where(sex='f'), for example, or where() for everybody."
+        checks.of_kind(Formula, "must describe a group", hint, group=group)
         return group.members(self._columns)
 
     def _total(self, column: str, members: Members) -> Any:
         (name,) = named(self._columns, column=column)
         values = _plain(self._columns[name])
+        if any(isinstance(value, str) for value in values):
+            raise InvalidParameter("column", name, "holds words, which have no total", "Name a column of numbers.")
         return sum(values[row] for row in np.flatnonzero(members))
 
     def _refusal(self, members: Members) -> Refused | None:

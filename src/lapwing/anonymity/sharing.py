@@ -190,10 +190,9 @@ class ShamirSharing(Sharing):
 
     def __post_init__(self) -> None:
         Sharing.__post_init__(self)
-        if checks.whole(threshold=self.threshold, minimum=2) > self.parties:  # with 1, every share is the secret
-            raise InvalidParameter(
-                "threshold", self.threshold, f"there are only {self.parties} parties", f"Write {self.parties} or less."
-            )
+        if not isinstance(self.threshold, int) or not 2 <= self.threshold <= self.parties:
+            why = f"must be at least 2, for with 1 every share is the secret, and there are only {self.parties} parties"
+            raise InvalidParameter("threshold", self.threshold, why, f"Write threshold={self.parties}, for example.")
 
     @property
     def needed(self) -> int:
