@@ -98,6 +98,14 @@ def test_the_command_line_tells_the_story_and_prints_the_numbers(tmp_path: Path)
     assert "Traceback" not in wrong.stderr
 
 
+def test_a_share_above_its_bound_by_chance_is_explained_on_the_screen() -> None:
+    (row,) = attack("tracker").run(rounds=200, epsilons=[0.5]).private
+    assert row.bound is not None
+    assert row.success > row.bound >= row.low, "choose another seed: this one shows nothing"
+    told = " ".join(_lapwing("attack", "run", "tracker", "--rounds", "200", "--epsilon", "0.5").stdout.split())
+    assert "More than “at most” is within chance. 200 rounds are few" in told
+
+
 def _lapwing(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from lapwing.cli import main; main()", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

@@ -267,3 +267,13 @@ def test_the_command_says_what_is_wrong() -> None:
     assert (code, "does not take part" in text) == (2, True)
     code, text = told("--companies", "3", "--silent", "company 2", "--timeout", "2")
     assert (code, "company 2" in text) == (2, True)
+
+
+def test_more_companies_than_a_laptop_starts_are_refused_at_once() -> None:
+    with pytest.raises(InvalidParameter, match="--companies 100"):
+        command.study_of(companies=1000)
+
+
+def test_a_threshold_that_is_too_small_is_told_one_that_works() -> None:
+    with pytest.raises(InvalidParameter, match="threshold=3"):
+        command.study_of(companies=3, servers=3, threshold=0)

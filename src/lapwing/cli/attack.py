@@ -31,20 +31,23 @@ def show() -> None:
     from lapwing.adversary.attacks import ATTACKS
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for heading, style in (("name", "adversary"), ("what is guessed", ""), ("what it breaks", "")):
+    for heading, style in (("name", "adversary"), ("what happens", ""), ("what is guessed", "")):
         table.add_column(heading, style=style, overflow="fold")
     for attack in ATTACKS.values():
-        table.add_row(attack.name, attack.secret, ", ".join(attack.weak))
+        table.add_row(attack.name, attack.title, attack.secret)
     theme.console().print(table)
+    theme.console().print("lapwing attack run linkage runs one, and tells what it breaks.", style="quiet")
 
 
 @app.command()
 def run(
     names: Annotated[list[str], typer.Argument(help="Which attacks, or 'all'.")],
     rounds: Annotated[int | None, typer.Option(help="How often each method is attacked.")] = None,
-    epsilon: Annotated[list[float] | None, typer.Option(help="Guarantees to try; may be repeated.")] = None,
+    epsilon: Annotated[list[float] | None, typer.Option(help="Guarantees to try: --epsilon 0.5 --epsilon 2.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed shows the same contest.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Also write a picture, the numbers and a page here.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write a picture and its numbers (CSV) into this folder.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers instead of the story.")] = False,
 ) -> None:
     """Attack the weak method, then the private answer to the same question, and compare with the bound."""
@@ -74,6 +77,7 @@ def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
         Text(f"The secret: {attack.secret}."),
         *(Padding(_learned(one), (1, 0, 0, 2)) for one in told),
         Padding(_table(contest), (1, 0, 0, 0)),
+        *_chance(contest),
         Text(f"{attack.lesson}\n"),
         Text(f"The private answer: {attack.answer}; {attack.promise}.", style="quiet"),
         Text(f"After: {attack.source}.", style="quiet"),
@@ -82,10 +86,30 @@ def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
 
 def _learned(one: Learned) -> Text:
     sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
-    said = Text.assemble(f"{visible(one.about)}: ", (visible(str(one.guess)), "adversary"), f", {sure}. ")
+    said = Text.assemble(f"{visible(one.about)}: ", (_word(one.guess), "adversary"), f", {sure}. ")
     if one.truth is not None:
-        said.append("True. " if one.truth == one.guess else f"In truth {visible(str(one.truth))}. ")
+        said.append("Right. " if one.truth == one.guess else f"Wrong, it is {_word(one.truth)}. ")
     return said.append(visible(one.because), style="quiet")
+
+
+def _word(value: object) -> str:
+    return ("no", "yes")[value] if isinstance(value, bool) else visible(str(value))
+
+
+def _chance(contest: Contest) -> list[Text]:
+    """How far shares may be off, if one of them is above its bound: people take that for a broken promise."""
+    above = [score for score in contest.private if score.bound is not None and score.success > score.bound]
+    if not above:
+        return []
+    most = max(above, key=lambda score: score.success - (score.bound or 0))
+    why = f"{most.rounds:,} rounds are few: at ε = {most.epsilon:g} the true share lies between {most.low:.1%} and "
+    why += f"{most.high:.1%} (99.9% confidence). More --rounds come closer."
+    said = (
+        "More than “at most” is within chance."
+        if contest.holds
+        else "More than “at most”, beyond chance: a mistake of ours."
+    )
+    return [Text(f"{said} {why}\n", style="quiet" if contest.holds else "adversary")]
 
 
 def _table(contest: Contest) -> Table:

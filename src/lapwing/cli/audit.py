@@ -115,7 +115,7 @@ def _report(found: Search, target: str, screen: Console) -> None:
     for sentence in _meaning(found):
         screen.print(Text(sentence), soft_wrap=False)
     effort = f"{len(found.tried)} pairs of neighbours, {found.releases:,} releases"
-    effort += "; there was no time for more" if found.hurried else ""
+    effort += ", fewer than wanted so as to keep to --seconds" if found.hurried else ""
     screen.print(Text(f"Inputs: {found.domain}, {seen.pair.relation}. Tried {effort}.", style="quiet"))
 
 

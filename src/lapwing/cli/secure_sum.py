@@ -22,6 +22,8 @@ from lapwing.noise import SYSTEM, Entropy, uniform_below
 
 LARGEST_WAGE = 500_000
 """A public limit: companies count nobody with more."""
+MOST = 100
+"""Processes that a laptop starts within seconds."""
 GENDERS = ("women", "men")
 # Of a thousand employees, and the average pay of women and of men: made up so that the gap is that of the study.
 _JOBS = {
@@ -34,7 +36,7 @@ CELLS = [f"{what}, {gender}, {job}" for job in _JOBS for gender in GENDERS for w
 
 
 def secure_sum(
-    companies: Annotated[int, typer.Option(help="How many companies take part.")] = 5,
+    companies: Annotated[int, typer.Option(help="How many companies take part, 3 to 100.")] = 5,
     servers: Annotated[int, typer.Option(help="How many servers add up.")] = 2,
     threshold: Annotated[int | None, typer.Option(help="How many servers suffice; all of them if not given.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Make the totals private, for every employee.")] = None,
@@ -49,6 +51,9 @@ def secure_sum(
 
 def study_of(companies: int, servers: int = 2, threshold: int | None = None, epsilon: float | None = None) -> SecureSum:
     """People and pay by job and gender. An employee is in one job: in two cells."""
+    if companies > MOST:
+        why = "each is a process of its own, and so many are slow to start"
+        raise InvalidParameter("companies", companies, why, f"Write --companies {MOST}, or fewer.")
     if companies < FEWEST:
         why = "whoever takes part in a sum of two subtracts his own number and has the other's"
         raise InvalidParameter("companies", companies, why, f"Write --companies {FEWEST}, or more.")
@@ -119,9 +124,11 @@ def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: O
     """What each company has in one cell, and what arrived of it at the first servers."""
     cell = next(cell for cell in study.cells if cell.startswith("pay"))
     place = study.cells.index(cell)
-    servers = [server_name(number) for number in range(1, min(study.servers, most) + 1)]
+    names = [server_name(number) for number in range(1, study.servers + 1)]
+    asked = [name for name in names if name in outcome.seen["analyst"]]
+    servers = sorted((asked + [name for name in names if name not in asked])[:most], key=names.index)
     views = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"Who saw what: {cell}", title_justify="left")
-    views.caption = "The analyst gets the last row of every server, and nothing else."
+    views.caption = f"The analyst gets the last row of {_how_many(study)}, and nothing else."
     views.caption_justify = "left"
     views.add_column("")
     views.add_column("the company", justify="right", style="exact", header_style="exact")
@@ -135,6 +142,11 @@ def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: O
     views.add_section()
     views.add_row("all", Text(f"{outcome.totals[cell]:,}", style="private"), *heard)
     return views
+
+
+def _how_many(study: SecureSum) -> str:
+    needed = study.sharing.needed
+    return "every server" if needed == study.servers else f"the first {needed} servers to answer"
 
 
 def _gap(totals: Mapping[str, int], truth: Mapping[str, int]) -> Table:
@@ -176,7 +188,7 @@ def _words(study: SecureSum, tables: Mapping[str, Mapping[str, int]], exact: boo
     )
     if study.epsilon is None:
         words.append("The totals are exact, to the dollar. " if exact else "The totals are wrong! ", style="private")
-        words.append("What it does not. ", style="bold")
+        words.append("\n\nWhat it does not. ", style="bold")
         words.append(
             f"Ask again without {last} and subtract: it pays {pay:,} dollars. Secure sums hide how a total was made, "
             "not what it gives away; with --epsilon noise hides every single employee."
@@ -184,7 +196,7 @@ def _words(study: SecureSum, tables: Mapping[str, Mapping[str, int]], exact: boo
     else:
         words.append(f"Every server added noise of its own: the totals are private with ε = {study.epsilon:g} for ")
         words.append("every employee, even if one server and the analyst work together. ")
-        words.append("What it does not. ", style="bold")
+        words.append("\n\nWhat it does not. ", style="bold")
         words.append(f"A whole company is more than one employee: ε is not about {last}.")
-    words.append(" In the study of 2016, with 112,600 employees, it was 77 cents per dollar.", style="quiet")
+    words.append("\n\nIn the study of 2016, with 112,600 employees, it was 77 cents per dollar.", style="quiet")
     return words
