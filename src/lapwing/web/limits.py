@@ -33,6 +33,8 @@ RULES = {
     "progress": Rule(60, 60),
     "comment": Rule(10, 600),
     "report": Rule(10, 600),
+    "preview": Rule(60, 600),
+    "usage": Rule(600, 3600),
     "vote": Rule(60, 60),
     "save": Rule(120, 60),
     "upload": Rule(30, 600),

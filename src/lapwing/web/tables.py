@@ -12,6 +12,7 @@ ROLES = ("learner", "instructor", "admin")
 """What people may do, from least to most."""
 COMMENT_STATES = ("visible", "hidden", "removed")
 REPORT_STATES = ("open", "kept", "removed")
+DECISIONS = ("hide", "restore", "remove", "dismiss")
 NUGGET_STATES = ("draft", "review", "published", "withdrawn")
 
 
@@ -129,6 +130,20 @@ class Report(Table):
     state: Mapped[str] = mapped_column(default="open", index=True)
 
 
+class Decision(Table):
+    """What a moderator did about a comment, with a note that its author can read."""
+
+    __tablename__ = "decisions"
+    __table_args__ = (one_of("action", DECISIONS),)
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    comment_id: Mapped[int] = mapped_column(ForeignKey("comments.id", ondelete="CASCADE"), index=True)
+    user_id: Mapped[int | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    action: Mapped[str]
+    note: Mapped[str] = mapped_column(default="")
+    created: Mapped[int] = mapped_column(BigInteger)
+
+
 class NuggetEntry(Table):
     """A nugget written in the school itself; its text is its newest version."""
 
@@ -188,6 +203,15 @@ class VoteCast(Table):
 
     user_id: Mapped[int] = _user(primary_key=True)
     slug: Mapped[str] = mapped_column(primary_key=True)
+
+
+class VoteToken(Table):
+    """That some browser voted on some nugget: a hash of a random token, from which neither can be told."""
+
+    __tablename__ = "vote_tokens"
+    __table_args__ = ({"sqlite_with_rowid": False},)  # numbered rows would tell the order of the votes
+
+    token_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
 
 
 class Usage(Table):
