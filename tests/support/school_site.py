@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,7 @@ def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAP
     """A school whose database is in a folder; nothing is limited unless asked for."""
     settings = Settings(**{"database": f"sqlite:///{folder / 'school.db'}", "key": bytes(32), **options})
     app = create_app(settings, nuggets(), assets())
+    weakref.finalize(app, site_of(app).database.close)
     if not limits:
         site_of(app).limits.rules = dict.fromkeys(RULES, Rule(10**9, 1))
     return app

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from school_site import open_school, signed_in, site_of
+from school_site import PASSWORD, open_school, signed_in, site_of, visitor
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
+from lapwing.web import settings
 from lapwing.web.database import Database
 from lapwing.web.store import users
 from lapwing.web.tables import Comment, Table
@@ -66,3 +70,60 @@ def test_readers_never_touch_the_database(tmp_path: Path) -> None:
     assert asked == []
     client.get("/me")
     assert asked != []
+
+
+def test_a_team_keeps_its_school_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    app = open_school(tmp_path, database=settings.address(postgres_url))
+    database = site_of(app).database
+    assert differences(database) == []
+    client = visitor(app)
+    assert client.post("/account/sign-up", data={"name": "Ada", "password": PASSWORD}).status_code == 303
+    told = client.get("/me").json()
+    assert told["name"] == "Ada"
+    client.headers["x-csrf-token"] = told["csrf"]
+    done = {"tools": {"screens": ["a"], "questions": [1], "total": 3, "at": 4}}
+    assert client.post("/me/progress", json=done).json() == done
+    assert client.post("/account/profile", data={"roles": ["student"]}).status_code == 303
+    assert client.get("/account/data").json()["profiles"][0]["roles"] == ["student"]
+    assert client.post("/account/sign-in", data={"name": "A\0da", "password": PASSWORD}).status_code == 422
+    assert visitor(app).post("/account/sign-up", data={"name": "ADA", "password": PASSWORD}).status_code == 422
+    assert client.post("/account/delete", data={"password": PASSWORD}).status_code == 303
+    with database.reading() as db:
+        assert users.count(db) == 0
+    database.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_servers_that_start_together_make_the_tables_once(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = f"sqlite:///{tmp_path / 'school.db'}"
+    if kind == "postgresql":
+        url = settings.address(request.getfixturevalue("postgres_url"))
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from lapwing.web.database import Database; Database(sys.argv[1])",
+        url,
+    ]
+    servers = [subprocess.Popen(command) for _ in range(3)]
+    assert [server.wait() for server in servers] == [0, 0, 0]
+    database = Database(url)
+    assert differences(database) == []
+    database.close()
+
+
+def test_many_write_at_the_same_time_and_nothing_is_lost(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'school.db'}")
+
+    def add(number: int) -> None:
+        with database.writing() as db:
+            before = users.count(db)
+            users.add(db, f"Person {number}", "hash")
+            assert users.count(db) == before + 1
+
+    with ThreadPoolExecutor(8) as together:
+        list(together.map(add, range(60)))
+    with database.reading() as db:
+        assert users.count(db) == 60
+    database.close()

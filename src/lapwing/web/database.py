@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -20,6 +21,9 @@ _PATIENCE = 10.0
 _MIGRATING = 0x6C617077
 """The lock two servers of one team meet at, so that one of them migrates."""
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Alembic tells its steps about the connection by a global variable."""
+
 
 class Database:
     """Transactions on a database whose tables are there. Readers never wait for writers."""
@@ -27,7 +31,11 @@ class Database:
     def __init__(self, url: str) -> None:
         self.engine = _engine(url)
         self._writing = self.engine.execution_options(writes=True)
-        migrate(self._writing)
+        try:
+            migrate(self._writing)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
@@ -83,7 +91,7 @@ def migrate(engine: Engine) -> None:
     def upgrade(revision: Any, _: Any) -> Any:
         return steps._upgrade_revs("head", revision)
 
-    with engine.begin() as connection, EnvironmentContext(Config(), steps, fn=upgrade) as environment:
+    with _ONE_AT_A_TIME, engine.begin() as connection, EnvironmentContext(Config(), steps, fn=upgrade) as environment:
         if engine.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
         environment.configure(connection=connection, target_metadata=Table.metadata, render_as_batch=True)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, RedirectResponse
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError
 from starlette.exceptions import HTTPException as Refused
 
 from lapwing.web.headers import HEADERS
@@ -28,6 +29,7 @@ WORDS = {
     415: ("We do not take this kind", "Send one of the kinds that the page names."),
     422: ("Something is missing", "One of the answers does not fit. Go back and look at the form again."),
     429: ("Too many at once", "Wait a little, then try again."),
+    503: ("The school is very busy", "Your request was not taken. Please try again in a moment."),
     500: ("Something went wrong", "It is our fault, not yours. Please try again; nothing you wrote was lost."),
 }
 SIGN_IN = "/account/sign-in"
@@ -77,6 +79,19 @@ def install(app: FastAPI, pages: Pages) -> None:
     @app.exception_handler(RequestValidationError)
     async def unreadable(request: Request, error: RequestValidationError) -> Response:
         return told(pages, request, 422)
+
+    @app.exception_handler(DataError)
+    @app.exception_handler(OverflowError)
+    async def unkeepable(request: Request, error: Exception) -> Response:
+        return told(pages, request, 422)  # a number or a sign that no database takes
+
+    @app.exception_handler(IntegrityError)
+    async def overtaken(request: Request, error: Exception) -> Response:
+        return told(pages, request, 409)
+
+    @app.exception_handler(OperationalError)
+    async def unreachable(request: Request, error: Exception) -> Response:
+        return told(pages, request, 503, headers={"retry-after": "5"})
 
     @app.exception_handler(Exception)
     async def failed(request: Request, error: Exception) -> Response:
