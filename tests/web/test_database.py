@@ -15,7 +15,7 @@ from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
 from lapwing.web import settings
-from lapwing.web.database import Database
+from lapwing.web.database import Database, UnusableDatabase, scripts
 from lapwing.web.store import users
 from lapwing.web.tables import Comment, Table
 
@@ -29,6 +29,10 @@ def test_migrations_make_the_tables_the_code_speaks_of(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'school.db'}")
     assert differences(database) == []
     database.close()
+
+
+def test_migrations_are_one_line_without_branches() -> None:
+    assert len(scripts().get_heads()) == 1
 
 
 def test_starting_again_changes_nothing(tmp_path: Path) -> None:
@@ -127,3 +131,21 @@ def test_many_write_at_the_same_time_and_nothing_is_lost(tmp_path: Path) -> None
     with database.reading() as db:
         assert users.count(db) == 60
     database.close()
+
+
+def test_a_database_that_cannot_be_used_is_named_without_its_password(tmp_path: Path) -> None:
+    (tmp_path / "rubbish.db").write_bytes(b"rubbish" * 999)
+    newer = Database(f"sqlite:///{tmp_path / 'newer.db'}")
+    with newer.writing() as db:
+        db.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    newer.close()
+    nowhere = "postgresql+psycopg://ada:sesame@127.0.0.1:1/school"
+    for url, why in (
+        (f"sqlite:///{tmp_path / 'rubbish.db'}", "not a database"),
+        (f"sqlite:///{tmp_path / 'no' / 'folder.db'}", "unable to open"),
+        (f"sqlite:///{tmp_path / 'newer.db'}", "newer Lapwing"),
+        (nowhere, "refused"),
+    ):
+        with pytest.raises(UnusableDatabase, match=why) as refused:
+            Database(url)
+        assert "sesame" not in str(refused.value)

@@ -10,10 +10,12 @@ from typing import Any
 from alembic.config import Config
 from alembic.runtime.environment import EnvironmentContext
 from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
-from lapwing.errors import MissingExtra
+from lapwing.errors import LapwingError, MissingExtra
 from lapwing.web.tables import Table
 
 _PATIENCE = 10.0
@@ -25,6 +27,16 @@ _ONE_AT_A_TIME = threading.Lock()
 """Alembic tells its steps about the connection by a global variable."""
 
 
+class UnusableDatabase(LapwingError):
+    """A database that cannot be opened, or is not ours."""
+
+    def __init__(self, engine: Engine, why: str) -> None:
+        shown = engine.url.render_as_string(hide_password=True)
+        super().__init__(
+            f"{shown} cannot be used: {why}. Name another with --database, or see to its folder and rights."
+        )
+
+
 class Database:
     """Transactions on a database whose tables are there. Readers never wait for writers."""
 
@@ -33,9 +45,12 @@ class Database:
         self._writing = self.engine.execution_options(writes=True)
         try:
             migrate(self._writing)
-        except BaseException:
+        except CommandError:
             self.close()
-            raise
+            raise UnusableDatabase(self.engine, "it was made by a newer Lapwing") from None
+        except DatabaseError as error:
+            self.close()
+            raise UnusableDatabase(self.engine, str(error.orig).strip().splitlines()[0]) from None
 
     @contextmanager
     def reading(self) -> Iterator[Session]:
