@@ -267,3 +267,9 @@ def test_columns_as_hospitals_call_them() -> None:
     facts = ("photo", "implant", "father_alive", "retina_exam", "long_term_care", "sin_rhythm")
     found = classify({name: [0, 1, 1] for name in facts})
     assert [name for name in facts if found[name].kind] == []
+
+
+def test_notes_are_free_text_even_if_they_are_short_and_few() -> None:
+    found = classify({"note": ["seen by Dr. Miller", "call 617-555-0100"], "notes": ["A", "B"]})
+    assert [one.treatment for one in found.values()] == ["drop", "keep"]
+    assert str(found["note"]) == "drop, because its name says 'note': free text, which may hold anything"

@@ -83,6 +83,9 @@ class Finding:
     treatment: str = "keep"
     """What `remove` does: keep, drop, year, year of birth, top-code or three digits."""
 
+    def __str__(self) -> str:
+        return f"{self.treatment}, because {self.why}" if self.kind else f"keep; {self.why}"
+
 
 def classify(table: Any, *, year: int | None = None) -> dict[str, Finding]:
     """What every column seems to be, by its name and its contents; `year` is that of the data (this year)."""
@@ -135,6 +138,8 @@ def _finding(name: str, values: Column, first: int) -> Finding:
     if by_name == "DATE" and content != "DATE":
         by_name = None  # a year, a weight at birth, a count of days
     if content is None and by_name is None:
+        if re.search(_FREE, words) and any(len(str(value).split()) > 1 for value in filled):
+            return Finding(Kind.OTHER, 0.75, f"its name says {words!r}: free text, which may hold anything", "drop")
         return _by_uniqueness(plain, filled)
     if content is None or (by_name is not None and content in ("OTHER", "NAME", "PLACE", "PHONE", "ACCOUNT")):
         kind, agree = Kind[str(by_name)], content == by_name
@@ -206,6 +211,7 @@ def _treatment(kind: Kind, words: str, filled: list[Any]) -> str:
     return "drop"
 
 
+_FREE = re.compile(r"\b(?:notes?|comments?|remarks?|memo|free text)\b")
 _ZIP = re.compile(r"(\d{5})(?:-?\d{4})?")
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d(?=\d{4}\b)|(?:1[89]|20)\d\d\b|\b\d{4}(?=-\d\d)")
 
