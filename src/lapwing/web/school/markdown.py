@@ -75,10 +75,15 @@ _HOLE = re.compile(r'<div class="lw-hole" id="lw-hole-(\d+)"></div>')
 
 
 class Markdown:
-    """One way to write, with the fences that a page of its kind may have."""
+    """One way to write, with the fences that a page of its kind may have; a `plain` one has no pictures or headings."""
 
     def __init__(
-        self, fences: Mapping[str, Fence] | None = None, *, blocks: bool = False, glossary: Glossary | None = None
+        self,
+        fences: Mapping[str, Fence] | None = None,
+        *,
+        blocks: bool = False,
+        glossary: Glossary | None = None,
+        plain: bool = False,
     ) -> None:
         self.fences, self.glossary = dict(fences or {}), glossary
         parser = MarkdownIt(
@@ -92,6 +97,8 @@ class Markdown:
         if blocks:
             for name in (*BLOCKS, *BOXES):
                 container_plugin(parser, name, render=_container(name))
+        if plain:
+            parser.disable(["image", "heading", "lheading"])
         self._parser = parser
 
     def tokens(self, text: str) -> list[Token]:
