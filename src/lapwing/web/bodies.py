@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 MOST = 1 << 20
 MOST_UPLOADED = (2 << 20) + (64 << 10)  # two megabytes, and the envelope of a form around them
-UPLOADS = ("/create/uploads",)
+UPLOADS = ("/uploads",)
 """Where addresses begin at which pictures are taken."""
 
 

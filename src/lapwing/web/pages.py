@@ -48,33 +48,68 @@ class Ready:
         return Response(self.plain, media_type="text/html; charset=utf-8", headers=headers)
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What readers see at one moment."""
+
+    school: School
+    landing: Ready
+    glossary: Ready
+    nuggets: dict[str, Ready]
+
+
 class Pages:
     """Everything that can be shown without knowing who asks."""
 
     def __init__(self, school: School, assets: Assets) -> None:
-        self.assets = assets
+        self.assets, self.built_in = assets, school
         loader = FileSystemLoader(TEMPLATES)
         self.templates = Environment(
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
+        self.templates.globals["asset"] = self.assets.address
+
         self.show(school)
 
     def show(self, school: School) -> None:
-        """Show these nuggets from now on."""
-        self.templates.globals |= {"asset": self.assets.address, "school": school}
-        self.school = school
-        self.landing = Ready.of(self.landing_for({}))
-        self.glossary = Ready.of(self.made("glossary.html"))
-        self.nuggets = {slug: Ready.of(self._nugget(page)) for slug, page in school.pages.items()}
+        """Show these nuggets from now on. All pages change at once; if one cannot be made, none does."""
+        self._shown = Shown(
+            school,
+            Ready.of(self.landing_for({}, school)),
+            Ready.of(self.made("glossary.html", school=school)),
+            {slug: Ready.of(self._nugget(page, school)) for slug, page in school.pages.items()},
+        )
+        self.templates.globals["school"] = school
+
+    @property
+    def school(self) -> School:
+        """The nuggets that are shown."""
+        return self._shown.school
+
+    @property
+    def landing(self) -> Ready:
+        """The page of all nuggets."""
+        return self._shown.landing
+
+    @property
+    def glossary(self) -> Ready:
+        """The page of all words."""
+        return self._shown.glossary
+
+    @property
+    def nuggets(self) -> dict[str, Ready]:
+        """The page of each nugget."""
+        return self._shown.nuggets
 
     def made(self, template: str, **values: Any) -> str:
         """A template filled in."""
         return self.templates.get_template(template).render(**values)
 
-    def landing_for(self, asked: dict[str, str]) -> str:
+    def landing_for(self, asked: dict[str, str], school: School | None = None) -> str:
         """All nuggets, or those that fit what was asked for."""
+        school = school or self.school
         wanted = {name: asked.get(name, "") for name in ("q", "role", "minutes", "level")}
-        found = {one.page.nugget.slug for one in self.school.search(wanted["q"], most=100)} if wanted["q"] else None
+        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if wanted["q"] else None
 
         def fits(page: Page) -> bool:
             nugget = page.nugget
@@ -87,23 +122,25 @@ class Pages:
 
         return self.made(
             "landing.html",
-            first=next(iter(self.school)).nugget.slug,
-            categories=self.school.by_category(),
+            school=school,
+            first=next(iter(school)).nugget.slug,
+            categories=school.by_category(),
             questions=CATEGORIES,
             roles=ROLES,
             levels=LEVELS,
             asked=wanted,
             fits=fits,
-            search_words=self.school.words,
+            search_words=school.words,
         )
 
-    def _nugget(self, page: Page) -> str:
-        previous, following = self.school.around(page.nugget.slug)
+    def _nugget(self, page: Page, school: School) -> str:
+        previous, following = school.around(page.nugget.slug)
         return self.made(
             "nugget.html",
+            school=school,
             page=page,
             previous=previous,
             next=following,
-            before_this=[self.school.pages[slug] for slug in page.nugget.needs],
+            before_this=[school.pages[slug] for slug in page.nugget.needs],
             widget_addresses={name: self.assets.widgets[name] for widget in page.widgets if (name := f"lw-{widget}")},
         )

@@ -22,9 +22,10 @@ async def landing(request: Request, site: TheSite) -> Response:
 @router.get("/learn/{slug}")
 async def nugget(slug: str, request: Request, site: TheSite) -> Response:
     """One nugget."""
-    if slug not in site.pages.nuggets:
+    page = site.pages.nuggets.get(slug)
+    if page is None:
         raise Problem(404)
-    return site.pages.nuggets[slug].answer(request)
+    return page.answer(request)
 
 
 @router.get("/glossary")

@@ -29,6 +29,7 @@ from typing import Any
 
 import yaml
 
+from lapwing.web.school import plain
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
 
@@ -68,7 +69,7 @@ class Exercise:
 def read_exercise(text: str, *, where: str = "exercise") -> Exercise:
     """The exercise of a fence."""
     try:
-        entry = yaml.safe_load(text)
+        entry = plain.load(text)
     except yaml.YAMLError:
         raise InvalidNugget(where, "an exercise is not YAML", _HINT) from None
     if not isinstance(entry, dict) or not set(entry) >= _NEEDED or not set(entry) <= _NEEDED | _MORE:

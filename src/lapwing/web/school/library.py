@@ -32,9 +32,10 @@ class Found:
 class School:
     """A set of nuggets that fit together. Their order is the order of the course."""
 
-    def __init__(self, nuggets: Iterable[Nugget], glossary: Glossary) -> None:
+    def __init__(self, nuggets: Iterable[Nugget], glossary: Glossary, *, ready: Iterable[Page] = ()) -> None:
         self.glossary = glossary
-        self.pages = {nugget.slug: page_of(nugget, glossary) for nugget in nuggets}
+        made = {page.nugget: page for page in ready}  # what is the same need not be made again
+        self.pages = {nugget.slug: made.get(nugget) or page_of(nugget, glossary) for nugget in nuggets}
         _refuse_loose_ends(page.nugget for page in self.pages.values())
 
     @classmethod

@@ -26,6 +26,7 @@ from typing import Any
 import yaml
 
 from lapwing.errors import LapwingError
+from lapwing.web.school import plain
 
 CATEGORIES = {
     "motivation": "Should I care?",
@@ -55,7 +56,7 @@ class InvalidNugget(LapwingError, ValueError):
     """A nugget that cannot be shown: what is wrong, and what to write instead."""
 
     def __init__(self, where: str, why: str, hint: str) -> None:
-        self.where, self.hint = where, hint
+        self.where, self.why, self.hint = where, why, hint
         super().__init__(f"{where}: {why}. {hint}")
 
 
@@ -100,9 +101,9 @@ def read(text: str, *, where: str = "nugget") -> Nugget:
     if match is None:
         raise InvalidNugget(where, "it has no front matter", "Begin with --- and end it with ---.")
     try:
-        front = yaml.safe_load(match[1])
+        front = plain.load(match[1])
     except yaml.YAMLError as error:
-        line = getattr(getattr(error, "problem_mark", None), "line", 0) + 2
+        line = (plain.line_of(error) or 0) + 1
         raise InvalidNugget(f"{where}, line {line}", "the front matter is not YAML", "Write name: value.") from None
     if not isinstance(front, dict):
         raise InvalidNugget(where, "the front matter has no names", "Write name: value, one per line.")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from lapwing.web.school.exercise import Exercise, exercise_html, read_exercise
 from lapwing.web.school.glossary import Glossary
-from lapwing.web.school.markdown import Markdown
+from lapwing.web.school.graph import data_html, graph_html, read_data, read_graph
+from lapwing.web.school.markdown import Fence, Markdown
 from lapwing.web.school.nugget import InvalidNugget, Nugget
 from lapwing.web.school.quiz import Question, quiz_html, read_quiz
 
@@ -21,6 +22,10 @@ _SERVES = re.compile(r"\s*\{serves=([\d,]+)\}\s*$")
 _WIDGET = re.compile(r"[a-z]+(-[a-z]+)*")
 _OPTION = re.compile(r"([a-z]+)=(\S+)")
 _TAG = re.compile(r"<[^>]+>")
+_NO_OPTION = re.compile(r"on.*|style|class|id|is|slot|part|hidden|inert|popover|title|dir|lang|translate")
+"""What a widget cannot be told, because browsers act on it."""
+MOST_FENCES = 60
+"""Widgets, quizzes, exercises, graphs and tables of one nugget."""
 PROSE = Markdown()
 """What a task, an answer or a comment may be written in: no blocks, no widgets."""
 
@@ -52,8 +57,19 @@ class Page:
         return " ".join(html.unescape(_TAG.sub(" ", screen.html)) for screen in self.screens)
 
 
-def page_of(nugget: Nugget, glossary: Glossary | None = None) -> Page:
-    """The page; a nugget that cannot be shown raises `InvalidNugget`."""
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A fence that cannot be shown, and why."""
+
+    error: InvalidNugget
+    text: str
+
+
+def page_of(nugget: Nugget, glossary: Glossary | None = None, *, wrong: list[Wrong] | None = None) -> Page:
+    """The page; a nugget that cannot be shown raises `InvalidNugget`.
+
+    With a list for what is `wrong`, fences that cannot be shown are collected there, and say so where they stand.
+    """
     widgets: list[str] = []
     questions: list[Question] = []
     exercises: list[Exercise] = []
@@ -62,8 +78,11 @@ def page_of(nugget: Nugget, glossary: Glossary | None = None) -> Page:
         name, _, options = rest.partition(" ")
         if not _WIDGET.fullmatch(name):
             raise InvalidNugget(nugget.slug, f"{name!r} is no name of a widget", "Write ```widget epsilon.")
+        told_what = _OPTION.findall(options)
+        if refused := [key for key, _ in told_what if _NO_OPTION.fullmatch(key)]:
+            raise InvalidNugget(nugget.slug, f"a widget cannot be told {refused[0]!r}", "Leave it out.")
         widgets.append(name)
-        settings = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in _OPTION.findall(options))
+        settings = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in told_what)
         told = PROSE.html(text) if text.strip() else ""
         return f'<lw-{name} class="widget"{settings}>{told}</lw-{name}>'
 
@@ -77,11 +96,48 @@ def page_of(nugget: Nugget, glossary: Glossary | None = None) -> Page:
         exercises.append(read_exercise(text, where=nugget.slug))
         return exercise_html(exercises[-1], PROSE)
 
-    markdown = Markdown({"widget": widget, "quiz": quiz, "exercise": exercise}, blocks=True, glossary=glossary)
+    def graph(rest: str, text: str) -> str:
+        found = read_graph(text, where=nugget.slug)
+        widgets.append("graph")
+        return graph_html(found, widgets.count("graph"))
+
+    def data(rest: str, text: str) -> str:
+        found = read_data(text, rest, where=nugget.slug)
+        widgets.append("data")
+        return data_html(found, widgets.count("data"))
+
+    fences = {"widget": widget, "quiz": quiz, "exercise": exercise, "graph": graph, "data": data}
+    seen = [0]
+    made = {name: _counted(fence, nugget.slug, seen) for name, fence in fences.items()}
+    if wrong is not None:
+        made = {name: _said_in_place(fence, wrong) for name, fence in made.items()}
+    markdown = Markdown(made, blocks=True, glossary=glossary)
     screens = tuple(_screens(nugget, markdown))
     if not screens:
         raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")
     return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises))
+
+
+def _counted(fence: Fence, where: str, seen: list[int]) -> Fence:
+    def made(rest: str, text: str) -> str:
+        seen[0] += 1
+        if seen[0] > MOST_FENCES:
+            why = f"it has more than {MOST_FENCES} widgets, quizzes, exercises, graphs and tables"
+            raise InvalidNugget(where, why, "Make two nuggets of it.")
+        return fence(rest, text)
+
+    return made
+
+
+def _said_in_place(fence: Fence, wrong: list[Wrong]) -> Fence:
+    def made(rest: str, text: str) -> str:
+        try:
+            return fence(rest, text)
+        except InvalidNugget as error:
+            wrong.append(Wrong(error, text))
+            return f'<div class="box warning"><p>{html.escape(str(error))}</p></div>'
+
+    return made
 
 
 def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:

@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from lapwing.web.school import plain
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
 
@@ -54,7 +55,7 @@ class Question:
 def read_quiz(text: str, *, where: str = "quiz") -> list[Question]:
     """The questions of a fence."""
     try:
-        entries = yaml.safe_load(text)
+        entries = plain.load(text)
     except yaml.YAMLError:
         raise InvalidNugget(where, "a quiz is not YAML", _HINT) from None
     if not isinstance(entries, list) or not entries:
