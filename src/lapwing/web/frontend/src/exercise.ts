@@ -7,7 +7,7 @@ interface Exercise {
   checks: string;
   audit: { call: string; epsilon: number; domain: string; relation: string } | null;
 }
-const PATIENCE = 60_000;
+const PATIENCE = 60; // seconds; data-patience says otherwise
 const KEY = "lapwing-exercise-";
 
 class ExerciseElement extends HTMLElement {
@@ -46,10 +46,11 @@ class ExerciseElement extends HTMLElement {
     this.worker?.terminate();
     const { python = "", pyodide = "", lapwing = "" } = document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
     const worker = (this.worker = new Worker(python, { type: "module" }));
+    const patience = Number(this.dataset.patience) || PATIENCE;
     const stop = setTimeout(() => {
       worker.terminate();
-      this.say([["wrong", "Stopped after a minute: is there a loop that never ends?"]]);
-    }, PATIENCE);
+      this.say([["wrong", `Stopped after ${patience} seconds: is there a loop that never ends?`]]);
+    }, 1000 * patience);
     this.say([["quiet", "Starting Python …"]]);
     worker.onmessage = ({ data }: MessageEvent<Told>) => {
       if (data.kind === "progress") return this.say([["quiet", data.text]]);

@@ -1,9 +1,9 @@
 // The one slider for epsilon: logarithmic from 0.01 to 10, with marks, a typed value and the odds in words.
 import { LitElement, css, html, type TemplateResult } from "lit";
+import { EPSILON } from "./story.js";
 import { outOf } from "./words.js";
 
-const LOW = 0.01;
-const HIGH = 10;
+const { from: LOW, to: HIGH } = EPSILON;
 const STEPS = 300;
 const MARKS: [number, string][] = [
   [0.01, "0.01"],
@@ -42,6 +42,13 @@ export class Epsilon extends LitElement {
     this.dispatchEvent(new CustomEvent("epsilon", { detail: this.value, bubbles: true, composed: true }));
   }
 
+  /** What is no epsilon gives way to the one there was. */
+  private typed(event: Event): void {
+    const input = event.target as HTMLInputElement;
+    this.change(Number(input.value));
+    input.value = String(this.value);
+  }
+
   override render(): TemplateResult {
     return html`<div>
       <label for="slide">${this.label} ε</label>
@@ -53,7 +60,7 @@ export class Epsilon extends LitElement {
       <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
       <input
         class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${String(this.value)}
-        @change=${(event: Event) => this.change(Number((event.target as HTMLInputElement).value))}
+        @change=${this.typed}
       />
       <p>${outOf(this.value, this.about)}</p>
     </div>`;

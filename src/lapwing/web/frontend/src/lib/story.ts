@@ -6,11 +6,20 @@ export interface Table {
   rows: (string | number)[][];
 }
 
+/** What a property may be: one of these, or a number from here to there. */
+export type Allowed = readonly (string | number)[] | { from: number; to: number; whole?: boolean };
+/** Where every slider for epsilon begins and ends. */
+export const EPSILON = { from: 0.01, to: 10 };
+
 export abstract class Story extends LitElement {
   /** The question above the picture. */
   protected abstract readonly question: string;
   /** Names of the properties that make up the state, with what they are at first. */
   protected abstract readonly first: Record<string, number | string | boolean>;
+  /** What a link may make of them; whatever else it says is not believed. */
+  protected get allowed(): Record<string, Allowed> {
+    return {};
+  }
   protected abstract handles(): TemplateResult;
   protected abstract picture(): unknown;
   /** What one sees, in one sentence. */
@@ -22,8 +31,8 @@ export abstract class Story extends LitElement {
     super.connectedCallback();
     const asked = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(this.first)) {
-      const given = asked.get(`${this.localName.slice(3)}.${name}`) ?? this.getAttribute(name);
-      this.take(name, given === null ? value : cast(given, value));
+      const given = asked.get(`${this.key}.${name}`) ?? this.getAttribute(name);
+      this.take(name, given === null ? value : believed(given, value, this.allowed[name] ?? (name === "epsilon" ? EPSILON : undefined)));
     }
   }
 
@@ -36,11 +45,17 @@ export abstract class Story extends LitElement {
     for (const [name, value] of Object.entries(this.first)) this.take(name, value);
   };
 
+  /** Its name in a link; of several on one page each has its own. */
+  private get key(): string {
+    const place = [...document.querySelectorAll(this.localName)].indexOf(this);
+    return `${this.localName.slice(3)}${place > 0 ? place + 1 : ""}`;
+  }
+
   private get address(): string {
     const asked = new URLSearchParams();
     for (const [name, value] of Object.entries(this.first)) {
       const now = (this as unknown as Record<string, unknown>)[name];
-      if (now !== value) asked.set(`${this.localName.slice(3)}.${name}`, String(now));
+      if (now !== value) asked.set(`${this.key}.${name}`, String(now));
     }
     return `?${asked.toString()}#${this.closest("section")?.id ?? ""}`;
   }
@@ -57,12 +72,14 @@ export abstract class Story extends LitElement {
         <a href=${this.address}>Link to this state</a>
         <details>
           <summary>As a table</summary>
-          <table>
-            <thead>
-              <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
-            </thead>
-            <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
-          </table>
+          <div class="scroll" tabindex="0" role="group" aria-label="Table">
+            <table>
+              <thead>
+                <tr>${head.map((name) => html`<th scope="col">${name}</th>`)}</tr>
+              </thead>
+              <tbody>${rows.map((row) => html`<tr>${row.map((cell) => html`<td>${cell}</td>`)}</tr>`)}</tbody>
+            </table>
+          </div>
         </details>
       </div>
     </section>`;
@@ -80,6 +97,7 @@ export abstract class Story extends LitElement {
     .below { display: flex; flex-wrap: wrap; gap: 0.4rem 1.2rem; align-items: center; font-size: 0.9rem; }
     .below details { flex: 1 1 100%; }
     .below a { color: var(--private); }
+    .scroll { overflow-x: auto; }
     button { font: inherit; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
     table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
@@ -100,7 +118,11 @@ export abstract class Story extends LitElement {
   `;
 }
 
-function cast(given: string, like: number | string | boolean): number | string | boolean {
-  if (typeof like === "number") return Number.isFinite(Number(given)) ? Number(given) : like;
-  return typeof like === "boolean" ? given === "true" : given;
+function believed<T extends number | string | boolean>(given: string, first: T, allowed: Allowed | undefined): T | number | string | boolean {
+  if (typeof first === "boolean") return given === "true";
+  const value = typeof first === "number" ? Number(given) : given;
+  if (Array.isArray(allowed)) return allowed.includes(value) ? value : first;
+  if (typeof value === "string") return value;
+  const { from, to, whole } = (allowed ?? { from: -Infinity, to: Infinity }) as { from: number; to: number; whole?: boolean };
+  return given.trim() && value >= from && value <= to && (!whole || Number.isInteger(value)) ? value : first;
 }

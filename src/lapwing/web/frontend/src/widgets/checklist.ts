@@ -24,7 +24,8 @@ export class Checklist extends Story {
   }
 
   private get done(): Set<number> {
-    return new Set(this.ticked.split(".").filter(Boolean).map(Number));
+    const ticked = this.ticked.split(".");
+    return new Set(this.items.flatMap((_, place) => (ticked.includes(String(place)) ? [place] : [])));
   }
 
   private toggle(place: number, on: boolean): void {

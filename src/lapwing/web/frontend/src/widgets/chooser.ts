@@ -40,7 +40,7 @@ export class ChooserStory extends Story {
   private choose<T extends string | number>(label: string, name: string, options: [T, string][], now: T): TemplateResult {
     return html`<label>${label}
       <select @change=${(event: Event) => this.take(name, options[(event.target as HTMLSelectElement).selectedIndex]![0])}>
-        ${options.map(([value, said]) => html`<option value=${value} ?selected=${value === now}>${said}</option>`)}
+        ${options.map(([value, said]) => html`<option value=${value} .selected=${value === now}>${said}</option>`)}
       </select>
     </label>`;
   }

@@ -37,7 +37,7 @@ export class ClippingStory extends Story {
       </label>
       <label>customers
         <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-          ${SIZES.map((size) => html`<option value=${size} ?selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
+          ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
         </select>
       </label>
       <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;

@@ -3,7 +3,7 @@ import { css, html, nothing, svg, type CSSResultGroup, type TemplateResult } fro
 import office from "../data/office.json";
 import "../lib/epsilon.js";
 import { uniform } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { answered, bestGuess, chance, discreteLaplace, logOdds } from "../math/differencing.js";
 
 /** Postcodes that begin so are a tracker: about a fifth of the people. */
@@ -38,6 +38,10 @@ export class DifferencingStory extends Story {
   declare releases: [number, number, number][];
   protected readonly question = "A hundred people work here. Only sums over groups are told. Does one of them smoke?";
   protected readonly first = { rule: "size", attack: "direct", target: office.alone.find((row) => office.smokes[row])!, smallest: 10, epsilon: 1 };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { rule: Object.keys(RULES), attack: Object.keys(ATTACKS), smallest: { from: 2, to: 45, whole: true } };
+  }
 
   constructor() {
     super();
@@ -177,7 +181,7 @@ export class DifferencingStory extends Story {
 
   protected table(): Table {
     const rows = this.answers().map((answer) => [answer.sign < 0 ? "−" : "+", answer.where, answer.size, answer.shown ?? answer.why]);
-    return { head: ["", "group", "people", "answer"], rows: [...rows, ["", "your belief that the person smokes, out of 100", "", outOf(this.belief)]] };
+    return { head: ["sign", "group", "people", "answer"], rows: [...rows, ["", "your belief that the person smokes, out of 100", "", outOf(this.belief)]] };
   }
 
   static override styles: CSSResultGroup = [

@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { crossing, lostAnswers, noiseError, samplingError } from "../math/perspective.js";
 
@@ -27,6 +27,10 @@ export class ErrorBands extends Story {
   protected readonly question = "Which is larger, the error of the sample or the error of the noise?";
   protected readonly first = { epsilon: 0.1, n: 10000, share: 0.5, questions: 1 };
 
+  protected override get allowed(): Record<string, Allowed> {
+    return { n: { from: FEWEST, to: MOST }, share: SHARES, questions: QUESTIONS };
+  }
+
   protected handles(): TemplateResult {
     const choose = (name: string) => (event: Event) => this.take(name, Number((event.target as HTMLSelectElement).value));
     return html`<lw-epsilon .value=${this.epsilon} label="for everything you publish, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
@@ -37,10 +41,10 @@ export class ErrorBands extends Story {
         </label>
         <div class="pair">
           <label>say yes
-            <select @change=${choose("share")}>${SHARES.map((one) => html`<option value=${one} ?selected=${one === this.share}>${percent(one)}</option>`)}</select>
+            <select @change=${choose("share")}>${SHARES.map((one) => html`<option value=${one} .selected=${one === this.share}>${percent(one)}</option>`)}</select>
           </label>
           <label>questions in all
-            <select @change=${choose("questions")}>${QUESTIONS.map((one) => html`<option value=${one} ?selected=${one === this.questions}>${whole(one)}</option>`)}</select>
+            <select @change=${choose("questions")}>${QUESTIONS.map((one) => html`<option value=${one} .selected=${one === this.questions}>${whole(one)}</option>`)}</select>
           </label>
         </div>
       </div>`;

@@ -3,7 +3,7 @@ import { css, html, type TemplateResult } from "lit";
 import { short } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { rows } from "../lib/rows.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { exponentialLogs, factor, lost, permuteAndFlipLogs, revenues } from "../math/exponential.js";
 
@@ -12,6 +12,7 @@ const COUNTS = [8, 7, 3, 2];
 const BIDS = [1, 1, 1, 4.01];
 const PRICES = Array.from({ length: 10 }, (_, i) => (i + 1) / 2);
 const NEWCOMER = 3;
+const CROWDS = [1, 10, 100];
 
 export class ExponentialStory extends Story {
   static override properties = { epsilon: { type: Number }, example: { type: String }, crowd: { type: Number }, more: { type: Boolean } };
@@ -21,6 +22,10 @@ export class ExponentialStory extends Story {
   declare more: boolean;
   protected readonly question = "How often is the best one chosen?";
   protected readonly first = { epsilon: 1, example: "colours", crowd: 1, more: false };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { example: ["colours", "prices"], crowd: CROWDS };
+  }
 
   private get prices(): boolean {
     return this.example === "prices";
@@ -58,13 +63,13 @@ export class ExponentialStory extends Story {
       <div class="more">
         <label>what is chosen
           <select @change=${(event: Event) => this.take("example", (event.target as HTMLSelectElement).value)}>
-            <option value="colours" ?selected=${!this.prices}>the most common eye colour</option>
-            <option value="prices" ?selected=${this.prices}>the price that earns most</option>
+            <option value="colours" .selected=${!this.prices}>the most common eye colour</option>
+            <option value="prices" .selected=${this.prices}>the price that earns most</option>
           </select>
         </label>
         <label>${this.prices ? "bidders" : "people"}
           <select @change=${(event: Event) => this.take("crowd", Number((event.target as HTMLSelectElement).value))}>
-            ${[1, 10, 100].map((times) => html`<option value=${times} ?selected=${times === this.crowd}>${(times * people).toLocaleString("en")}</option>`)}
+            ${CROWDS.map((times) => html`<option value=${times} .selected=${times === this.crowd}>${(times * people).toLocaleString("en")}</option>`)}
           </select>
         </label>
         <label class="check"><input type="checkbox" .checked=${this.more} @change=${(event: Event) => this.take("more", (event.target as HTMLInputElement).checked)} />

@@ -1,6 +1,6 @@
 // Which member of the family fits? Seven questions, each of which may stay as it is.
 import { css, html, type TemplateResult } from "lit";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { DIMENSIONS, chosen, combined, strength, type Choice } from "../math/family.js";
 
 const COUNT = ["No dimension is", "One dimension is", "Two dimensions are", "Three dimensions are", "Four dimensions are", "Five dimensions are", "Six dimensions are", "All seven dimensions are"];
@@ -17,6 +17,10 @@ export class FamilyStory extends Story {
   protected readonly question = "Which definition fits what you have to protect?";
   protected readonly first = Object.fromEntries(DIMENSIONS.map(({ key }) => [key, 0])) as Record<string, number>;
 
+  protected override get allowed(): Record<string, Allowed> {
+    return Object.fromEntries(DIMENSIONS.map(({ key, variants }) => [key, { from: 0, to: variants.length, whole: true }]));
+  }
+
   private get choice(): Choice {
     return Object.fromEntries(DIMENSIONS.map(({ key }) => [key, Number((this as unknown as Record<string, unknown>)[key]) || 0]));
   }
@@ -26,7 +30,7 @@ export class FamilyStory extends Story {
     return html`<div class="asks">${DIMENSIONS.map(
       ({ key, letter, asks, usual, variants }) => html`<label><span><b>${letter}</b> ${asks}</span>
         <select @change=${(event: Event) => this.take(key, Number((event.target as HTMLSelectElement).value))}>
-          ${[`as usual: ${usual}`, ...variants.map(({ need }) => need)].map((said, i) => html`<option value=${i} ?selected=${i === now[key]}>${said}</option>`)}
+          ${[`as usual: ${usual}`, ...variants.map(({ need }) => need)].map((said, i) => html`<option value=${i} .selected=${i === now[key]}>${said}</option>`)}
         </select></label>`,
     )}</div>`;
   }

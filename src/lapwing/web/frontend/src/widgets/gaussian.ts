@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { analytic, classical, crossing, delta, gaussian, laplace, laplacePure } from "../math/gaussian.js";
 
@@ -20,6 +20,10 @@ export class GaussianStory extends Story {
 
   protected override get first(): Record<string, number> {
     return { epsilon: this.many ? 1 : 0.5, delta: 1e-6 };
+  }
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { delta: DELTAS };
   }
 
   protected override get question(): string {
@@ -45,7 +49,7 @@ export class GaussianStory extends Story {
     return html`<lw-epsilon about="that you are in the data (δ aside)" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
       <label>delta δ
         <select @change=${(event: Event) => this.take("delta", Number((event.target as HTMLSelectElement).value))}>
-          ${DELTAS.map((one) => html`<option value=${one} ?selected=${one === this.delta}>${inWords(one)}</option>`)}
+          ${DELTAS.map((one) => html`<option value=${one} .selected=${one === this.delta}>${inWords(one)}</option>`)}
         </select>
       </label>`;
   }

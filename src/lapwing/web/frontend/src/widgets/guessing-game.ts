@@ -3,7 +3,7 @@ import { css, html, nothing, type TemplateResult } from "lit";
 import { chart, short, ticks, type Axis, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { coin, laplace } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { above, best, ratio, right } from "../math/game.js";
 import { density } from "../math/laplace.js";
@@ -24,6 +24,10 @@ export class GuessingGame extends Story {
   private declare rounds: Round[];
   protected readonly question = "Nobody, or one of a hundred? Guess from what is published.";
   protected readonly first = { epsilon: 1, threshold: 0.005, exact: false };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { threshold: { from: -0.02, to: 0.03 } };
+  }
 
   constructor() {
     super();

@@ -1,7 +1,7 @@
 // Columns of a hospital's table made coarser, what k, l, t and the loss become, and who falls to three attacks.
 import { css, html, type CSSResultGroup, type TemplateResult } from "lit";
 import ward from "../data/ward.json";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { certain, classes, counted, inBoth, loss, measured } from "../math/classes.js";
 
 const COLUMNS = ["age", "sex", "postcode"] as const;
@@ -33,6 +33,13 @@ export class AnonymityStory extends Story {
   declare ruled: string;
   protected readonly question = "How coarse must the table be before nobody falls?";
   protected readonly first = { age: 2, sex: 0, postcode: 0, k: 2, attack: "none", ruled: "injury" };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return {
+      ...Object.fromEntries(COLUMNS.map((name) => [name, { from: 0, to: LEVELS[name].length - 1, whole: true }])),
+      k: { from: 1, to: 12, whole: true }, attack: Object.keys(ATTACKS), ruled: KINDS,
+    };
+  }
 
   private level(name: Column): number {
     return Math.min(Math.max(Math.round(this[name]), 0), LEVELS[name].length - 1);

@@ -2,7 +2,7 @@
 import { html, type TemplateResult } from "lit";
 import { chart, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { density, within } from "../math/laplace.js";
 import { percent } from "../lib/words.js";
 
@@ -12,6 +12,10 @@ export class LaplaceStory extends Story {
   declare sensitivity: number;
   protected readonly question = "How much noise does a count need?";
   protected readonly first = { epsilon: 1, sensitivity: 1 };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { sensitivity: { from: 0.1, to: 100 } };
+  }
 
   private get scale(): number {
     return this.sensitivity / this.epsilon;

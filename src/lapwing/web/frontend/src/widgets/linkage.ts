@@ -1,7 +1,7 @@
 // A hospital's rows without names beside a list of voters with names: which columns name whom?
 import { css, html, svg, type CSSResultGroup, type SVGTemplateResult, type TemplateResult } from "lit";
 import town from "../data/town.json";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { linked, unique } from "../math/classes.js";
 
 interface Known {
@@ -40,6 +40,10 @@ export class LinkageStory extends Story {
   declare postcode: string;
   protected readonly question = "The hospital removes all names. Which columns may it release?";
   protected readonly first = { born: "day", sex: "yes", postcode: "five" };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { born: Object.keys(BORN), sex: Object.keys(SEX), postcode: Object.keys(POSTCODE) };
+  }
 
   private keys(table: Known): string[] {
     const born = (BORN[this.born] ?? BORN.no!)[1];

@@ -34,12 +34,12 @@ export class MedianStory extends Story {
   protected handles(): TemplateResult {
     return html`<label>the people are
         <select @change=${(event: Event) => this.take("shape", (event.target as HTMLSelectElement).value)}>
-          ${SHAPES.map(([shape, name]) => html`<option value=${shape} ?selected=${shape === this.shape}>${name}</option>`)}
+          ${SHAPES.map(([shape, name]) => html`<option value=${shape} .selected=${shape === this.shape}>${name}</option>`)}
         </select>
       </label>
       <label>how many
         <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-          ${SIZES.map((size) => html`<option value=${size} ?selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
+          ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
         </select>
       </label>
       <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;

@@ -3,7 +3,7 @@ import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { below, exponential } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { alike, bounded, certain, laplace, left } from "../math/narrowing.js";
 
@@ -17,6 +17,10 @@ export class Narrowing extends Story {
   private declare endless: number[];
   protected readonly question = "How much do two curators give away, answer by answer?";
   protected readonly first = { epsilon: 0.5, truth: 12 };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { truth: { from: 0, to: MOST, whole: true } };
+  }
 
   constructor() {
     super();

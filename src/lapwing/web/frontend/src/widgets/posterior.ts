@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { found, least, power, together } from "../math/adversary.js";
 import { posterior } from "../math/odds.js";
@@ -43,6 +43,10 @@ export class Posterior extends Story {
 
   protected get first(): { epsilon: number; prior: number; alarm: number } {
     return this.view === "premium" ? { epsilon: 0.1, prior: 0.02, alarm: 0.05 } : { epsilon: 1, prior: 0.1, alarm: 0.05 };
+  }
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { prior: { from: 0.01, to: 0.99 }, alarm: { from: 0.01, to: 0.99 } };
   }
 
   protected handles(): TemplateResult {

@@ -3,11 +3,12 @@ import { css, html, type TemplateResult } from "lit";
 import { chart, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { words } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { alpha, estimate, keep, within } from "../math/randomized-response.js";
 
 const SURVEYS = 100;
+const SIZES = [300, 3000, 30000];
 const REACHES = [0.1, 0.25, 0.5, 1]; // how far the picture goes up and down: few steps, so that it seldom jumps
 
 type Survey = [n: number, truth: number, yes: number];
@@ -19,6 +20,10 @@ export class RandomizedResponseStory extends Story {
   declare people: number;
   protected readonly question = "How many people must answer before the coins stop mattering?";
   protected readonly first = { epsilon: Math.log(3), share: 0.2, people: 3000 };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { share: { from: 0, to: 1 }, people: SIZES };
+  }
   private drawn: Uint32Array | undefined;
   private surveys: Survey[] = [];
 
@@ -65,7 +70,7 @@ export class RandomizedResponseStory extends Story {
         </label>
         <label>people in the largest survey
           <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-            ${[300, 3000, 30000].map((size) => html`<option value=${size} ?selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
+            ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
           </select>
         </label>
       </div>

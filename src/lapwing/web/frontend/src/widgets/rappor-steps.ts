@@ -1,7 +1,7 @@
 // RAPPOR on one's own word: the bits it sets, the noise that stays, the noise of each report, and what an eavesdropper can average out.
 import { css, html, nothing, type TemplateResult } from "lit";
 import { coin } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { lifetimeLoss, permanent, places, reportLoss, type Parameters } from "../math/rappor.js";
 
 const BITS = 32;
@@ -19,6 +19,10 @@ export class RapporStory extends Story {
   declare noise: number;
   protected readonly question = "What does a browser tell about your home page?";
   protected readonly first = { word: "example.org", cohort: 5, noise: 0.5 };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { cohort: { from: 0, to: COHORTS - 1, whole: true }, noise: NOISE.map(([f]) => f) };
+  }
   private kept = new Map<string, boolean[]>(); // permanent responses, as a device keeps them
   private ones: number[] = [];
   private report: boolean[] = [];
@@ -75,12 +79,12 @@ export class RapporStory extends Story {
       </label>
       <label>cohort (each has hash functions of its own)
         <select @change=${(event: Event) => this.take("cohort", (event.target as HTMLSelectElement).selectedIndex)}>
-          ${Array.from({ length: COHORTS }, (_, i) => html`<option ?selected=${i === this.cohort}>${i}</option>`)}
+          ${Array.from({ length: COHORTS }, (_, i) => html`<option .selected=${i === this.cohort}>${i}</option>`)}
         </select>
       </label>
       <label>permanent noise
         <select @change=${(event: Event) => this.take("noise", NOISE[(event.target as HTMLSelectElement).selectedIndex]![0])}>
-          ${NOISE.map(([f, said]) => html`<option ?selected=${f === this.noise}>${said}</option>`)}
+          ${NOISE.map(([f, said]) => html`<option .selected=${f === this.noise}>${said}</option>`)}
         </select>
       </label>
       <div class="buttons">

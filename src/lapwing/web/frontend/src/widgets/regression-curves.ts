@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Ink, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { between } from "../math/curves.js";
 import data from "../data/regression.json";
 
@@ -28,6 +28,10 @@ export class RegressionStory extends Story {
   declare shown: string;
   protected readonly question = "What does privacy cost a regression on 506 records?";
   protected readonly first = { epsilon: 1, shown: "study" };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { shown: ["study", "private", "all"] };
+  }
 
   private get lines(): Line[] {
     return LINES.filter((line) => this.shown === "all" || line.private === (this.shown === "private"));

@@ -3,7 +3,7 @@ import { css, html, svg, type TemplateResult } from "lit";
 import { chart, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { words as drawn } from "../lib/random.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { bits, crowd, flip, people, places, puzzle, standardError, wordsEach, type Kind } from "../math/sketches.js";
 import { row } from "../math/functions.js";
@@ -14,6 +14,8 @@ const SALT = "school";
 const NAMES = data.emoji.map(([name]) => String(name));
 const WEIGHTS = data.emoji.map(([, count]) => Number(count));
 const WORDS = data.words.map(([word, share]) => [String(word), Number(share)] as const);
+const FUNCTIONS = [1, 16, 256, 1024];
+const WIDTHS = [4, 16, 64, 256, 1024];
 const TOTALS = [2, 4, 6, 8, 10];
 const FOUND = data.found as unknown as Record<string, { estimates: Record<string, number>; false: string[] }>;
 
@@ -35,6 +37,10 @@ export class SketchesStory extends Story {
   declare word: string;
   protected readonly question = "Which emoji and which words are popular, if no phone tells which it used?";
   protected readonly first = { epsilon: 4, algorithm: "CMS", people: 20000, functions: 256, width: 256, word: "lapwing" };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { algorithm: ["CMS", "HCMS", "SFP"], functions: FUNCTIONS, width: WIDTHS };
+  }
   private coins: Uint32Array | undefined;
   private cells = new Map<string, Uint16Array>();
   private seen: Seen = { truth: [], estimates: [], errors: [] };
@@ -91,7 +97,7 @@ export class SketchesStory extends Story {
         const value = (event.target as HTMLSelectElement).value;
         this.take(name, typeof like === "number" ? Number(value) : value);
       }}>
-        ${options.map(([value, said]) => html`<option value=${value} ?selected=${value === now}>${said}</option>`)}
+        ${options.map(([value, said]) => html`<option value=${value} .selected=${value === now}>${said}</option>`)}
       </select></label>`;
   }
 
@@ -110,7 +116,7 @@ export class SketchesStory extends Story {
         ${this.puzzling
           ? html`<label>a word of yours<input type="text" maxlength="20" autocapitalize="off" spellcheck="false" .value=${this.word}
               @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value.toLowerCase())} /></label>`
-          : html`${this.choose("functions", "functions k", sizes([1, 16, 256, 1024]))} ${this.choose("width", "cells m", sizes([4, 16, 64, 256, 1024]))}
+          : html`${this.choose("functions", "functions k", sizes(FUNCTIONS))} ${this.choose("width", "cells m", sizes(WIDTHS))}
               <button type="button" @click=${() => { this.coins = undefined; this.requestUpdate(); }}>Toss all coins again</button>`}
       </div>`;
   }

@@ -2,10 +2,11 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Ink, type Mark, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { affordable, countError, halved, planned, priceOf } from "../math/perspective.js";
 
 const MANY = 20;
+const WITHIN = [5, 10, 20, 50];
 const off = (error: number): string => `±\u00a0${short(Number(error.toPrecision(2)))}`;
 
 export class Spending extends Story {
@@ -16,6 +17,10 @@ export class Spending extends Story {
   protected readonly question = "You have one budget and several counts to ask for. How do you spend it?";
   protected readonly first = { epsilon: 1, questions: 10, within: 10 };
 
+  protected override get allowed(): Record<string, Allowed> {
+    return { questions: { from: 2, to: MANY, whole: true }, within: WITHIN };
+  }
+
   protected handles(): TemplateResult {
     return html`<lw-epsilon .value=${this.epsilon} label="the whole budget, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
       <div class="more">
@@ -25,7 +30,7 @@ export class Spending extends Story {
         </label>
         <label>the stubborn one wants every answer within
           <select @change=${(event: Event) => this.take("within", Number((event.target as HTMLSelectElement).value))}>
-            ${[5, 10, 20, 50].map((one) => html`<option value=${one} ?selected=${one === this.within}>± ${one}</option>`)}
+            ${WITHIN.map((one) => html`<option value=${one} .selected=${one === this.within}>± ${one}</option>`)}
           </select>
         </label>
       </div>`;

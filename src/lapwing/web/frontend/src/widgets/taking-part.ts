@@ -2,11 +2,12 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { chances } from "../math/perspective.js";
 
 const MANY = 20;
+const CHANCES = [0.001, 0.01, 0.1, 0.5];
 const OUT_OF = 10000;
 const whole = (value: number): string => Math.round(value).toLocaleString("en");
 
@@ -18,6 +19,10 @@ export class TakingPart extends Story {
   protected readonly question = "What can it cost you to take part?";
   protected readonly first = { epsilon: 0.1, studies: 3, chance: 0.01 };
 
+  protected override get allowed(): Record<string, Allowed> {
+    return { studies: { from: 0, to: MANY, whole: true }, chance: CHANCES };
+  }
+
   protected handles(): TemplateResult {
     return html`<lw-epsilon .value=${this.epsilon} label="of each study, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
       <div class="more">
@@ -27,7 +32,7 @@ export class TakingPart extends Story {
         </label>
         <label>what you are afraid of happens anyway to
           <select @change=${(event: Event) => this.take("chance", Number((event.target as HTMLSelectElement).value))}>
-            ${[0.001, 0.01, 0.1, 0.5].map((one) => html`<option value=${one} ?selected=${one === this.chance}>${whole(OUT_OF * one)} of ${whole(OUT_OF)} people</option>`)}
+            ${CHANCES.map((one) => html`<option value=${one} .selected=${one === this.chance}>${whole(OUT_OF * one)} of ${whole(OUT_OF)} people</option>`)}
           </select>
         </label>
       </div>`;

@@ -1,6 +1,6 @@
 // Events in order, from the table that stands inside the element: year, kind, what happened. A filter shows one kind.
 import { css, html, svg, type SVGTemplateResult, type TemplateResult } from "lit";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 
 interface Happening {
   year: string;
@@ -16,6 +16,10 @@ export class Timeline extends Story {
   declare kind: string;
   protected readonly question = "What happened when?";
   protected readonly first = { kind: ALL };
+
+  protected override get allowed(): Record<string, Allowed> {
+    return { kind: [ALL, ...this.kinds] };
+  }
   private events: Happening[] = [];
 
   override connectedCallback(): void {
