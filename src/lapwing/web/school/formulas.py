@@ -17,6 +17,9 @@ LONGEST = 2000
 MOST = 4096
 """Formulas kept ready."""
 _LOCK = Lock()
+_DISPLAYED = '<span class="katex-display">'
+_REACHED = '<span class="katex-display" tabindex="0" role="group" aria-label="Formula">'
+"""A long formula scrolls, and whoever has no mouse must be able to get there."""
 
 
 @lru_cache(maxsize=MOST)
@@ -32,7 +35,7 @@ def rendered(formula: str, *, block: bool = False) -> str:
         with _LOCK:  # one engine, and it is not made for threads
             made = json.loads(_engine().eval(f"formula({json.dumps(formula)}, {json.dumps(block)})"))
         if made:
-            return str(made)
+            return str(made).replace(_DISPLAYED, _REACHED, 1)
     return f'<code class="formula-wrong">{html.escape(formula)}</code>'
 
 

@@ -58,6 +58,8 @@ _TAGS = {
 _ATTRIBUTES = {
     "*": {"class", "id"},
     "a": {"href", "title", "aria-describedby"},
+    "div": {"role", "tabindex", "aria-label"},
+    "pre": {"tabindex"},
     "span": {"role"},
     "img": {"src", "alt", "title", "width", "height", "loading"},
     "ol": {"start"},
@@ -144,11 +146,19 @@ class _Renderer(RendererHTML):
         env["links"] -= 1
         return self.renderToken(tokens, place, options, env)
 
+    def table_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'  # wide ones scroll, by keys too
+
+    def table_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        return "</table></div>\n"
+
     def td_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
         style = str(token.attrs.pop("style", ""))  # styles of elements are not let through, classes are
         if style.startswith("text-align:"):
             token.attrSet("class", style.removeprefix("text-align:"))
+        if token.tag == "th" and not tokens[place + 1].content:  # a header that says nothing is none
+            token.tag = tokens[place + 2].tag = "td"
         return self.renderToken(tokens, place, options, env)
 
     th_open = td_open
@@ -159,7 +169,7 @@ class _Renderer(RendererHTML):
         if name in env["fences"]:
             env["holes"].append(env["fences"][name](rest.strip(), token.content))
             return f'<div class="lw-hole" id="lw-hole-{len(env["holes"]) - 1}"></div>\n'
-        return f'<pre class="code"><code>{html.escape(token.content)}</code></pre>\n'
+        return f'<pre class="code" tabindex="0"><code>{html.escape(token.content)}</code></pre>\n'
 
     def image(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
