@@ -75,7 +75,7 @@ def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
     return Group(
         Text(attack.title, style="bold"),
         Text(f"The secret: {attack.secret}."),
-        *(Padding(_learned(one), (1, 0, 0, 2)) for one in told),
+        *_told(told),
         Padding(_table(contest), (1, 0, 0, 0)),
         *_chance(contest),
         Text(f"{attack.lesson}\n"),
@@ -84,12 +84,22 @@ def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
     )
 
 
-def _learned(one: Learned) -> Text:
+def _told(told: Sequence[Learned]) -> list[Padding]:
+    """What was learned, and once for all that follow from it, why."""
+    shown, last = [], ""
+    for one in told:
+        again = one.because == last
+        shown.append(Padding(_learned(one, "" if again else one.because), (0 if again else 1, 0, 0, 2)))
+        last = one.because
+    return shown
+
+
+def _learned(one: Learned, because: str) -> Text:
     sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
     said = Text.assemble(f"{visible(one.about)}: ", (_word(one.guess), "adversary"), f", {sure}. ")
     if one.truth is not None:
         said.append("Right. " if one.truth == one.guess else f"Wrong, it is {_word(one.truth)}. ")
-    return said.append(visible(one.because), style="quiet")
+    return said.append(visible(because), style="quiet")
 
 
 def _word(value: object) -> str:

@@ -32,7 +32,7 @@ def homogeneity(
             about=about,
             guess=published.kinds[int(counts.argmax())],
             sure=1.0,
-            because=f"All {counts.sum()} rows that may be theirs say so.",
+            because=f"All {counts.sum()} rows that may be theirs say so." if counts.sum() > 1 else "One row fits them.",
         )
         for about, counts in published.suspects(targets)
         if counts.max() == counts.sum()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from statistics import NormalDist
@@ -107,7 +108,11 @@ def _bound(epsilon: float) -> float:
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
     honest = [place % ANSWERS for place in range(HONEST)]
-    return [poison(encoding(epsilon, optimized=True), honest, TARGET, FAKES, entropy) for epsilon in (0.5, 1.0, 4.0)]
+    told = {
+        epsilon: poison(encoding(epsilon, optimized=True), honest, TARGET, FAKES, entropy)
+        for epsilon in (0.5, 1.0, 4.0)
+    }
+    return [replace(one, about=f"{one.about}, epsilon = {epsilon:g}") for epsilon, one in told.items()]
 
 
 POISONING = Attack(

@@ -128,7 +128,7 @@ def _privately(table: dict[str, list[Any]], epsilon: float, entropy: Entropy) ->
     groups = (JUDGE | MEN, JUDGE | ~MEN, MEN, ~MEN)
     members = [RestrictedQueries(table).members(group) for group in groups]
     one, other, inside, outside = private_sums(table["ill"], members, epsilon=epsilon, entropy=entropy)
-    return differencing(one + other, inside + outside, noise=1 / epsilon, errors=1, about=f"ill: {JUDGE}")
+    return differencing(one + other, inside + outside, noise=1 / epsilon, errors=1, about=str(JUDGE))
 
 
 def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
@@ -138,8 +138,13 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
 
 def _example(entropy: Entropy) -> Sequence[Learned]:
     table = _clinic(entropy)
-    told = [_individual(_ask(table)), _general(_ask(table)), _privately(table, 1.0, entropy)]
-    return [replace(one, truth=table["ill"][0]) for one in told]
+    told = {
+        "individual tracker": _individual(_ask(table)),
+        "general tracker": _general(_ask(table)),
+        "private sums (epsilon = 1)": _privately(table, 1.0, entropy),
+    }
+    about = "how many judges of Ulm are women and ill, by"
+    return [replace(one, about=f"{about} {how}", truth=table["ill"][0]) for how, one in told.items()]
 
 
 TRACKER = Attack(
