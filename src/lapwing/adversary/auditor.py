@@ -199,8 +199,13 @@ def measure(
         results.append((epsilon_shown(often, seldom + missing, trials, alpha, delta), event, direction, hits))
     shown, event, direction, hits = max(results, key=lambda entry: entry[0])
     if coarse:
-        event = Event(event.description, lambda seen, test=event.happened: test(without_bits(seen)))
+        event = _coarse(event)
     return Audit(max(shown, 0.0), event, direction, hits, trials, confidence, delta, claimed, pair, missing, limits)
+
+
+def _coarse(event: Event) -> Event:
+    """The same event of outputs that are read without their lowest bits."""
+    return Event(event.description, lambda seen: event.happened(without_bits(seen)))
 
 
 def _affordable(samples: int, until: float, each: float) -> int:

@@ -105,7 +105,7 @@ def given_pairs(source: Callable[[], Iterable[Any]] | Iterable[Any], relation: R
         not isinstance(pair, (Pair, tuple)) or (isinstance(pair, tuple) and len(pair) != 2) for pair in pairs
     ):
         raise InvalidParameter("domain", f"<{type(source).__name__}>", "yields something else than pairs", hint)
-    return [pair if isinstance(pair, Pair) else Pair(*pair, relation) for pair in pairs]
+    return [pair if isinstance(pair, Pair) else Pair(pair[0], pair[1], relation) for pair in pairs]
 
 
 def _kind(words: str, text: str) -> Kind:

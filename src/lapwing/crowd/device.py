@@ -3,8 +3,8 @@
     event → randomised at once, the event forgotten → stored, in no order
     once a day → some stored reports drawn at random, charged (durable), the others deleted → envelopes
 
-What Apple was criticised for (Tang et al. 2017) is bounded here: a day that was not used is not saved up, and a lifetime has
-an allowance that a restart does not renew.
+What Apple was criticised for (Tang et al. 2017) is bounded here: a day that was not used is not saved up, and a
+lifetime has an allowance that a restart does not renew.
 """
 
 from __future__ import annotations
