@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.membership import Fit, Floats, Rows, Score, as_rows, evidence, fitted, stacked
+from lapwing.adversary.attacks.membership import Fit, Floats, Rows, Score, as_rows, evidence, fitted
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -121,7 +121,7 @@ def audit_once(
         )
     inside = bernoulli(0.5, count, entropy)
     always = (X[:0], y[:0]) if rest is None else as_rows(rest=rest)
-    model = fitted(fit, stacked(always[0], X[inside]), np.concatenate([always[1], y[inside]]))
+    model = fitted(fit, np.concatenate([always[0], X[inside]]), np.concatenate([always[1], y[inside]]))
     loss, at = _claim(model, claimed, delta)
     scores = np.asarray(score(model, X, y), dtype=float)
     alpha = (1 - level) / len(sizes)

@@ -130,7 +130,7 @@ def threshold_attack(model: Any, members: Rows, others: Rows, *, score: Score | 
     >>> threshold_attack(predict, (X[:4], [3, 1, 4, 1]), (X[4:], [5, 5, 9, 9])).advantage
     1.0
     """
-    found = [as_rows(members=members), as_rows(others=others)]
+    found = [as_given(members=members), as_given(others=others)]
     looks = score or evidence
     scores = np.concatenate([np.asarray(looks(model, X, y), dtype=float) for X, y in found])
     truth = np.arange(len(scores)) < len(found[0][0])
@@ -211,8 +211,14 @@ def fitted(fit: Fit, X: Any, y: Any) -> Any:
     return clone(fit).fit(X, y)
 
 
-def as_rows(**named: Any) -> tuple[Any, NDArray[Any]]:
-    """A pair (X, y) of as many rows each, as arrays; a pandas frame stays one: models know its columns by name."""
+def as_rows(**named: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """A pair (X, y) of as many rows each, as arrays."""
+    X, y = as_given(**named)
+    return np.asarray(X), y
+
+
+def as_given(**named: Any) -> tuple[Any, NDArray[Any]]:
+    """The same, but a pandas frame stays one: models know its columns by name."""
     [(name, rows)] = named.items()
     hint = f"Write {name}=(X, y)."
     if not isinstance(rows, (tuple, list)) or len(rows) != 2:

@@ -19,7 +19,7 @@ from lapwing.adversary.attacks.membership import (
     Membership,
     Rows,
     Score,
-    as_rows,
+    as_given,
     best_threshold,
     evidence,
     fitted,
@@ -60,12 +60,12 @@ def shadow_attack(
     >>> shadow_attack(fit, fit(X[:2], None), (X, np.ones(4)), shadows=4).guesses.tolist()
     [True, True, False, False]
     """
-    X, y = as_rows(candidates=candidates)
+    X, y = as_given(candidates=candidates)
     known = None if truth is None else np.asarray(truth, dtype=bool)
     if known is not None and known.shape != y.shape:
         raise InvalidParameter("truth", known.shape, "must say it of every candidate", f"Pass {len(y)} truth values.")
     looks = score or bell_shaped
-    spare = (X[:0], y[:0]) if pool is None else as_rows(pool=pool)
+    spare = (X[:0], y[:0]) if pool is None else as_given(pool=pool)
     if offline and len(spare[1]) < 2:
         hint = "Pass pool=(X, y), rows like those the model was fitted to."
         raise InvalidParameter("pool", None, "without candidates there is nothing to fit shadows to", hint)
