@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -33,7 +34,7 @@ def test_it_breaks_the_weak_method_and_stays_within_the_bound_of_the_private_one
 @every_attack
 def test_the_bound_grows_with_epsilon_from_blind_guessing(subject: Attack) -> None:
     heights = [subject.bound(epsilon) for epsilon in subject.epsilons]
-    assert heights == sorted(heights)
+    assert all(after >= before - 1e-4 for before, after in itertools.pairwise(heights))
     assert heights[0] >= subject.chance - 1e-12
 
 

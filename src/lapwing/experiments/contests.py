@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _CURVE = 60
 _LETTERS = 36
-_DASHES = ("-", "--", "-.", ":")
+_DASHES = ("-", "--", "-.", ":", (0, (8, 2)), (0, (3, 1, 1, 1, 1, 1)))
 
 
 def write(contest: Contest, folder: str | Path) -> list[Path]:
@@ -49,7 +49,7 @@ def draw(contest: Contest) -> Figure:
     axes.errorbar(
         epsilons, success, (low, high), fmt="o", color=style.PRIVATE, ms=5, lw=1, label=_wrapped(attack.answer)
     )
-    axes.axhline(attack.chance, color=style.QUIET, lw=0.9, ls=(0, (1, 3)), label="guessing blindly")
+    axes.axhline(attack.chance, color=style.QUIET, lw=0.9, ls=(0, (1, 3)), label=attack.blind)
     axes.set_ylim(0, top)
     axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
     style.numbers(axes, x="log", y="percent")

@@ -118,6 +118,8 @@ class Attack:
     """The most that any attacker reaches at this epsilon; a theorem."""
     chance: float = 0.5
     """What guessing without looking reaches."""
+    blind: str = "guessing blindly"
+    """What that is called in a picture."""
     example: Callable[[Entropy], Sequence[Learned]] = field(repr=False)
     """One attack told step by step: what was learned, and how surely."""
     lesson: str

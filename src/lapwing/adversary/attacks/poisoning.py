@@ -24,7 +24,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy
 
-ANSWERS, HONEST, FAKES = 100, 19_000, 1_000
+ANSWERS, HONEST, FAKES = 100, 1_900, 100
 """A public list of so many answers, equally popular among the honest; one report in twenty is a fake."""
 TARGET = 0
 COUNTED, EVERYBODY = HONEST // ANSWERS + FAKES, HONEST + FAKES
@@ -133,5 +133,6 @@ POISONING = Attack(
     example=_example,
     measured="share found for the target",
     lesson="Local privacy is bought with robustness: the less a report says, the more a fake can say.",
-    rounds=20,
+    blind="what is true",
+    rounds=240,
 )
