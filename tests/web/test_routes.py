@@ -53,6 +53,10 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /admin/users/{user_id}/role": then(ADMINS, 422),
     "POST /admin/users/{user_id}/active": then(ADMINS, 422),
     "POST /admin/users/{user_id}/password": ADMINS,
+    "GET /votes": EVERYBODY,
+    "POST /votes": then(EVERYBODY, 422),
+    "GET /me/votes": LEARNERS,
+    "GET /recommendation": EVERYBODY,
 }
 BODIES: dict[str, object] = {"POST /me/progress": {}}
 """What has to be sent as JSON to be read at all."""

@@ -15,12 +15,17 @@ from typing import Any
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from lapwing.web import votes
 from lapwing.web.assets import Assets
+from lapwing.web.recommend import Offer, recommend, stages
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.school.page import Page
+from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))
+_FOR_YOU = 3
+"""Nuggets in the row at the top of the landing page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class Pages:
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         self.templates.globals["asset"] = self.assets.address
+        self.templates.globals["voting"] = votes
 
         self.show(school)
 
@@ -120,6 +126,7 @@ class Pages:
                 and (not wanted["minutes"].isdigit() or nugget.minutes <= int(wanted["minutes"]))
             )
 
+        offers = [Offer.of(page.nugget) for page in school]
         return self.made(
             "landing.html",
             school=school,
@@ -131,6 +138,10 @@ class Pages:
             asked=wanted,
             fits=fits,
             search_words=school.words,
+            for_you=recommend(offers, About(), {})[:_FOR_YOU],
+            stages=stages(offers),
+            knowledge=KNOWLEDGE,
+            goals=GOALS,
         )
 
     def _nugget(self, page: Page, school: School) -> str:

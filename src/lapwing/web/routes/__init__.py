@@ -16,7 +16,10 @@ Forms have `{{ fields.csrf(user) }}`; scripts send what /me told them as `x-csrf
 
 from __future__ import annotations
 
-from lapwing.web.routes import accounts, admin, me, reading, second_factor
+from lapwing.web.routes import accounts, admin, me, reading, recommendation, second_factor, votes
 
-ROUTERS = (reading.router, accounts.router, me.router, second_factor.router, admin.router)
+ROUTERS = (
+    *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
+    *(votes.router, recommendation.router),
+)
 """All of them, in the order in which they are asked."""

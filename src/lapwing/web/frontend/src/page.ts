@@ -3,12 +3,18 @@ import { applyTheme } from "./lib/theme.js";
 import { showProgress, watchReading } from "./lib/progress.js";
 import { liveFilters } from "./lib/filters.js";
 import { greet } from "./lib/account.js";
+import { offerVote, showMyVotes } from "./lib/vote.js";
+import { drawPath, forYou } from "./lib/for-you.js";
 
 applyTheme();
 showProgress();
 watchReading();
 liveFilters();
 void greet();
+void offerVote();
+showMyVotes();
+void forYou();
+drawPath();
 
 const sources = document.querySelector<HTMLScriptElement>("script#widgets");
 if (sources) {
