@@ -10,6 +10,7 @@ from school_site import account, open_school, site_of, visit_as, visitor
 
 from lapwing.web.routes import ROUTERS
 from lapwing.web.sessions import SAFE, refuse_unguarded
+from lapwing.web.tables import Comment
 
 WHO = ("nobody", "half", "learner", "instructor", "admin")
 """`half` is an admin who has not shown the second factor."""
@@ -24,7 +25,7 @@ def then(allowed: tuple[int, ...], status: int) -> tuple[int, ...]:
     return tuple(status if one == 200 else one for one in allowed)
 
 
-# What each of WHO gets, asking without a body. {user_id} is somebody else, {slug} a nugget.
+# What each of WHO gets, asking without a body. {user_id} is somebody else, who wrote {comment_id}, {slug} a nugget.
 ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /": EVERYBODY,
     "GET /learn/{slug}": EVERYBODY,
@@ -57,6 +58,22 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /votes": then(EVERYBODY, 422),
     "GET /me/votes": LEARNERS,
     "GET /recommendation": EVERYBODY,
+    "GET /learn/{slug}/discussion": EVERYBODY,
+    "POST /learn/{slug}/discussion": then(LEARNERS, 422),
+    "GET /comments/{comment_id}": then(EVERYBODY, 303),
+    "GET /comments/{comment_id}/reply": LEARNERS,
+    "POST /comments/{comment_id}/reply": then(LEARNERS, 422),
+    "GET /comments/{comment_id}/edit": then(LEARNERS, 403),
+    "POST /comments/{comment_id}/edit": then(LEARNERS, 403),
+    "GET /comments/{comment_id}/delete": then(LEARNERS, 403),
+    "POST /comments/{comment_id}/delete": then(LEARNERS, 403),
+    "GET /comments/{comment_id}/report": LEARNERS,
+    "POST /comments/{comment_id}/report": then(LEARNERS, 422),
+    "GET /moderation": INSTRUCTORS,
+    "POST /moderation": then(INSTRUCTORS, 422),
+    "POST /usage": then(EVERYBODY, 422),
+    "GET /statistics": INSTRUCTORS,
+    "POST /statistics/{week}": then(INSTRUCTORS, 404),
 }
 BODIES: dict[str, object] = {"POST /me/progress": {}}
 """What has to be sent as JSON to be read at all."""
@@ -65,7 +82,9 @@ BODIES: dict[str, object] = {"POST /me/progress": {}}
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     made = open_school(tmp_path_factory.mktemp("school"))
-    account(made, "Somebody Else")
+    other = account(made, "Somebody Else")
+    with site_of(made).database.writing() as db:
+        db.add(Comment(slug="tools", user_id=other.id, text="Hello.", created=0))
     return made
 
 
@@ -78,7 +97,7 @@ def routes() -> list[str]:
 def ask(app: FastAPI, client: TestClient, entry: str, **more: object) -> int:
     method, _, path = entry.partition(" ")
     style = site_of(app).pages.assets.names["style.css"]
-    samples = {"{slug}": "tools", "{name:path}": style, "{user_id}": "1"}
+    samples = {"{slug}": "tools", "{name:path}": style, "{user_id}": "1", "{comment_id}": "1", "{week}": "2000-W01"}
     for name, value in samples.items():
         path = path.replace(name, value)
     if entry in BODIES:

@@ -18,6 +18,8 @@ const result = await build({
     join(here, "src", "page.ts"),
     join(here, "src", "style.css"),
     join(here, "src", "exercise.ts"),
+    join(here, "src", "discussion.ts"),
+    join(here, "src", "moderation.ts"),
     join(here, "src", "python.ts"),
     join(here, "src", "icon.svg"),
     ...widgets.map((name) => join(here, "src", "widgets", name)),

@@ -16,10 +16,22 @@ Forms have `{{ fields.csrf(user) }}`; scripts send what /me told them as `x-csrf
 
 from __future__ import annotations
 
-from lapwing.web.routes import accounts, admin, me, reading, recommendation, second_factor, votes
+from lapwing.web.routes import (
+    accounts,
+    admin,
+    discussion,
+    me,
+    moderation,
+    reading,
+    recommendation,
+    second_factor,
+    statistics,
+    votes,
+)
 
 ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
     *(votes.router, recommendation.router),
+    *(discussion.router, moderation.router, statistics.router),
 )
 """All of them, in the order in which they are asked."""
