@@ -4,7 +4,7 @@ import { EPSILON } from "./story.js";
 import { outOf } from "./words.js";
 
 const { from: LOW, to: HIGH } = EPSILON;
-const STEPS = 300;
+const STEPS = 60; // twenty for each power of ten: two digits tell them apart, so every press of a key moves
 const MARKS: [number, string][] = [
   [0.01, "0.01"],
   [0.1, "0.1"],

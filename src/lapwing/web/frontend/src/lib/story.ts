@@ -98,6 +98,7 @@ export abstract class Story extends LitElement {
     .below details { flex: 1 1 100%; }
     .below a { color: var(--private); }
     .scroll { overflow-x: auto; }
+    @media print { .handles, .below { display: none; } }
     button { font: inherit; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
     table { border-collapse: collapse; font-variant-numeric: tabular-nums; }

@@ -34,6 +34,13 @@ export class CensusBlockStory extends Story {
   protected readonly first = { sex: false, origin: false, cross: false, marriage: false, suppress: false };
   private readonly seen = new Map<string, Found>();
 
+  /** A table by sex and origin is printed with its margins. */
+  protected override take(name: string, value: number | string | boolean): void {
+    super.take(name, value);
+    if (name === "cross" && value) for (const margin of ["sex", "origin"]) super.take(margin, true);
+    if ((name === "sex" || name === "origin") && !value) super.take("cross", false);
+  }
+
   private get found(): Found {
     const state = [...PARTS, "suppress" as const].map((name) => Number(this[name])).join("");
     const before = this.seen.get(state);
