@@ -40,14 +40,28 @@ class Visit:
     url: str
     wrong: list[str] = field(default_factory=list)
 
-    def open(self, address: str = "/") -> Page:
+    def open(self, address: str = "/", *, status: int = 200) -> Page:
         """A new page. Whatever goes wrong in it is written down."""
         page = self.context.new_page()
         page.set_default_timeout(20_000)
-        page.on("console", self._heard)
+        page.on("console", lambda message: self._heard(message, status))
         page.on("pageerror", lambda error: self.wrong.append(f"{address}: {error}"))
-        page.goto(self.url + address)
+        answer = page.goto(self.url + address)
+        assert answer is not None
+        assert answer.status == status, f"{address} answers {answer.status}"
         return page
+
+    def read(self, slug: str, asked: str = "") -> Page:
+        """A nugget whose widgets are all awake, since somebody was near each of them."""
+        page = self.open(f"/learn/{slug}{asked}")
+        self.wake(page)
+        return page
+
+    def wake(self, page: Page) -> None:
+        """Go near every widget and wait until it is there."""
+        for widget in page.locator(".widget").all():
+            widget.scroll_into_view_if_needed()
+            widget.locator(".seen").wait_for()
 
     def watch(self, request: Request) -> None:
         """Nothing may be asked for elsewhere."""
@@ -59,8 +73,9 @@ class Visit:
         if request.failure != "net::ERR_ABORTED":
             self.wrong.append(f"{request.url}: {request.failure}")
 
-    def _heard(self, message: ConsoleMessage) -> None:
-        if message.type in ("error", "warning"):
+    def _heard(self, message: ConsoleMessage, status: int) -> None:
+        expected = status != 200 and f"status of {status}" in message.text
+        if message.type in ("error", "warning") and not expected:
             self.wrong.append(f"{message.type}: {message.text} ({message.location.get('url')})")
 
 

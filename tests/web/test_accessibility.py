@@ -1,0 +1,126 @@
+"""Pages for everybody: axe has no complaints, the keyboard suffices, nothing hides beside a small screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import FRONTEND
+from fastapi.routing import APIRoute
+from playwright.sync_api import Page, expect
+from school_site import nuggets, visit_as
+
+from lapwing.web.routes import ROUTERS
+
+AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+NUGGETS = [f"/learn/{slug}" for slug in nuggets().pages]
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""All that can differ between light and dark."""
+Visitor = Callable[..., Any]
+
+OPEN_EVERYTHING = """() => {
+    const open = (root) => { for (const one of root.querySelectorAll('*')) {
+        if (one.localName === 'details') one.open = true;
+        if (one.shadowRoot) open(one.shadowRoot);
+    } };
+    open(document);
+}"""
+COMPLAINTS = """async (only) => {
+    const runOnly = only.length ? { type: 'rule', values: only } : undefined;
+    const { violations } = await axe.run(document, { resultTypes: ['violations'], ...(runOnly ? { runOnly } : {}) });
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
+}"""
+OVERHANGING = """() => document.documentElement.scrollWidth > innerWidth
+    ? [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+        .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))
+    : []"""
+FOCUSED = """() => {
+    let one = document.activeElement;
+    while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
+    const { top, bottom, left, width } = one.getBoundingClientRect(), style = getComputedStyle(one);
+    return { what: one.outerHTML.slice(0, 120), body: one === document.body, y: top + scrollY,
+             shown: bottom > 0 && top < innerHeight && left >= 0 && width > 0,
+             marked: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 };
+}"""
+
+
+def complaints(page: Page) -> list[str]:
+    """Of axe, in four ways to look at a page."""
+    assert AXE.exists(), "run make assets"
+    page.evaluate(OPEN_EVERYTHING)
+    page.evaluate(Path(AXE).read_text(encoding="utf-8"))
+    found: list[str] = []
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            told = page.evaluate(COMPLAINTS, [] if scheme == "light" else COLOURS)
+            told += [f"overhangs: {one}" for one in page.evaluate(OVERHANGING)]
+            found += [f"{page.url} {size['width']} {scheme} {one}" for one in told]
+    return found
+
+
+@pytest.mark.parametrize("address", NUGGETS)
+def test_axe_finds_nothing_in_a_nugget_with_everything_open(visit: Visitor, address: str) -> None:
+    begun = visit(bypass_csp=True)
+    page = begun.open(address)
+    begun.wake(page)
+    assert complaints(page) == []
+
+
+@pytest.mark.parametrize("who", ["nobody", "admin"])
+def test_axe_finds_nothing_on_any_other_page(visit: Visitor, live_school: Any, who: str) -> None:
+    begun = visit(bypass_csp=True)
+    client = visit_as(live_school.app, who)
+    secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
+    for name, value in client.cookies.items():
+        begun.context.add_cookies([{"name": name, "value": value, "url": secure, "secure": True}])
+    found: list[str] = []
+    for address in pages_of(client):
+        page = begun.open(address)
+        found += complaints(page)
+        page.close()
+    page = begun.open("/nothing", status=404)
+    assert found + complaints(page) == []
+
+
+def pages_of(client: Any) -> list[str]:
+    """All addresses without a blank to fill in at which this browser finds a page."""
+    known = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    found = []
+    for address in sorted({route.path for route in known if "GET" in route.methods}):
+        if "{" not in address:
+            answer = client.get(address, headers={"accept": "text/html"})
+            if answer.status_code == 200 and answer.headers["content-type"].startswith("text/html"):
+                found.append(address)
+    assert len(found) >= 4
+    return found
+
+
+@pytest.mark.parametrize("address", ["/", "/learn/the-laplace-mechanism"])
+def test_the_keyboard_goes_everywhere_in_order_and_one_sees_where_it_is(visit: Visitor, address: str) -> None:
+    begun = visit()
+    page = begun.open(address)
+    begun.wake(page)
+    page.evaluate("scrollTo(0, 0)")
+    page.keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    expect(skip).to_be_focused()
+    expect(skip).to_be_in_viewport()
+    seen = []
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED)
+        if at["body"]:
+            break
+        assert at["shown"], at
+        assert at["marked"], at
+        seen.append(at)
+    assert len(seen) > 20
+    assert any(one["what"].startswith("<input") for one in seen)
+    skip.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.querySelector('main').contains(document.activeElement)")

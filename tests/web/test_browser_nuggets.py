@@ -1,0 +1,198 @@
+"""Every nugget in a real browser: widgets are moved, questions answered, exercises written, by keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from school_site import nuggets
+
+from lapwing.web.school.exercise import Exercise
+
+SLUGS = list(nuggets().pages)
+WITH_WIDGETS = [slug for slug, page in nuggets().pages.items() if page.widgets]
+EXERCISES = [(slug, one) for slug, page in nuggets().pages.items() for one in page.exercises if one.code]
+HANDLES = ":is(input, select, button):not(:disabled, .below button)"
+NONSENSE = ["0", "-1", "1e9", "0.37", "NaN", "<script>alert(1)</script>"]
+PATIENCE = 90_000
+Visitor = Callable[..., Any]
+
+SEEN = """async (widget) => {
+    await widget.updateComplete;
+    const part = (name) => widget.shadowRoot.querySelector(name);
+    return [part('.seen').innerText, part('.picture').innerHTML, part('.below table').textContent];
+}"""
+STATE = "(widget) => Object.fromEntries(Object.keys(widget.first).map((name) => [name, widget[name]]))"
+SHOWN = """(widget) => {
+    const all = [];
+    const look = (root) => { for (const one of root.querySelectorAll('input, select, lw-epsilon')) {
+        if (one.shadowRoot) look(one.shadowRoot);
+        else all.push(['checkbox', 'radio'].includes(one.type) ? one.checked : one.value);
+    } };
+    look(widget.shadowRoot);
+    return all;
+}"""
+MADE_OF_NONSENSE = """async (widget, nonsense) => {
+    const place = widget.parentNode, wrong = [];
+    const name = [...document.querySelectorAll(widget.localName)].indexOf(widget);
+    const key = widget.localName.slice(3) + (name > 0 ? name + 1 : '');
+    for (const property of Object.keys(widget.first)) for (const given of nonsense) {
+        history.replaceState(null, '', `?${key}.${property}=${encodeURIComponent(given)}`);
+        const copy = widget.cloneNode(true);
+        widget.replaceWith(copy);
+        await copy.updateComplete;
+        const told = copy.shadowRoot.querySelector('.seen')?.innerText ?? '';
+        const drawn = copy.shadowRoot.querySelector('.picture')?.innerHTML ?? '';
+        const listed = copy.shadowRoot.querySelector('.below table')?.textContent ?? '';
+        const bad = /NaN|Infinity|undefined|∞/;
+        const named = typeof widget.first[property] === 'string' ? '' : told + listed;
+        if (!told.trim() || bad.test(named) || /"[^"]*NaN[^"]*"/.test(drawn) || copy.shadowRoot.querySelector('script'))
+            wrong.push(`${property}=${given}: ${told.slice(0, 200)}`);
+        copy.replaceWith(widget);
+    }
+    history.replaceState(null, '', location.pathname);
+    return wrong;
+}"""
+
+
+@pytest.mark.parametrize("slug", WITH_WIDGETS)
+def test_every_handle_of_every_widget_is_moved_by_keyboard_and_something_changes(visit: Visitor, slug: str) -> None:
+    begun = visit()
+    begun.context.add_init_script("window.print = () => { window.printed = true; }")
+    page = begun.read(slug)
+    for widget in page.locator(".widget").all():
+        first, shown = widget.evaluate(SEEN), widget.evaluate(SHOWN)
+        assert all(part.strip() for part in first)
+        begins, changed = widget.evaluate(STATE), [False, False, False]
+        for place in range(widget.locator(HANDLES).count()):
+            handle = widget.locator(HANDLES).nth(place)
+            before, name = widget.evaluate(SEEN), handle.evaluate("one => one.outerHTML.slice(0, 160)")
+            move(page, handle)
+            after = widget.evaluate(SEEN)
+            changed = [was or old != new for was, old, new in zip(changed, before, after, strict=True)]
+            moved = after != before or widget.evaluate(SHOWN) != shown or page.evaluate("window.printed")
+            assert moved, f"nothing happens: {name}"
+            widget.get_by_role("button", name="Start again").press("Enter")
+            assert widget.evaluate(STATE) == begins
+            assert widget.evaluate(SHOWN) == shown, name
+        assert changed[0], "the sentence never changes"
+        assert changed[1] or changed[2], "neither the picture nor the table ever changes"
+        widget.get_by_text("As a table").press("Enter")
+        expect(widget.locator(".below table")).to_be_visible()
+
+
+@pytest.mark.parametrize("slug", WITH_WIDGETS)
+def test_the_link_to_a_state_leads_back_to_it_and_nonsense_in_it_is_not_believed(visit: Visitor, slug: str) -> None:
+    begun = visit()
+    page = begun.read(slug)
+    for place in range(page.locator(".widget").count()):
+        widget = page.locator(".widget").nth(place)
+        for kind in ("select", "input[type=checkbox]:not(:disabled)", "input[type=range]"):
+            for handle in widget.locator(kind).all():
+                move(page, handle)
+        state, shown = widget.evaluate(STATE), widget.evaluate(SHOWN)
+        widget.get_by_role("link", name="Link to this state").press("Enter")
+        page.wait_for_url(lambda url: "?" in url)
+        begun.wake(page)
+        again = page.locator(".widget").nth(place)
+        assert again.evaluate(STATE) == state
+        assert again.evaluate(SHOWN) == shown
+        assert again.evaluate(MADE_OF_NONSENSE, NONSENSE) == []
+
+
+def move(page: Page, handle: Locator) -> None:
+    """As somebody without a mouse does it."""
+    kind = handle.evaluate("one => one.localName === 'input' ? one.type : one.localName")
+    if kind == "select":
+        last = handle.evaluate("one => one.selectedIndex === one.options.length - 1")
+        handle.press("ArrowUp" if last else "ArrowDown")
+    elif kind == "range":
+        most = handle.evaluate("one => one.value === one.max")
+        for key in ("Left", "Left", "Left") if most else ("Right", "Right", "Right"):
+            handle.press(f"Arrow{key}")
+    elif kind == "number":
+        handle.press("ControlOrMeta+a")
+        page.keyboard.type("3")
+        page.keyboard.press("Enter")
+    elif kind == "text":
+        handle.press("End")
+        page.keyboard.type("x")
+    elif kind == "radio":
+        handle.press("ArrowDown" if handle.is_checked() else "Space")
+    else:
+        handle.press("Space")
+
+
+@pytest.mark.parametrize("slug", SLUGS)
+def test_every_answer_of_every_question_gets_its_feedback(visit: Visitor, slug: str) -> None:
+    page = visit().open(f"/learn/{slug}")
+    questions = nuggets().pages[slug].questions
+    assert page.locator("form.question").count() == len(questions) >= 3
+    for number, question in enumerate(questions, start=1):
+        form = page.locator(f"form.question[data-question='{number}']")
+        expect(form.locator(".feedback:visible")).to_have_count(0)
+        for place, option in enumerate(question.options):
+            form.locator("input").nth(place).press("Space")
+            told = form.locator(".feedback").nth(place)
+            expect(told).to_be_visible()
+            assert told.inner_text().startswith("Right." if option.right else "Not quite.")
+        shown = form.locator(".feedback:visible").count()
+        assert shown == (len(question.options) if question.several else 1)
+
+
+@pytest.mark.parametrize(("slug", "exercise"), EXERCISES, ids=[one.id for _, one in EXERCISES])
+def test_what_an_exercise_begins_with_fails_and_its_solution_passes(
+    visit: Visitor, slug: str, exercise: Exercise
+) -> None:
+    page = visit().open(f"/learn/{slug}")
+    element = begin(page, exercise)
+    element.get_by_role("button", name="Check it").press("Enter")
+    expect(element.locator(".said .wrong")).to_be_visible(timeout=PATIENCE)
+    write(page, element, exercise.solution)
+    element.get_by_role("button", name="Check it").press("Enter")
+    expect(element.locator(".said .right")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_loop_that_never_ends_is_stopped_and_mistakes_are_told_with_their_line(visit: Visitor) -> None:
+    slug, exercise = next((slug, one) for slug, one in EXERCISES if slug == "the-laplace-mechanism")
+    page = visit().open(f"/learn/{slug}")
+    element = begin(page, exercise)
+    for code, what, line in (
+        ("x = 1\ny = = 2\n", "Check it", "Line 2: "),
+        ("x = 1\n\nprint(nothing)\n", "Run", "Line 3: NameError"),
+        ("print('heard')\n", "Run", "heard"),
+    ):
+        write(page, element, code)
+        element.get_by_role("button", name=what).press("Enter")
+        expect(element.locator(".said :is(.wrong, .out)")).to_contain_text(line, timeout=PATIENCE)
+    element.evaluate("one => { one.dataset.patience = 3; }")
+    write(page, element, "while True:\n    pass\n")
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator(".said .wrong")).to_contain_text("Stopped after 3 seconds", timeout=PATIENCE)
+    element.evaluate("one => { one.dataset.patience = 60; }")
+    write(page, element, "print('alive')\n")
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator(".said .out")).to_have_text("alive\n", timeout=PATIENCE)
+
+
+def begin(page: Page, exercise: Exercise) -> Locator:
+    element = page.locator(f"#exercise-{exercise.id} lw-exercise")
+    element.get_by_role("button", name="Write it here").press("Enter")
+    expect(element.locator(".cm-content")).to_be_focused()
+    return element
+
+
+def write(page: Page, element: Locator, code: str) -> None:
+    """All of it anew, as a paste."""
+    content = element.locator(".cm-content")
+    content.press("ControlOrMeta+a")
+    content.evaluate(
+        """(one, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData('text/plain', text);
+            one.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+        }""",
+        code,
+    )
