@@ -16,7 +16,7 @@ from chance import assert_mean, assert_share
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Page, Route
-from school_site import open_school, signed_in, site_of, visitor
+from school_site import PASSWORD, open_school, signed_in, site_of, visitor
 from sqlalchemy import select
 
 from lapwing.adversary import audit
@@ -218,9 +218,9 @@ def test_the_page_tells_what_the_votes_say_once_there_are_enough(app: FastAPI) -
 
     assert "No nugget has" in keep(FEWEST - 1, 60)
     page = keep(400, 225)  # 4 · 225/400 − 3/2
-    assert "<strong>75 %</strong> <small>(55 to 95; 400 reports)</small>" in page
+    assert "<strong>75 %</strong> <small>55 to 95</small> <small>400 reports</small>" in page
     assert page.count("too few") == len(ROLES) - 1
-    assert "<strong>100 %</strong> <small>(82 to 100; 400 reports)</small>" in keep(400, 252)
+    assert "<strong>100 %</strong> <small>82 to 100</small> <small>400 reports</small>" in keep(400, 252)
 
 
 # In the browser
@@ -235,7 +235,7 @@ FORCED = """(() => {
 def cast_in(page: Page, answer: str, role: str = "engineer") -> dict[str, Any]:
     """Vote, and give back what was sent."""
     page.select_option("#vote select", role)
-    with page.expect_request("**/votes") as sent:
+    with page.expect_request(lambda request: request.method == "POST" and request.url.endswith("/votes")) as sent:
         page.click(f'#vote button[value="{answer}"]')
     page.wait_for_selector("#vote [data-choice]", state="hidden")
     return dict(json.loads(sent.value.post_data or ""))
@@ -305,6 +305,34 @@ def test_each_vote_has_a_number_of_its_own_and_the_votes_come_to_an_end(visit: V
     page.goto(f"{browser.url}/learn/{SLUG}")
     page.wait_for_selector("#vote [data-choice]", state="hidden")
     assert "You have used your 15 votes" in page.inner_text("#vote [role=status]")
+
+
+def test_an_account_knows_its_profile_and_votes_in_every_browser(visit: Visitor) -> None:
+    name, one, other = "Hypatia", visit(), visit()
+
+    def enter(page: Page) -> None:
+        page.fill("main [name=name]", name)
+        page.fill("main [name=password]", PASSWORD)
+        page.click("main form button.main")
+        page.wait_for_url("**/", timeout=20_000)
+
+    first = one.open("/account/sign-up?next=/")
+    enter(first)
+    first.click("#for-you summary")
+    first.check('#for-you input[value="student"]')
+    with first.expect_response("**/account/profile") as kept:
+        first.click("#for-you form button.main")
+    assert kept.value.status == 303
+    first.goto(f"{one.url}/learn/{SLUG}")
+    assert cast_in(first, "yes", "student")["role"] == "student"
+    second = other.open("/account/sign-in?next=/")
+    enter(second)
+    assert "you are a researcher or student" in second.inner_text("#for-you[data-ready]")
+    second.goto(f"{other.url}/learn/{SLUG}")
+    second.locator('#vote select option[value="student"]:checked').wait_for(state="attached")
+    second.click('#vote button[value="no"]')
+    second.locator("#vote [role=status]", has_text="with another browser. Nothing was sent").wait_for()
+    assert second.evaluate("localStorage.getItem('lapwing-votes')") is None
 
 
 def test_votes_can_be_cast_by_keyboard_on_a_phone(visit: Visitor) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lapwing.web import votes
@@ -129,12 +129,20 @@ def recommend(
 
 
 def stages(offers: Sequence[Offer]) -> list[list[Offer]]:
-    """The path through the school: what needs nothing, then what needs only that, and so on."""
-    known = {offer.slug: offer for offer in offers}
-    depth: dict[str, int] = {}
-    for slug in _in_order(offers):
+    """The path through the school: what needs nothing, then what needs only that, and so on.
+
+    Of what a step needs, only the last is told: what leads there was named before.
+    """
+    known, depth = {offer.slug: offer for offer in offers}, dict[str, int]()
+    order = _in_order(offers)
+    for slug in order:
         depth[slug] = 1 + max((depth[need] for need in known[slug].needs if need in depth), default=-1)
-    return [[offer for offer in offers if depth[offer.slug] == stage] for stage in range(max(depth.values()) + 1)]
+    before = _before(known, {slug: place for place, slug in enumerate(order)})
+    found: list[list[Offer]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for offer in offers:
+        earlier = {one for need in offer.needs for one in before.get(need, ())}
+        found[depth[offer.slug]].append(replace(offer, needs=tuple(x for x in offer.needs if x not in earlier)))
+    return found
 
 
 def _in_order(offers: Sequence[Offer]) -> list[str]:

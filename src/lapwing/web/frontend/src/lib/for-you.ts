@@ -23,6 +23,7 @@ export async function forYou(): Promise<void> {
   };
   show(about);
   ask(box, about, asked, show);
+  box.dataset.ready = "";
   window.addEventListener("pageshow", (event) => event.persisted && show(about));
 }
 
@@ -62,7 +63,7 @@ function mark(done: Record<string, number>, told: Told, left: Advice[]): void {
     const next = slug === left[0]?.slug;
     step.classList.toggle("finished", finished);
     step.classList.toggle("next", next);
-    const state = step.querySelector(".state") as HTMLElement;
+    const state = step.querySelector(".how-far") as HTMLElement;
     state.textContent = finished ? "✓ finished" : next ? "● next for you" : (done[slug] ?? 0) > 0 ? "◐ begun" : "";
   }
 }
@@ -73,7 +74,6 @@ function ask(box: HTMLElement, about: About, asked: boolean, show: (about: About
   const form = details.querySelector("form") as HTMLFormElement;
   const summary = details.querySelector("summary") as HTMLElement;
   const known = (): void => void (summary.textContent = summary.dataset.known ?? "");
-  details.hidden = false;
   if (asked) known();
   for (const input of form.querySelectorAll<HTMLInputElement>("input"))
     input.checked = input.name === "knowledge" ? input.value === about.knowledge : [...about.roles, ...about.goals].includes(input.value);
