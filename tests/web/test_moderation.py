@@ -13,6 +13,7 @@ from harmful import harm_in
 from school_site import open_school, signed_in, site_of, visitor
 from sqlalchemy import update
 
+from lapwing.web.settings import address
 from lapwing.web.tables import Comment, Decision, Report, User
 
 TALK = "/learn/tools/discussion"
@@ -247,3 +248,16 @@ def test_who_moderated_may_leave_and_the_decision_stays(app: FastAPI) -> None:
     assert "a note" in past
     with site_of(app).database.reading() as db:
         assert (db.query(Decision).count(), db.query(Report).count()) == (1, 0)
+
+
+def test_a_team_talks_and_moderates_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    app = open_school(tmp_path, database=address(postgres_url))
+    ada, bob, moderator = signed_in(app), signed_in(app, "Bob"), signed_in(app, "Mo", "instructor")
+    number = say(bob, "rude \x00words", to=say(ada, "a question"))
+    report(ada, number)
+    assert list(boxes(moderator)) == [number]
+    assert decide(moderator, "hide", [boxes(moderator)[number]], "a note") == "Hidden: 1."
+    assert "rude words" not in ada.get(TALK).text
+    assert "a note" in bob.get(TALK).text
+    assert moderator.get("/moderation", params={"show": "history"}).status_code == 200
+    assert ada.get(f"/comments/{2**70}").status_code in (404, 422)

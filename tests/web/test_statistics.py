@@ -17,6 +17,7 @@ from school_site import open_school, signed_in, site_of, visitor
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger
 from lapwing.web import statistics
+from lapwing.web.settings import address
 from lapwing.web.statistics import EPSILON, MOST, PER_YEAR, Statistics, Week, mechanism
 from lapwing.web.store import usage
 
@@ -91,7 +92,7 @@ def test_a_week_is_paid_for_once_and_then_shown_for_nothing(app: FastAPI) -> Non
     assert other.post(f"/statistics/{LAST_WEEK}").status_code == 303
 
     def table(page: str) -> list[str]:
-        return re.findall(r'<td class="right">([^<]*)</td>', page)
+        return re.findall(r'class="ends">([^<]*)<', page)
 
     assert len(table(first)) == 2 * len(site_of(app).pages.school.pages)
     assert table(first) == table(again) == table(other.get(where).text)
@@ -195,6 +196,21 @@ def test_a_release_needs_the_token(app: FastAPI) -> None:
     client.headers.pop("x-csrf-token")
     assert client.post(f"/statistics/{LAST_WEEK}").status_code == 403
     assert known(app).released() == []
+
+
+def test_a_team_keeps_counts_and_ledger_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    app = open_school(tmp_path, database=address(postgres_url))
+    assert visitor(app).post("/usage", json=happened()).status_code == 204
+    assert visitor(app).post("/usage", json=happened()).status_code == 204
+    fill(app, LAST_WEEK, {"opened tools": 3})
+    client = signed_in(app, "Mo", "instructor")
+    for _ in range(2):
+        assert client.post(f"/statistics/{LAST_WEEK}").status_code == 303
+    assert 'class="ends"' in client.get(f"/statistics?week={LAST_WEEK}").text
+    assert known(app).budget(LAST_WEEK.year).spent == EPSILON
+    with site_of(app).database.reading() as db:
+        assert usage.exact(db, TODAY - timedelta(days=1), TODAY + timedelta(days=1)) == {"opened tools": 2}
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_weeks_are_those_of_the_calendar() -> None:
