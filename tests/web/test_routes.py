@@ -74,6 +74,26 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /usage": then(EVERYBODY, 422),
     "GET /statistics": INSTRUCTORS,
     "POST /statistics/{week}": then(INSTRUCTORS, 404),
+    "GET /write": LEARNERS,
+    "POST /write": then(LEARNERS, 422),
+    "POST /write/preview": then(LEARNERS, 422),
+    "GET /write/export": LEARNERS,
+    "POST /write/import": then(LEARNERS, 422),
+    "GET /write/{slug}": then(LEARNERS, 404),  # a draft of somebody else is not there, see test_authoring.py
+    "POST /write/{slug}": then(LEARNERS, 404),
+    "POST /write/{slug}/text": then(LEARNERS, 422),
+    "GET /write/{slug}/read": then(LEARNERS, 404),
+    "GET /write/{slug}/file": then(LEARNERS, 404),
+    "GET /write/{slug}/versions": then(LEARNERS, 404),
+    "GET /write/{slug}/versions/{number}": then(LEARNERS, 404),
+    "POST /write/{slug}/versions/{number}/restore": then(LEARNERS, 404),
+    "POST /write/{slug}/state": then(LEARNERS, 404),
+    "POST /write/{slug}/rename": then(LEARNERS, 404),
+    "POST /write/{slug}/delete": then(LEARNERS, 404),
+    "GET /uploads": LEARNERS,
+    "POST /uploads": then(LEARNERS, 422),
+    "GET /uploads/{name}": then(EVERYBODY, 404),
+    "POST /uploads/{name}/delete": then(LEARNERS, 404),
 }
 BODIES: dict[str, object] = {"POST /me/progress": {}}
 """What has to be sent as JSON to be read at all."""
@@ -98,6 +118,7 @@ def ask(app: FastAPI, client: TestClient, entry: str, **more: object) -> int:
     method, _, path = entry.partition(" ")
     style = site_of(app).pages.assets.names["style.css"]
     samples = {"{slug}": "tools", "{name:path}": style, "{user_id}": "1", "{comment_id}": "1", "{week}": "2000-W01"}
+    samples |= {"{number}": "1", "{name}": "picture.png"}
     for name, value in samples.items():
         path = path.replace(name, value)
     if entry in BODIES:

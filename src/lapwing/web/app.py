@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
-from lapwing.web import problems
+from lapwing.web import problems, publishing
 from lapwing.web.assets import Assets
 from lapwing.web.bodies import SmallBodies
 from lapwing.web.database import Database
@@ -26,10 +27,13 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     settings = settings or Settings.of()
     pages = Pages(school or School.read(), assets or Assets())
     site = Site(settings, Database(settings.database), pages, Limits())
+    publishing.refresh(site)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
+        follows = asyncio.create_task(publishing.keep_up(site))
         yield
+        follows.cancel()
         site.database.close()
 
     app = FastAPI(title="Lapwing", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)

@@ -37,6 +37,7 @@ RULES = {
     "usage": Rule(600, 3600),
     "vote": Rule(60, 60),
     "save": Rule(120, 60),
+    "nugget preview": Rule(240, 60),
     "upload": Rule(30, 600),
     "export": Rule(10, 600),
 }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import threading
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -68,6 +69,9 @@ class Pages:
 
     def __init__(self, school: School, assets: Assets) -> None:
         self.assets, self.built_in = assets, school
+        self.changing = threading.Lock()
+        self.stamp: tuple[tuple[str, int], ...] = ()
+        """Which editions are shown besides what is built in."""
         loader = FileSystemLoader(TEMPLATES)
         self.templates = Environment(
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -79,13 +83,21 @@ class Pages:
 
     def show(self, school: School) -> None:
         """Show these nuggets from now on. All pages change at once; if one cannot be made, none does."""
-        self._shown = Shown(
+        self.exchange(self.prepared(school))
+
+    def exchange(self, shown: Shown) -> None:
+        """Show these pages from now on."""
+        self._shown = shown
+        self.templates.globals["school"] = shown.school
+
+    def prepared(self, school: School) -> Shown:
+        """All pages of these nuggets, not shown yet."""
+        return Shown(
             school,
             Ready.of(self.landing_for({}, school)),
             Ready.of(self.made("glossary.html", school=school)),
             {slug: Ready.of(self._nugget(page, school)) for slug, page in school.pages.items()},
         )
-        self.templates.globals["school"] = school
 
     @property
     def school(self) -> School:

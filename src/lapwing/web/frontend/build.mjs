@@ -21,6 +21,7 @@ const result = await build({
     join(here, "src", "discussion.ts"),
     join(here, "src", "moderation.ts"),
     join(here, "src", "python.ts"),
+    join(here, "src", "write.ts"),
     join(here, "src", "icon.svg"),
     ...widgets.map((name) => join(here, "src", "widgets", name)),
   ],

@@ -19,6 +19,7 @@ from __future__ import annotations
 from lapwing.web.routes import (
     accounts,
     admin,
+    authoring,
     discussion,
     me,
     moderation,
@@ -26,6 +27,7 @@ from lapwing.web.routes import (
     recommendation,
     second_factor,
     statistics,
+    uploads,
     votes,
 )
 
@@ -33,5 +35,6 @@ ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
     *(votes.router, recommendation.router),
     *(discussion.router, moderation.router, statistics.router),
+    *(authoring.router, uploads.router),
 )
 """All of them, in the order in which they are asked."""

@@ -24,8 +24,8 @@ _OPTION = re.compile(r"([a-z]+)=(\S+)")
 _TAG = re.compile(r"<[^>]+>")
 _NO_OPTION = re.compile(r"on.*|style|class|id|is|slot|part|hidden|inert|popover|title|dir|lang|translate")
 """What a widget cannot be told, because browsers act on it."""
-MOST_FENCES = 60
-"""Widgets, quizzes, exercises, graphs and tables of one nugget."""
+MOST_SCREENS, MOST_FENCES = 60, 60
+"""Screens of one nugget; widgets, quizzes, exercises, graphs and tables."""
 PROSE = Markdown()
 """What a task, an answer or a comment may be written in: no blocks, no widgets."""
 
@@ -155,6 +155,8 @@ def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
             number += 1
             anchor = f"{base}-{number}"
         anchors.add(anchor)
+        if len(anchors) > MOST_SCREENS:
+            raise InvalidNugget(nugget.slug, f"it has more than {MOST_SCREENS} screens", "Make two nuggets of it.")
         yield Screen(anchor, name, objectives, markdown.html(tokens))
 
 

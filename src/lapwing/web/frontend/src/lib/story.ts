@@ -41,6 +41,10 @@ export abstract class Story extends LitElement {
     this.requestUpdate();
   }
 
+  protected now(name: string): unknown {
+    return (this as unknown as Record<string, unknown>)[name];
+  }
+
   protected reset = (): void => {
     for (const [name, value] of Object.entries(this.first)) this.take(name, value);
   };
@@ -54,7 +58,7 @@ export abstract class Story extends LitElement {
   private get address(): string {
     const asked = new URLSearchParams();
     for (const [name, value] of Object.entries(this.first)) {
-      const now = (this as unknown as Record<string, unknown>)[name];
+      const now = this.now(name);
       if (now !== value) asked.set(`${this.key}.${name}`, String(now));
     }
     return `?${asked.toString()}#${this.closest("section")?.id ?? ""}`;

@@ -1,0 +1,315 @@
+// The desk of an author: CodeMirror for Markdown beside a preview that follows, a form in step with the text, buttons that
+// insert, and saving while one types. Readers never load this; without it a plain text field does the same, by forms.
+import { indentWithTab } from "@codemirror/commands";
+import { markdown } from "@codemirror/lang-markdown";
+import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { keymap } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+import { EditorView, basicSetup } from "codemirror";
+
+interface Snippet {
+  name: string;
+  about: string;
+  text: string;
+  inline: boolean;
+}
+interface Look {
+  html: string;
+  complaints: { words: string; line: number | null; advice: boolean }[];
+  front: Record<string, string | string[]>;
+  head: string | null;
+  widgets: Record<string, string>;
+}
+type Front = Record<string, string | string[]>;
+
+const AFTER = 500; // milliseconds without a key before the preview follows,
+const SAVES_AFTER = 2000; // and before the text is saved
+const form = document.querySelector<HTMLFormElement>("#writing")!;
+const field = form.querySelector<HTMLTextAreaElement>("#text")!;
+const base = form.querySelector<HTMLInputElement>('input[name="base"]')!;
+const shown = form.querySelector<HTMLElement>("#preview")!;
+const saidSaved = form.querySelector<HTMLElement>("#saved")!;
+const complaints = form.querySelector<HTMLElement>("#complaints")!;
+const { slug = "", csrf = "" } = form.dataset;
+
+const colours = HighlightStyle.define([
+  { tag: tags.heading, fontWeight: "600", color: "var(--private)" },
+  { tag: tags.strong, fontWeight: "700" },
+  { tag: tags.emphasis, fontStyle: "italic" },
+  { tag: [tags.link, tags.url], color: "var(--private)" },
+  { tag: tags.monospace, color: "var(--noise)" },
+  { tag: [tags.processingInstruction, tags.labelName, tags.contentSeparator], color: "var(--budget)" },
+  { tag: tags.quote, color: "var(--quiet)" },
+]);
+const look = EditorView.theme({
+  "&": { height: "100%", fontSize: "0.9rem", color: "var(--ink)", backgroundColor: "var(--card)" },
+  ".cm-scroller": { fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace', lineHeight: "1.5" },
+  ".cm-content": { caretColor: "var(--ink)" },
+  ".cm-cursor": { borderLeftColor: "var(--ink)" },
+  "&.cm-focused": { outline: "3px solid var(--budget)", outlineOffset: "-3px" },
+  ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--quiet)", border: "none" },
+  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--private) 8%, transparent)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--private) 30%, transparent)" },
+  ".cm-panels": { backgroundColor: "var(--paper)", color: "var(--ink)" },
+  ".cm-panels input, .cm-panels button": { color: "var(--ink)", backgroundColor: "var(--card)", backgroundImage: "none" },
+});
+
+const place = document.createElement("div");
+place.className = "markdown";
+const root = place.attachShadow({ mode: "open" }); // there its styles need no <style>, which our policy forbids
+const view = new EditorView({
+  doc: field.value,
+  root,
+  parent: root,
+  extensions: [
+    basicSetup,
+    keymap.of([indentWithTab, { key: "Mod-s", run: () => (void save(), true) }]),
+    markdown(),
+    look,
+    syntaxHighlighting(colours),
+    EditorView.lineWrapping,
+    EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true" }),
+    EditorView.updateListener.of((update) => update.docChanged && changed()),
+  ],
+});
+const text = (): string => view.state.doc.toString();
+
+// Preview, and the form in step
+
+let looks = 0;
+let later: ReturnType<typeof setTimeout> | undefined;
+let saves: ReturnType<typeof setTimeout> | undefined;
+let kept = text();
+let saving = false;
+let stuck = false;
+
+function changed(): void {
+  field.value = text();
+  clearTimeout(later);
+  later = setTimeout(() => void follow(), AFTER);
+  clearTimeout(saves);
+  if (!stuck) saves = setTimeout(() => void save(), SAVES_AFTER);
+  if (!stuck) say("Not saved yet.");
+}
+
+async function ask(address: string, body: unknown, more: RequestInit = {}): Promise<Response> {
+  const headers = { "content-type": "application/json", accept: "application/json", "x-csrf-token": csrf };
+  return fetch(address, { method: "POST", headers, body: JSON.stringify(body), ...more });
+}
+
+async function follow(front: Front | null = null): Promise<void> {
+  const number = ++looks;
+  const asked = text();
+  shown.classList.add("waiting");
+  const answer = await ask("/write/preview", { slug, text: asked, front }).catch(() => null);
+  if (number !== looks) return; // somebody typed on
+  shown.classList.remove("waiting");
+  if (!answer?.ok) {
+    complain([{ words: answer?.status === 429 ? "The preview has to rest for a moment." : "The preview could not be made just now.", line: null, advice: true }]);
+    return;
+  }
+  const told = (await answer.json()) as Look;
+  if (number !== looks) return;
+  if (told.head !== null && text() === asked) {
+    const old = /^---\n[^]*?\n---\n/.exec(asked)?.[0].length ?? 0;
+    if (asked.slice(0, old) !== told.head) {
+      view.dispatch({ changes: { from: 0, to: old, insert: told.head } });
+      clearTimeout(later); // this text is what we look at already
+    }
+  }
+  if (front === null) fill(told.front);
+  complain(told.complaints);
+  show(told);
+}
+
+function show({ html, widgets }: Look): void {
+  const open = [...shown.querySelectorAll("details")].map((one) => one.open);
+  shown.innerHTML = html; // made and cleaned by the server
+  shown.querySelectorAll("details").forEach((one, i) => (one.open = open[i] ?? false));
+  for (const [name, address] of Object.entries(widgets)) if (!customElements.get(name)) void import(address);
+}
+
+function complain(about: Look["complaints"]): void {
+  complaints.replaceChildren(
+    ...about.map(({ words, line, advice }) => {
+      const item = document.createElement("li");
+      if (advice) item.className = "advice";
+      if (line) {
+        const go = document.createElement("button");
+        go.type = "button";
+        go.textContent = `Line ${line}:`;
+        go.addEventListener("click", () => goTo(line));
+        item.append(go, " ");
+      }
+      item.append(words);
+      return item;
+    }),
+  );
+}
+
+function goTo(line: number): void {
+  const at = view.state.doc.line(Math.min(line, view.state.doc.lines)).from;
+  view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+  view.focus();
+}
+
+const FIELDS = ["title", "category", "minutes", "level", "summary", "objectives"];
+const LISTS = ["roles", "needs", "helps"];
+
+function named(name: string): HTMLInputElement {
+  return form.querySelector<HTMLInputElement>(`.front [name="${name}"]`)!;
+}
+
+function fill(front: Front): void {
+  for (const name of FIELDS) {
+    const value = front[name];
+    const input = named(name);
+    if (input !== document.activeElement) input.value = Array.isArray(value) ? value.join("\n") : (value ?? "");
+  }
+  for (const name of LISTS)
+    for (const box of form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]`)) box.checked = (front[name] ?? []).includes(box.value);
+}
+
+function written(): Front {
+  const front: Front = {};
+  for (const name of FIELDS) front[name] = name === "objectives" ? named(name).value.split("\n") : named(name).value;
+  for (const name of LISTS) front[name] = [...form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]:checked`)].map((box) => box.value);
+  return front;
+}
+
+// Saving: the fingerprint of the text this one was made from goes along, so that two tabs never overwrite each other
+
+async function save(more: RequestInit = {}): Promise<void> {
+  const now = text();
+  if (saving || stuck || now === kept) return;
+  saving = true;
+  say("Saving …");
+  const answer = await ask(`/write/${slug}/text`, { text: now, base: base.value }, more).catch(() => null);
+  saving = false;
+  if (answer?.ok) {
+    const told = (await answer.json()) as { base: string; saved: string };
+    kept = now;
+    base.value = told.base;
+    document.querySelectorAll<HTMLInputElement>('form[data-base] input[name="base"]').forEach((one) => (one.value = told.base));
+    say(text() === kept ? `Saved ${told.saved}.` : "Not saved yet.");
+  } else if (answer?.status === 409) {
+    stuck = true;
+    say("This was saved elsewhere, perhaps in another tab. Press Save to see both texts.", true);
+  } else {
+    const told = answer ? ((await answer.json().catch(() => ({}))) as { detail?: string }) : {};
+    say(`Not saved: ${told.detail ?? "we could not reach the school. We try again."}`, true);
+    clearTimeout(saves);
+    saves = setTimeout(() => void save(), 10_000);
+  }
+  if (!stuck && text() !== kept && answer?.ok) saves = setTimeout(() => void save(), SAVES_AFTER);
+}
+
+function say(words: string, wrong = false): void {
+  saidSaved.textContent = words;
+  saidSaved.classList.toggle("wrong", wrong);
+}
+
+// Inserting
+
+function insert({ text: what, inline }: Pick<Snippet, "text" | "inline">): void {
+  const { from, to } = view.state.selection.main;
+  const before = view.state.doc.sliceString(0, from);
+  const behind = view.state.doc.sliceString(to);
+  const lead = inline || !before || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";
+  const tail = inline || behind.startsWith("\n\n") ? "" : behind.startsWith("\n") ? "\n" : "\n\n";
+  const made = lead + what + tail;
+  view.dispatch({ changes: { from, to, insert: made }, selection: { anchor: from + lead.length + what.length }, scrollIntoView: true });
+  view.focus();
+}
+
+function button(name: string, about: string, act: () => void): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.className = "button";
+  made.textContent = name;
+  made.title = about;
+  made.addEventListener("click", act);
+  return made;
+}
+
+function choice(label: string, options: [value: string, words: string][], act: (value: string) => void): HTMLSelectElement {
+  const made = document.createElement("select");
+  made.setAttribute("aria-label", `Insert: ${label}`);
+  made.append(new Option(`${label} …`, ""), ...options.map(([value, words]) => new Option(words, value)));
+  made.addEventListener("change", () => {
+    if (made.value) act(made.value);
+    made.value = "";
+  });
+  return made;
+}
+
+function pictures(said: HTMLElement): HTMLElement[] {
+  const file = document.createElement("input");
+  file.type = "file";
+  file.accept = "image/png,image/jpeg,image/webp";
+  file.hidden = true;
+  file.setAttribute("aria-label", "Picture to send");
+  file.addEventListener("change", async () => {
+    const picture = file.files?.[0];
+    if (!picture) return;
+    said.textContent = "Sending the picture …";
+    const sent = new FormData();
+    sent.set("picture", picture);
+    file.value = "";
+    const answer = await fetch("/uploads", { method: "POST", headers: { accept: "application/json", "x-csrf-token": csrf }, body: sent }).catch(() => null);
+    const told = answer ? ((await answer.json().catch(() => ({}))) as { address?: string; detail?: string }) : {};
+    if (!answer?.ok || !told.address) {
+      said.textContent = told.detail ?? "The picture could not be sent. Try again.";
+      return;
+    }
+    said.textContent = "The picture is there. Say in the brackets what one sees.";
+    insert({ text: `![what one sees](${told.address} "a caption")`, inline: false });
+  });
+  return [button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => file.click()), file];
+}
+
+function toolbar(): void {
+  const bar = form.querySelector<HTMLElement>("#insert")!;
+  const source = document.querySelector("#snippets")?.textContent ?? "{}";
+  const { snippets, widgets, terms } = JSON.parse(source) as { snippets: Snippet[]; widgets: Snippet[]; terms: string[] };
+  const said = document.createElement("span");
+  said.className = "said";
+  said.setAttribute("role", "status");
+  const widget = (name: string): void => insert(widgets.find((one) => one.name === name)!);
+  bar.append(
+    ...snippets.map((one) => button(one.name, one.about, () => insert(one))),
+    ...pictures(said),
+    choice("Widget", widgets.map(({ name, about }) => [name, `${name}: ${about}`]), widget),
+    choice("Glossary term", terms.map((term) => [term, term]), (term) => insert({ text: term, inline: true })),
+    said,
+  );
+  bar.hidden = false;
+}
+
+field.hidden = true;
+field.after(place);
+form.querySelector<HTMLLabelElement>('label[for="text"]')!.removeAttribute("for");
+form.querySelector<HTMLElement>(".keys")!.hidden = false;
+form.querySelector<HTMLElement>("#look")!.hidden = true;
+form.querySelector<HTMLElement>("#put")!.hidden = true;
+toolbar();
+let typed: ReturnType<typeof setTimeout> | undefined;
+form.querySelector("#front")!.addEventListener("input", () => {
+  clearTimeout(typed);
+  clearTimeout(later);
+  looks++; // what the text said before counts no more
+  typed = setTimeout(() => void follow(written()), 400);
+});
+let leaving = false;
+form.addEventListener("submit", () => {
+  leaving = true;
+  field.value = text();
+});
+document.addEventListener("visibilitychange", () => {
+  if (document.visibilityState === "hidden" && text().length < 15_000) void save({ keepalive: true });
+  else if (document.visibilityState === "hidden") void save();
+});
+addEventListener("beforeunload", (event) => {
+  if (!leaving && text() !== kept) event.preventDefault();
+});
+void follow();

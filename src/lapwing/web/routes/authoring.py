@@ -1,0 +1,513 @@
+"""Writing nuggets: drafts of one's own, what they would look like, their versions, and the way into the school.
+
+Everybody who is signed in may draft. Drafts are seen by who wrote them; once handed in, by instructors, who publish.
+What is not for somebody's eyes is not there for them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import File, Form, Request, Response, UploadFile
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from lapwing.web import authoring, publishing
+from lapwing.web.authoring import FIELDS, LONGEST, MOST_DRAFTS, Look
+from lapwing.web.difference import compared, merged
+from lapwing.web.problems import Problem
+from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES, InvalidNugget
+from lapwing.web.sessions import Learner, Person, limited, page, personal, redirect
+from lapwing.web.site import Site, TheSite
+from lapwing.web.snippets import SNIPPETS, widget_snippets
+from lapwing.web.store import nuggets
+from lapwing.web.store.nuggets import Draft
+
+router = personal(prefix="/write")
+Typed = Annotated[str, Form(max_length=1000)]
+Text = Annotated[str, Form(max_length=4 * LONGEST)]
+Listed = Annotated[tuple[str, ...], Form(max_length=60)]
+_SAVES, _LOOKS = limited("save"), limited("nugget preview")
+
+
+@router.get("")
+def drafts(request: Request, site: TheSite, person: Learner) -> Response:
+    """What one writes, and what waits for those who publish."""
+    return _drafts(request, site, person)
+
+
+def _drafts(request: Request, site: Site, person: Person, status: int = 200, **more: Any) -> Response:
+    with site.database.reading() as db:
+        mine = nuggets.listed(db, owner_id=person.id)
+        all_states = ("review", "published", "withdrawn")
+        others = nuggets.listed(db, states=all_states) if person.may("instructor") else []
+    hidden = {one.slug for one in others if one.published and one.slug not in site.pages.school.pages}
+    shown = {
+        "mine": [_row(one) for one in mine],
+        "waiting": [_row(one) for one in others if one.state == "review"],
+        "decided": [_row(one) for one in others if one.state != "review"],
+        "hidden": hidden,
+        "built_in": [one.nugget for one in site.pages.built_in],
+        "complaints": {},
+        "typed": {"title": "", "slug": ""},
+        "most": MOST_DRAFTS[person.role],
+        **more,
+    }
+    return page(request, site, "write/drafts.html", person, status, **shown)
+
+
+def _row(draft: Draft) -> dict[str, Any]:
+    title = authoring.front_of(draft.text)["title"]
+    pending = draft.published is not None and draft.state == "published" and draft.number > draft.published
+    return {"draft": draft, "title": title[:120] or draft.slug, "when": _when(draft.changed), "pending": pending}
+
+
+def _when(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%-d %b %Y, %H:%M UTC")
+
+
+@router.post("", dependencies=[_SAVES])
+def create(
+    request: Request, site: TheSite, person: Learner, title: Typed = "", slug: Typed = "", copy_of: Typed = ""
+) -> Response:
+    """A new draft: empty, or a copy. Only instructors may write a new edition of a built-in nugget."""
+    title, slug = " ".join(title.split())[:120], slug.strip()
+    source = site.pages.school.pages.get(copy_of)
+    if copy_of and source is None:
+        raise Problem(404)
+    slug = slug or (copy_of if source and person.may("instructor") else authoring.slug_of(title))
+    if not title and source is None:
+        complaints = {"title": "Say what it is about. You can change it later."}
+    elif words := authoring.slug_complaint(slug):
+        complaints = {"slug": words}
+    else:
+        complaints = {}
+    if not complaints:
+        if source:
+            text = authoring.renamed(source.nugget.written(), slug, title)
+            note = f"Copied from {source.nugget.title}"[:200]
+        else:
+            text, note = authoring.beginning(slug, title), "Begun"
+        complaint = _add(site, person, slug, text, note)
+        if not complaint:
+            return redirect(site, f"/write/{slug}")
+        complaints = {"slug": complaint}
+    shown = {"complaints": complaints, "typed": {"title": title, "slug": slug}}
+    return _drafts(request, site, person, 422, **shown)
+
+
+def _add(site: Site, person: Person, slug: str, text: str, note: str) -> str:
+    """Keep a new draft; or why not."""
+    with site.database.writing() as db:
+        if nuggets.taken(db, slug) or (slug in site.pages.built_in.pages and not person.may("instructor")):
+            return "This address is taken. Take another one."
+        if nuggets.count(db, person.id) >= MOST_DRAFTS[person.role]:
+            return f"You have {MOST_DRAFTS[person.role]} drafts. Delete one first."
+        nuggets.add(db, slug, person.id, text, note, int(time.time()))
+    return ""
+
+
+class Asked(BaseModel):
+    """A text to look at; `front` is what the form beside it says, if that changed last."""
+
+    slug: str = Field(max_length=80)
+    text: str = Field(max_length=4 * LONGEST)
+    front: dict[str, str | list[str]] | None = Field(default=None, max_length=20)
+
+
+@router.post("/preview", dependencies=[_LOOKS])
+def preview(asked: Asked, site: TheSite, person: Learner) -> Response:
+    """What a text would look like, and what is in its way. Nothing is kept."""
+    text, head = authoring.tidy(asked.text), None
+    if asked.front is not None:
+        text = authoring.with_front(text, asked.slug, asked.front)
+        head = authoring.split(text)[0]
+    look = _look(site, text, asked.slug)
+    known = site.pages.assets.widgets
+    widgets = {f"lw-{name}": known[f"lw-{name}"] for name in _widgets(look) if f"lw-{name}" in known}
+    told = {
+        "html": site.pages.made("write/shown.html", look=look),
+        "complaints": [asdict(one) for one in look.complaints],
+        "front": look.front,
+        "head": head,
+        "widgets": widgets,
+    }
+    return JSONResponse(told, headers={"cache-control": "no-store"})
+
+
+def _widgets(look: Look) -> tuple[str, ...]:
+    return look.page.widgets if look.page else ()
+
+
+def _look(site: Site, text: str, slug: str) -> Look:
+    return authoring.looked_at(text, slug, site.pages.school, site.pages.assets.widgets)
+
+
+@router.get("/export", dependencies=[limited("export")])
+def export(site: TheSite, person: Learner, school: bool = False) -> Response:
+    """All of one's drafts, or for instructors the whole school, as an archive of files."""
+    if school:
+        if not person.may("instructor"):
+            raise Problem(403)
+        shown = enumerate(site.pages.school, 1)
+        files = [(f"{place:02}-{one.nugget.slug}.md", one.nugget.written()) for place, one in shown]
+    else:
+        with site.database.reading() as db:
+            files = [(f"{one.slug}.md", one.text) for one in nuggets.listed(db, owner_id=person.id)]
+    name = "lapwing-school.zip" if school else "lapwing-drafts.zip"
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return Response(authoring.zipped(files), media_type="application/zip", headers=headers)
+
+
+@router.post("/import", dependencies=[_SAVES])
+def bring(
+    request: Request, site: TheSite, person: Learner, file: Annotated[UploadFile | None, File()] = None
+) -> Response:
+    """Drafts from files: as they are; what is wrong with them is said when they are opened."""
+    try:
+        if file is None or not file.filename:
+            raise InvalidNugget("import", "no file arrived", "Choose a .md file, or a .zip of them.")
+        found = authoring.unpacked(file.filename[:80], file.file.read())
+    except InvalidNugget as error:
+        return _drafts(request, site, person, 422, complaints={"file": str(error)})
+    brought = [slug for name, text in found if (slug := _bring_one(site, person, name, text))]
+    if not brought:
+        words = f"You have {MOST_DRAFTS[person.role]} drafts. Delete one first."
+        return _drafts(request, site, person, 422, complaints={"file": words})
+    target = f"/write/{brought[0]}" if len(brought) == 1 else "/write"
+    more = "" if len(brought) == len(found) else f" {len(found) - len(brought)} did not fit any more."
+    return redirect(site, target, f"Imported: {', '.join(brought)[:150]}.{more}")
+
+
+def _bring_one(site: Site, person: Person, name: str, text: str) -> str:
+    """The slug under which a file was kept, or nothing if there was no room."""
+    wanted = _slug_in(text) or authoring.slug_of(name.removesuffix(".md").lstrip("0123456789-")) or "imported"
+    wanted = wanted if not authoring.slug_complaint(wanted) else "imported"
+    with site.database.writing() as db:
+        there = nuggets.find(db, wanted, to_change=True)
+        if there is not None and there.owner_id == person.id:
+            nuggets.save(db, there, text, person.id, "Imported", int(time.time()))
+            return wanted
+    for number in range(1, 100):
+        slug = wanted if number == 1 else f"{wanted[:56]}-{number}"
+        with site.database.reading() as db:
+            taken = nuggets.taken(db, slug)
+        if not taken and (slug not in site.pages.built_in.pages or person.may("instructor")):
+            kept = text if slug == wanted else authoring.renamed(text, slug)
+            return "" if _add(site, person, slug, kept, "Imported") else slug
+    return ""
+
+
+def _slug_in(text: str) -> str:
+    for line in authoring.split(text)[0].splitlines():
+        if line.startswith("slug:"):
+            return line.removeprefix("slug:").strip().strip("\"'")
+    return ""
+
+
+def _mine(site: Site, slug: str, person: Person) -> Draft:
+    """The draft, if it is for the eyes of this person; otherwise there is none."""
+    with site.database.reading() as db:
+        draft = nuggets.find(db, slug)
+    if draft is None or not _may_see(draft, person):
+        raise Problem(404)
+    return draft
+
+
+def _may_see(draft: Draft, person: Person) -> bool:
+    return draft.owner_id == person.id or (draft.state != "draft" and person.may("instructor"))
+
+
+@router.get("/{slug}")
+def edit(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
+    """The editor."""
+    draft = _mine(site, slug, person)
+    return _editor(request, site, person, draft, draft.text)
+
+
+def _editor(
+    request: Request,
+    site: Site,
+    person: Person,
+    draft: Draft,
+    text: str,
+    *,
+    status: int = 200,
+    base: str = "",
+    complaint: str = "",
+    unsaved: bool = False,
+) -> Response:
+    look = _look(site, text, draft.slug)
+    with site.database.reading() as db:
+        noted = (one for one in nuggets.versions(db, draft.slug) if one.note.startswith(("Returned: ", "Handed in")))
+        last = next(noted, None)
+    widgets, terms = widget_snippets(site.pages.assets.widgets), [one.name for one in site.pages.school.glossary.terms]
+    told = {"snippets": [asdict(one) for one in SNIPPETS], "widgets": [asdict(one) for one in widgets], "terms": terms}
+    shown = {
+        **_facts(site, person, draft),
+        "text": text,
+        "base": base or draft.mark,
+        "look": look,
+        "unsaved": unsaved,
+        "complaint": complaint,
+        "saved": _when(draft.changed),
+        "returned": last if last and last.note.startswith("Returned: ") else None,
+        "known": {"categories": CATEGORIES, "levels": LEVELS, "roles": ROLES},
+        "others": [one.nugget for one in site.pages.school if one.nugget.slug != draft.slug],
+        "snippets": SNIPPETS,
+        "widget_snippets": widgets,
+        "for_scripts": told,
+    }
+    return page(request, site, "write/editor.html", person, status, **shown)
+
+
+def _facts(site: Site, person: Person, draft: Draft) -> dict[str, Any]:
+    return {
+        "draft": draft,
+        "title": authoring.front_of(draft.text)["title"][:120] or draft.slug,
+        "owner": draft.owner_id == person.id,
+        "may_publish": person.may("instructor"),
+        "built_in": draft.slug in site.pages.built_in.pages,
+        "widget_addresses": site.pages.assets.widgets,
+    }
+
+
+class Saved(BaseModel):
+    """A text to keep, and the fingerprint of the one it was made from."""
+
+    text: str = Field(max_length=4 * LONGEST)
+    base: str = Field(max_length=64)
+
+
+@router.post("/{slug}/text", dependencies=[_SAVES])
+def autosave(slug: str, sent: Saved, site: TheSite, person: Learner) -> Response:
+    """Keep a text as it is typed; or refuse if somebody, perhaps another tab, was faster."""
+    draft = _mine(site, slug, person)
+    text = _short(sent.text)
+    kept = _keep(site, draft.slug, person, text, sent.base, "")
+    if kept is None:
+        raise Problem(
+            409, "This was changed elsewhere, perhaps in another tab. Nothing of yours is lost: look at both."
+        )
+    told = {"number": kept.number, "base": kept.mark, "saved": _when(kept.changed)}
+    return JSONResponse(told, headers={"cache-control": "no-store"})
+
+
+def _short(text: str) -> str:
+    tidied = authoring.tidy(text)
+    if len(tidied) > LONGEST:
+        raise Problem(413, f"A nugget has at most {LONGEST:,} characters. Make two of it.")
+    return tidied
+
+
+def _keep(site: Site, slug: str, person: Person, text: str, base: str, note: str) -> Draft | None:
+    """The draft with this text, or nothing if it was not made from the newest one."""
+    with site.database.writing() as db:
+        draft = nuggets.find(db, slug, to_change=True)
+        if draft is None or not _may_see(draft, person):
+            raise Problem(404)
+        if draft.text != text or note:
+            if draft.mark != base and draft.text != text:
+                return None
+            nuggets.save(db, draft, text, person.id, note, int(time.time()))
+            if draft.state == "withdrawn":
+                nuggets.set_state(db, slug, "draft" if draft.owner_id == person.id else "withdrawn")
+        return nuggets.find(db, slug)
+
+
+@router.post("/{slug}", dependencies=[_SAVES])
+def save(
+    slug: str,
+    request: Request,
+    site: TheSite,
+    person: Learner,
+    text: Text = "",
+    base: Typed = "",
+    action: Typed = "save",
+    note: Typed = "",
+    title: Typed = "",
+    category: Typed = "",
+    minutes: Typed = "",
+    level: Typed = "",
+    summary: Typed = "",
+    objectives: Annotated[str, Form(max_length=10_000)] = "",
+    roles: Listed = (),
+    needs: Listed = (),
+    helps: Listed = (),
+) -> Response:
+    """Keep a text, look at it, or put what the form says into it."""
+    draft = _mine(site, slug, person)
+    kept = _short(text)
+    if action == "front":
+        values = (title, category, minutes, level, roles, needs, helps, summary, objectives.splitlines())
+        kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
+    if action in ("preview", "front"):
+        return _editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)
+    said = " ".join(note.split())[:200] or "Saved"
+    if _keep(site, slug, person, kept, base, said) is not None:
+        return redirect(site, f"/write/{slug}", "Saved.")
+    newest = _mine(site, slug, person)
+    with site.database.reading() as db:
+        before = nuggets.text_with(db, slug, base)
+    both, conflicts = merged(before, kept, newest.text)
+    shown = {
+        **_facts(site, person, newest),
+        "text": kept,
+        "both": both,
+        "conflicts": conflicts,
+        "base": newest.mark,
+        "lines": compared(newest.text, kept),
+    }
+    return page(request, site, "write/both.html", person, 409, **shown)
+
+
+@router.get("/{slug}/read")
+def read(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
+    """The draft as readers would see it."""
+    draft = _mine(site, slug, person)
+    shown = {**_facts(site, person, draft), "look": _look(site, draft.text, slug)}
+    return page(request, site, "write/read.html", person, **shown)
+
+
+@router.get("/{slug}/file")
+def file(slug: str, site: TheSite, person: Learner) -> Response:
+    """The draft as the file that it is."""
+    draft = _mine(site, slug, person)
+    headers = {"content-disposition": f'attachment; filename="{draft.slug}.md"', "cache-control": "no-store"}
+    return Response(draft.text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+
+@router.get("/{slug}/versions")
+def versions(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
+    """All that was saved."""
+    draft = _mine(site, slug, person)
+    with site.database.reading() as db:
+        found = nuggets.versions(db, slug)
+    rows = [{"version": one, "when": _when(one.created)} for one in found]
+    return page(request, site, "write/versions.html", person, **_facts(site, person, draft), rows=rows)
+
+
+@router.get("/{slug}/versions/{number}")
+def version(
+    slug: str, number: int, request: Request, site: TheSite, person: Learner, since: int | None = None
+) -> Response:
+    """What a version changed, since the one before it or since another."""
+    draft = _mine(site, slug, person)
+    with site.database.reading() as db:
+        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
+        numbers = [one.number for one in nuggets.versions(db, slug)]
+        before = max((one for one in numbers if one < number), default=None) if since is None else since
+        old = nuggets.version(db, slug, before) if before in numbers and before is not None else None
+    if found is None or (since is not None and old is None):
+        raise Problem(404)
+    shown = {
+        **_facts(site, person, draft),
+        "version": found,
+        "when": _when(found.created),
+        "since": old,
+        "numbers": numbers,
+        "lines": compared(old.text if old else "", found.text),
+    }
+    return page(request, site, "write/version.html", person, **shown)
+
+
+@router.post("/{slug}/versions/{number}/restore", dependencies=[_SAVES])
+def restore(slug: str, number: int, site: TheSite, person: Learner) -> Response:
+    """Make an older text the newest; what stood there stays a version."""
+    draft = _mine(site, slug, person)
+    with site.database.reading() as db:
+        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
+    if found is None:
+        raise Problem(404)
+    if _keep(site, slug, person, found.text, draft.mark, f"Version {number} again") is None:
+        raise Problem(409)
+    return redirect(site, f"/write/{slug}", f"Version {number} is the newest again.")
+
+
+@router.post("/{slug}/state", dependencies=[_SAVES])
+def decide(
+    slug: str,
+    request: Request,
+    site: TheSite,
+    person: Learner,
+    action: Typed = "",
+    base: Typed = "",
+    note: Annotated[str, Form(max_length=2000)] = "",
+) -> Response:
+    """Hand in, take back, return, publish or withdraw."""
+    draft = _mine(site, slug, person)
+    said = " ".join(note.split())[:1000]
+    if action in ("publish", "withdraw", "return") and not person.may("instructor"):
+        raise Problem(403)
+    try:
+        if action == "publish":
+            publishing.publish(site, slug, base, person)
+            return redirect(site, f"/learn/{slug}")
+        if action == "withdraw":
+            publishing.withdraw(site, slug, said, person)
+            return redirect(site, f"/write/{slug}", "Withdrawn. Readers do not see it any more.")
+    except InvalidNugget as error:
+        return _editor(request, site, person, draft, draft.text, status=422, complaint=f"Not possible yet. {error}")
+    changes = {
+        "submit": (("draft", "published", "withdrawn"), "review", "Handed in", "Handed in. An instructor will look."),
+        "take-back": (("review",), "", "Taken back", "Taken back. Only you see it now."),
+        "return": (("review",), "", "Returned", "Returned to its author."),
+    }
+    if action not in changes:
+        raise Problem(422)
+    if action == "return" and not said:
+        return _editor(request, site, person, draft, draft.text, status=422, complaint="Say what should change.")
+    states, state, log, words = changes[action]
+    if action == "submit" and not (look := _look(site, draft.text, slug)).ready:
+        first = next(one.words for one in look.complaints if not one.advice)
+        return _editor(request, site, person, draft, draft.text, status=422, complaint=f"Not ready yet. {first}")
+    with site.database.writing() as db:
+        now = nuggets.find(db, slug, to_change=True)
+        if now is None or now.state not in states:
+            raise Problem(409)
+        if action == "take-back" and now.owner_id != person.id:
+            raise Problem(403)
+        nuggets.save(db, now, now.text, person.id, f"{log}: {said}" if said else log, int(time.time()))
+        nuggets.set_state(db, slug, state or ("draft" if now.published is None else "published"))
+    leaves = action == "return" and draft.owner_id != person.id
+    return redirect(site, "/write" if leaves else f"/write/{slug}", words)
+
+
+@router.post("/{slug}/rename", dependencies=[_SAVES])
+def rename(slug: str, request: Request, site: TheSite, person: Learner, new: Typed = "") -> Response:
+    """Another address for a draft that was never published."""
+    draft = _mine(site, slug, person)
+    complaint = authoring.slug_complaint(new)
+    if draft.published is not None:
+        complaint = "It is published. Withdraw it first."
+    if not complaint and new != slug:
+        with site.database.writing() as db:
+            now = nuggets.find(db, slug, to_change=True)
+            if now is None or not _may_see(now, person):
+                raise Problem(404)
+            if nuggets.taken(db, new) or (new in site.pages.built_in.pages and not person.may("instructor")):
+                complaint = "This address is taken. Take another one."
+            else:
+                text = authoring.renamed(now.text, new)
+                nuggets.save(db, now, text, person.id, f"Renamed from {slug}", int(time.time()))
+                nuggets.rename(db, slug, new)
+    if complaint:
+        return _editor(request, site, person, draft, draft.text, status=422, complaint=complaint)
+    return redirect(site, f"/write/{new}", "Renamed.")
+
+
+@router.post("/{slug}/delete")
+def delete(slug: str, site: TheSite, person: Learner) -> Response:
+    """Forget a draft and all its versions. What is published has to be withdrawn first."""
+    draft = _mine(site, slug, person)
+    with site.database.writing() as db:
+        now = nuggets.find(db, slug, to_change=True)
+        if now is None or now.owner_id not in (person.id, None):  # whose author left, instructors look after
+            raise Problem(403)
+        if now.published is not None:
+            raise Problem(409, "It is published. It has to be withdrawn first.")
+        nuggets.remove(db, slug)
+    return redirect(site, "/write", f"{draft.slug} is deleted.")

@@ -1,0 +1,110 @@
+"""What an author can put into a nugget with one button, or copy from the list."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+WIDGETS = {
+    "census-block": "Seven people, the tables about them, and all blocks that give the same tables",
+    "checklist": "Questions to tick off, from a table that you write inside",
+    "chooser": "Which mechanism for which question, and how far off its answers are",
+    "clipping": "A sum with a bound: too low cuts off, too high needs noise",
+    "differencing": "A curator answers about groups only; can you find out about one person?",
+    "error-bands": "The error of the sample and the error of the noise, over the number of people",
+    "exponential": "How likely each option is chosen, by the exponential mechanism and by permute-and-flip",
+    "family-finder": "Which variant of the definition fits? Seven questions",
+    "gaussian": "How wide Gaussian noise must be (view=one), or many answers beside Laplace (view=many)",
+    "guessing-game": "Guess from a noisy answer whether somebody smokes, twenty times",
+    "k-anonymity": "Columns made coarser, what k, l and t become, and who falls to attacks",
+    "laplace": "Two neighbouring answers and the noise around each",
+    "linkage": "Rows without names beside a list with names: which columns name whom?",
+    "median-sensitivity": "How far one person can move a median",
+    "narrowing": "Two curators, one secret: what an adversary believes after each answer",
+    "posterior": "What an adversary can make of an answer (view=belief, premium or test)",
+    "randomized-response": "Surveys answered with coins, and how the estimate closes in on the truth",
+    "rappor-steps": "RAPPOR on your own word, step by step",
+    "regression-curves": "Private linear regressions over epsilon, on real data",
+    "sketches": "A crowd of phones, each with one emoji, and what sketches make of their reports",
+    "spending": "One budget, several questions: ways to spend it",
+    "taking-part": "What it can cost to take part, in one study and in many",
+    "three-models": "What it costs to trust nobody, a shuffler, or a curator",
+    "timeline": "Events in order, from a table that you write inside",
+}
+"""What each shows, in a line. `graph` and `data` have buttons of their own."""
+OWN = ("graph", "data")
+_SAID = "Say in a sentence what is to be seen, for readers without scripts."
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Something to insert: the name of its button, what it is for, and the text. `inline` ones stand within a line."""
+
+    name: str
+    about: str
+    text: str
+    inline: bool = False
+
+
+SNIPPETS = (
+    Snippet(
+        "Screen", "What one sees at once, and which objective it serves", "## A new screen {serves=1}\n\nOne thought."
+    ),
+    Snippet("Formula", "Between dollars within a line", "$\\varepsilon = \\ln 3$", inline=True),
+    Snippet(
+        "Formula block", "On lines of its own", "$$\n\\Pr[M(D) \\in S] \\le e^{\\varepsilon} \\Pr[M(D') \\in S]\n$$"
+    ),
+    Snippet("Table", "Columns of words and numbers", "| epsilon | at most |\n|---|--:|\n| 0.1 | 1.1 |\n| 1 | 2.7 |"),
+    Snippet(
+        "Closed block",
+        "Closed until somebody opens it: proof, formula, example, history or more",
+        "::: example What does that mean?\nA few sentences.\n:::",
+    ),
+    Snippet(
+        "Box", "Always open: remember, takeaways, warning or aside", "::: remember\nThe sentence that should stay.\n:::"
+    ),
+    Snippet(
+        "Quiz",
+        "A question with feedback on every answer",
+        "```quiz\n- ask: Which of these is true?\n  options:\n    - text: The wrong one.\n"
+        "      feedback: Say why somebody could think so, and what is wrong about it.\n    - text: The right one.\n"
+        "      right: true\n      feedback: Say why.\n```",
+    ),
+    Snippet(
+        "Exercise",
+        "Python to write, run and have checked; without starter and checks one to think about",
+        "```exercise\nid: my-exercise\ntitle: A first step\ntask: |\n  Write `half(x)` that halves a number.\n"
+        "starter: |\n  def half(x):\n      return x\nhint: Divide by two.\nsolution: |\n  def half(x):\n"
+        "      return x / 2\nchecks: |\n"
+        '  assert half(3) == 1.5, "Half of 3 is 1.5."\n```',
+    ),
+    Snippet(
+        "Graph",
+        "Curves of your own formula, with sliders",
+        "```graph\ntitle: How wide is the noise?\nformula: exp(-abs(x)/b)/(2*b)\n"
+        "x: {from: -10, to: 10, label: noise}\nsliders:\n  b: {from: 0.2, to: 5, start: 1, label: scale}\n"
+        "sentence: Half of the noise lies within {ln(2)*b} of zero.\n```",
+    ),
+    Snippet(
+        "Data",
+        "A table that sorts and computes, with numbers that readers may change",
+        "```data\ntitle: What does a count cost?\ncolumns: [Town, People]\nrows:\n"
+        "  - [Basel, 120]\n  - [Bern, 9000]\n"
+        "computed:\n  Noise per person: 1/(epsilon*People)\nparameters:\n  epsilon: [0.1, 10, 1]\n```",
+    ),
+    Snippet("Link", "To another nugget, or elsewhere", "[the definition](/learn/the-definition)", inline=True),
+)
+
+
+def widget_snippets(names: Iterable[str]) -> list[Snippet]:
+    """One for each widget that is there."""
+    known = sorted(name.removeprefix("lw-") for name in names)
+    return [
+        Snippet(
+            name,
+            WIDGETS.get(name, ""),
+            f"```widget {name}\n{_SAID}\n```",
+        )
+        for name in known
+        if name not in OWN
+    ]

@@ -1,0 +1,60 @@
+"""Pictures, known by the digest of their bytes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from lapwing.web.tables import Upload, Version
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture, without its bytes."""
+
+    digest: str
+    kind: str
+    size: int
+
+
+def mine(db: Session, owner_id: int) -> list[Picture]:
+    """The pictures of somebody."""
+    asked = select(Upload.digest, Upload.kind, Upload.size).where(Upload.owner_id == owner_id).order_by(Upload.digest)
+    return [Picture(*row) for row in db.execute(asked)]
+
+
+def used(db: Session, owner_id: int) -> tuple[int, int]:
+    """How many pictures somebody has, and how large they are together."""
+    asked = select(func.count(), func.coalesce(func.sum(Upload.size), 0)).where(Upload.owner_id == owner_id)
+    row = db.execute(asked).one()
+    return int(row[0]), int(row[1])
+
+
+def known(db: Session, digest: str) -> bool:
+    """Whether this picture is there."""
+    return db.scalar(select(func.count()).where(Upload.digest == digest)) == 1
+
+
+def add(db: Session, digest: str, kind: str, content: bytes, owner_id: int) -> None:
+    """Keep a picture."""
+    db.add(Upload(digest=digest, kind=kind, size=len(content), owner_id=owner_id, bytes=content))
+    db.flush()
+
+
+def get(db: Session, digest: str) -> tuple[str, bytes] | None:
+    """The kind and the bytes of a picture."""
+    row = db.execute(select(Upload.kind, Upload.bytes).where(Upload.digest == digest)).first()
+    return (row[0], row[1]) if row else None
+
+
+def stands_in(db: Session, digest: str) -> int:
+    """In how many nuggets a picture stands, in whatever version."""
+    asked = select(func.count(Version.slug.distinct())).where(Version.text.contains(digest, autoescape=True))
+    return db.scalar(asked) or 0
+
+
+def remove(db: Session, digest: str, owner_id: int) -> None:
+    """Forget one's own picture."""
+    db.execute(delete(Upload).where(Upload.digest == digest, Upload.owner_id == owner_id))
