@@ -67,6 +67,8 @@ def _power(a: float, b: float) -> float:
         return math.pow(a, b)
     except OverflowError:
         return -math.inf if a < 0 and b % 2 == 1 else math.inf
+    except ValueError:  # a root of a negative number
+        return math.nan
 
 
 def _logarithm(compute: Callable[[float], float]) -> Callable[[float], float]:
