@@ -3,6 +3,7 @@
 
 BIN := .venv/bin
 CORE := .venv/.installed-core
+WEB := .venv/.installed-web
 DEV := .venv/.installed-dev
 PEERS := .venv-bench/.installed-bench
 PYODIDE := tools/pyodide/node_modules/.package-lock.json
@@ -17,9 +18,10 @@ IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanis
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(CORE) ## a private analysis of a bundled data set, private beside exact
+demo: $(WEB) $(ASSETS) ## a private analysis of a bundled data set, then the school at http://127.0.0.1:8000
 	@$(BIN)/lapwing demo
 	@echo "  Now yours: run . $(BIN)/activate and follow \"Private tables and SQL\" in README.md."
+	@$(BIN)/lapwing serve
 
 test: $(DEV) ## set up, then every check and every test
 	@tools/system-packages
@@ -55,8 +57,11 @@ clean: ## remove both environments and every cache
 $(CORE): $(PROJECT)
 	@tools/setup .venv && touch $@
 
+$(WEB): $(PROJECT)
+	@tools/setup .venv --extra web && touch $(CORE) $@
+
 $(DEV): $(PROJECT)
-	@tools/setup .venv --extra dev && touch $(CORE) $@
+	@tools/setup .venv --extra dev && touch $(CORE) $(WEB) $@
 
 $(PEERS): $(PROJECT)
 	@tools/setup .venv-bench --extra bench && touch $@
