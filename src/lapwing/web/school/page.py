@@ -135,7 +135,8 @@ def _said_in_place(fence: Fence, wrong: list[Wrong]) -> Fence:
             return fence(rest, text)
         except InvalidNugget as error:
             wrong.append(Wrong(error, text))
-            return f'<div class="box warning"><p>{html.escape(str(error))}</p></div>'
+            said = f"{error.why[:1].upper()}{error.why[1:]}. {error.hint}"
+            return f'<div class="box warning"><p>{html.escape(said)}</p></div>'
 
     return made
 

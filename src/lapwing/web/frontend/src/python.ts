@@ -15,6 +15,16 @@ export type Told =
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 const tell = (told: Told): void => scope.postMessage(told);
 
+const WAYS_OUT = ["fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "Worker", "SharedWorker", "BroadcastChannel", "importScripts", "indexedDB", "caches", "cookieStore"];
+
+/** Programs of authors run in the browsers of readers: once all is loaded, they reach neither the school nor anybody else. */
+function cutOff(): void {
+  for (const name of WAYS_OUT) {
+    for (let holder: object | null = scope; holder; holder = Object.getPrototypeOf(holder) as object | null) Reflect.deleteProperty(holder, name);
+    Object.defineProperty(scope, name, { value: undefined });
+  }
+}
+
 const JUDGE = `
 import sys
 sys.path.insert(0, "/lapwing")
@@ -30,6 +40,7 @@ scope.onmessage = async ({ data }: MessageEvent<Wanted>) => {
     fetch(data.lapwing).then((answer) => answer.arrayBuffer()),
   ]);
   python.unpackArchive(archive, "zip", { extractDir: "/lapwing" });
+  cutOff();
   tell({ kind: "progress", text: data.what === "check" ? "Checking …" : "Running …" });
   python.globals.set("wanted", data);
   python.globals.set("told", (text: string) => tell({ kind: "progress", text }));

@@ -25,11 +25,11 @@ type Front = Record<string, string | string[]>;
 const AFTER = 500; // milliseconds without a key before the preview follows,
 const SAVES_AFTER = 2000; // and before the text is saved
 const form = document.querySelector<HTMLFormElement>("#writing")!;
-const field = form.querySelector<HTMLTextAreaElement>("#text")!;
+const field = document.querySelector<HTMLTextAreaElement>("#text")!;
 const base = form.querySelector<HTMLInputElement>('input[name="base"]')!;
-const shown = form.querySelector<HTMLElement>("#preview")!;
+const shown = document.querySelector<HTMLElement>("#preview")!;
 const saidSaved = form.querySelector<HTMLElement>("#saved")!;
-const complaints = form.querySelector<HTMLElement>("#complaints")!;
+const complaints = document.querySelector<HTMLElement>("#complaints")!;
 const { slug = "", csrf = "" } = form.dataset;
 
 const colours = HighlightStyle.define([
@@ -118,6 +118,7 @@ async function follow(front: Front | null = null): Promise<void> {
     }
   }
   if (front === null) fill(told.front);
+  document.querySelector("h1")!.textContent = String(told.front.title || slug);
   complain(told.complaints);
   show(told);
 }
@@ -269,7 +270,7 @@ function pictures(said: HTMLElement): HTMLElement[] {
 }
 
 function toolbar(): void {
-  const bar = form.querySelector<HTMLElement>("#insert")!;
+  const bar = document.querySelector<HTMLElement>("#insert")!;
   const source = document.querySelector("#snippets")?.textContent ?? "{}";
   const { snippets, widgets, terms } = JSON.parse(source) as { snippets: Snippet[]; widgets: Snippet[]; terms: string[] };
   const said = document.createElement("span");
@@ -288,8 +289,8 @@ function toolbar(): void {
 
 field.hidden = true;
 field.after(place);
-form.querySelector<HTMLLabelElement>('label[for="text"]')!.removeAttribute("for");
-form.querySelector<HTMLElement>(".keys")!.hidden = false;
+document.querySelector<HTMLLabelElement>('label[for="text"]')!.removeAttribute("for");
+document.querySelector<HTMLElement>(".keys")!.hidden = false;
 form.querySelector<HTMLElement>("#look")!.hidden = true;
 form.querySelector<HTMLElement>("#put")!.hidden = true;
 toolbar();

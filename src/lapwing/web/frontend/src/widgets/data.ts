@@ -137,7 +137,7 @@ export class DataStory extends Story {
       .picture table { width: 100%; }
       th.number, td.number { text-align: right; }
       .sort { border: 0; background: none; padding: 0.2rem 0; font-weight: 600; text-align: inherit; }
-      th small { display: block; font-weight: 400; color: var(--quiet); font-family: ui-monospace, Menlo, Consolas, monospace; }
+      th small { display: block; font-weight: 400; overflow-wrap: anywhere; color: var(--quiet); font-family: ui-monospace, Menlo, Consolas, monospace; }
       .below details { display: none; }
       .seen { min-height: 1.5em; }
     `,
