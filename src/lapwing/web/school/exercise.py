@@ -89,8 +89,7 @@ def exercise_html(exercise: Exercise, markdown: Markdown) -> str:
         inside = f"{markdown.html(exercise.task)}{hint}{solution}"
     else:
         told = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
-        starter = f'<pre class="code" tabindex="0"><code>{html.escape(exercise.starter)}</code></pre>'
-        solution = _closed("A solution", f'<pre class="code" tabindex="0"><code>{html.escape(exercise.solution)}</code></pre>')
+        starter, solution = _code(exercise.starter), _closed("A solution", _code(exercise.solution))
         editor = f'<lw-exercise data-exercise="{told}">{starter}</lw-exercise>'
         inside = f"{markdown.html(exercise.task)}{hint}{editor}{solution}"
     name = html.escape(exercise.id, quote=True)
@@ -105,6 +104,10 @@ def _for_the_browser(exercise: Exercise) -> dict[str, Any]:
         "checks": exercise.checks,
         "audit": asdict(exercise.audit) if exercise.audit else None,
     }
+
+
+def _code(text: str) -> str:
+    return f'<pre class="code" tabindex="0"><code>{html.escape(text)}</code></pre>'
 
 
 def _closed(summary: str, inside: str) -> str:

@@ -147,7 +147,8 @@ class _Renderer(RendererHTML):
         return self.renderToken(tokens, place, options, env)
 
     def table_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'  # wide ones scroll, by keys too
+        # Wide ones scroll, by keys too.
+        return '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n'
 
     def table_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         return "</table></div>\n"
