@@ -14,6 +14,8 @@ class ExerciseElement extends HTMLElement {
   private exercise!: Exercise;
   private text!: () => string;
   private worker: Worker | undefined;
+  private busy = false;
+  private stop = 0;
   private readonly said = document.createElement("div");
 
   connectedCallback(): void {
@@ -43,28 +45,36 @@ class ExerciseElement extends HTMLElement {
   }
 
   private ask(what: "run" | "check"): void {
-    this.worker?.terminate();
+    if (this.busy) this.end();
     const { python = "", pyodide = "", lapwing = "" } = document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
-    const worker = (this.worker = new Worker(python, { type: "module" }));
+    const worker = (this.worker ??= new Worker(python, { type: "module" }));
+    this.busy = true;
     const patience = Number(this.dataset.patience) || PATIENCE;
-    const stop = setTimeout(() => {
-      worker.terminate();
+    this.stop = window.setTimeout(() => {
+      this.end();
       this.say([["wrong", `Stopped after ${patience} seconds: is there a loop that never ends?`]]);
     }, 1000 * patience);
     this.say([["quiet", "Starting Python …"]]);
     worker.onmessage = ({ data }: MessageEvent<Told>) => {
       if (data.kind === "progress") return this.say([["quiet", data.text]]);
-      clearTimeout(stop);
-      worker.terminate();
+      clearTimeout(this.stop);
+      this.busy = false; // it stays for the next run: to start takes longer than to run
       this.say(data.lines);
       if (what === "check" && data.passed) this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
     };
     worker.onerror = () => {
-      clearTimeout(stop);
+      this.end();
       this.say([["wrong", "Python could not be started in this browser."]]);
     };
     const wanted: Wanted = { what, pyodide, lapwing, code: this.text(), checks: this.exercise.checks, audit: this.exercise.audit };
     worker.postMessage(wanted);
+  }
+
+  private end(): void {
+    clearTimeout(this.stop);
+    this.worker?.terminate();
+    this.worker = undefined;
+    this.busy = false;
   }
 
   private say(lines: [string, string][]): void {

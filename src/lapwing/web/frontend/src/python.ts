@@ -32,15 +32,22 @@ from lapwing.web.school.judge import judged
 judged(wanted.to_py(), told)
 `;
 
-scope.onmessage = async ({ data }: MessageEvent<Wanted>) => {
-  const home = new URL(data.pyodide, scope.location.origin).href;
+let started: Promise<any> | undefined;
+
+async function start({ pyodide, lapwing }: Wanted): Promise<any> {
+  const home = new URL(pyodide, scope.location.origin).href;
   const { loadPyodide } = (await import(`${home}pyodide.mjs`)) as { loadPyodide: (options: object) => Promise<any> };
   const [python, archive] = await Promise.all([
     loadPyodide({ indexURL: home }),
-    fetch(data.lapwing).then((answer) => answer.arrayBuffer()),
+    fetch(lapwing).then((answer) => answer.arrayBuffer()),
   ]);
   python.unpackArchive(archive, "zip", { extractDir: "/lapwing" });
   cutOff();
+  return python;
+}
+
+scope.onmessage = async ({ data }: MessageEvent<Wanted>) => {
+  const python = await (started ??= start(data)); // once; every run has names of its own
   tell({ kind: "progress", text: data.what === "check" ? "Checking …" : "Running …" });
   python.globals.set("wanted", data);
   python.globals.set("told", (text: string) => tell({ kind: "progress", text }));
