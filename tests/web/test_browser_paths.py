@@ -37,7 +37,7 @@ def test_a_newcomer_lands_looks_reads_plays_answers_writes_and_comes_back(visit:
     expect(page.get_by_text("Nothing fits all of that.")).to_be_visible()
     page.get_by_role("searchbox").fill("laplace mech")
 
-    page.get_by_role("link", name=TITLE, exact=True).click()
+    page.locator("li[data-tile]").get_by_role("link", name=TITLE, exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(TITLE)
     begun.wake(page)
     sentence = page.locator("lw-laplace .seen")
