@@ -68,7 +68,7 @@ const view = new EditorView({
     look,
     syntaxHighlighting(colours),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true" }),
+    EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true", tabindex: "0" }),
     EditorView.updateListener.of((update) => update.docChanged && changed()),
   ],
 });

@@ -105,9 +105,9 @@ export class DataStory extends Story {
   }
 
   protected picture(): unknown {
-    const { columns, title } = this.told;
+    const { columns } = this.told;
     const order = this.order;
-    return html`<div class="scroll" tabindex="0" role="region" aria-label=${title}><table>
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>
       <thead><tr>${columns.map(({ label, kind, formula: computed }, place) => {
         const way = order?.place === place ? (order.up ? "ascending" : "descending") : "none";
         const sign = { ascending: "↑", descending: "↓", none: "↕" }[way];
