@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from PIL import Image
 from school_site import PERSON, open_school, signed_in, site_of, visitor
 
-from lapwing.web import authoring, publishing
+from lapwing.web import authoring, publishing, settings
 from lapwing.web.difference import MOST, compared, merged
 from lapwing.web.school import plain
 from lapwing.web.school.library import School
@@ -304,6 +305,27 @@ def test_two_tabs_never_lose_a_text(app: FastAPI) -> None:
         assert first in [nuggets.version(db, SLUG, one.number).text for one in nuggets.versions(db, SLUG)]  # type: ignore[union-attr]
 
 
+def test_a_text_that_is_set_aside_stays_among_the_versions(app: FastAPI) -> None:
+    author = signed_in(app, "Ada")
+    text = begun(app, author)
+    theirs, mine = text + "\nTheirs.\n", text + "\nMine.\n"
+    autosave(author, theirs, text)
+    form = {"text": mine, "base": mark_of(theirs), "action": "aside"}
+    assert author.post(f"/write/{SLUG}", data=form).status_code == 303
+    assert text_of(app) == theirs
+    with site_of(app).database.reading() as db:
+        assert nuggets.text_with(db, SLUG, mark_of(mine)) == mine
+
+
+def test_a_text_in_which_two_meet_is_not_published(app: FastAPI) -> None:
+    instructor = signed_in(app, "Grace", "instructor")
+    text = begun(app, instructor)
+    both, conflicts = merged(text, text + "a\n", text + "b\n")
+    assert conflicts == 1
+    autosave(instructor, both, text)
+    assert "delete the marks" in publish(app, instructor).text
+
+
 def test_saving_the_same_text_twice_is_no_conflict_and_no_version(app: FastAPI) -> None:
     author = signed_in(app, "Ada")
     text = begun(app, author)
@@ -366,6 +388,30 @@ def test_old_versions_make_room_but_never_what_readers_see(app: FastAPI) -> None
     assert 2 in numbers, "the published one"
     publishing.refresh(site_of(app))
     assert visitor(app).get(f"/learn/{SLUG}").status_code == 200
+
+
+def test_a_team_writes_and_publishes_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
+    app = open_school(tmp_path, database=settings.address(postgres_url))
+    author, instructor = signed_in(app, "Ada"), signed_in(app, "Grace", "instructor")
+    text = begun(app, author)
+    changed = text.replace("one thought each", "two thoughts each")
+    assert autosave(author, changed, text).status_code == 200
+    assert autosave(author, text + "x", text).status_code == 409
+    assert author.get(f"/write/{SLUG}/versions").status_code == 200
+    assert decide(author, "submit").status_code == 303
+    assert publish(app, instructor).status_code == 303
+    assert (
+        "two thoughts each"
+        in visitor(open_school(tmp_path, database=settings.address(postgres_url))).get(f"/learn/{SLUG}").text
+    )
+    picture = io.BytesIO()
+    Image.new("RGB", (9, 9)).save(picture, "PNG")
+    sent = author.post("/uploads", files={"picture": ("x.png", picture.getvalue())}).json()
+    assert visitor(app).get(sent["address"]).status_code == 200
+    assert author.post(f"{sent['address']}/delete").status_code == 303
+    assert decide(instructor, "withdraw").status_code == 303
+    assert author.post(f"/write/{SLUG}/rename", data={"new": "renamed"}).status_code == 303
+    assert author.post("/write/renamed/delete").status_code == 303
 
 
 ADDRESSES = [

@@ -32,6 +32,7 @@ _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LINE = re.compile(r", line (\d+)$")
 _SERVES = re.compile(r"\s*\{serves=[^}\n]*\}")
+_MARKS = re.compile(r"^(<<<<<<< yours|>>>>>>> the other one)$", re.MULTILINE)
 _ONE = threading.Lock()
 """Pages of drafts are made one at a time: readers come first."""
 _MOST_FILES, _MOST_ZIPPED = 100, 4 * LONGEST
@@ -133,6 +134,9 @@ def looked_at(text: str, slug: str, school: School, widgets: Iterable[str]) -> L
         complaints.append(_said(error, int(line[1]) if line else None))
     if nugget is not None:
         complaints += _about_front(nugget, slug, school)
+    if marks := _MARKS.search(text):
+        at = text.count("\n", 0, marks.start()) + 1
+        complaints.append(Complaint("Here two texts meet. Keep what is right and delete the marks.", at))
     shown = nugget or _stand_in(text, slug, front)
     page = _page(shown, school, text, complaints) if len(text) <= LONGEST else None
     if page is not None:

@@ -24,7 +24,7 @@ from lapwing.web.sessions import Learner, Person, limited, page, personal, redir
 from lapwing.web.site import Site, TheSite
 from lapwing.web.snippets import SNIPPETS, widget_snippets
 from lapwing.web.store import nuggets
-from lapwing.web.store.nuggets import Draft
+from lapwing.web.store.nuggets import Draft, mark_of
 
 router = personal(prefix="/write")
 Typed = Annotated[str, Form(max_length=1000)]
@@ -338,7 +338,7 @@ def save(
     needs: Listed = (),
     helps: Listed = (),
 ) -> Response:
-    """Keep a text, look at it, or put what the form says into it."""
+    """Keep a text, look at it, put what the form says into it, or set it aside for the newest one."""
     draft = _mine(site, slug, person)
     kept = _short(text)
     if action == "front":
@@ -346,6 +346,10 @@ def save(
         kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
     if action in ("preview", "front"):
         return _editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)
+    if action == "aside" and _keep(site, slug, person, kept, base, "Set aside") is not None:
+        if _keep(site, slug, person, draft.text, mark_of(kept), "Kept over what was set aside") is None:
+            raise Problem(409)
+        return redirect(site, f"/write/{slug}", "Yours is among the versions.")
     said = " ".join(note.split())[:200] or "Saved"
     if _keep(site, slug, person, kept, base, said) is not None:
         return redirect(site, f"/write/{slug}", "Saved.")
