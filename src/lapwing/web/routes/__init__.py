@@ -28,6 +28,7 @@ from lapwing.web.routes import (
     second_factor,
     statistics,
     uploads,
+    versions,
     votes,
 )
 
@@ -35,6 +36,6 @@ ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
     *(votes.router, recommendation.router),
     *(discussion.router, moderation.router, statistics.router),
-    *(authoring.router, uploads.router),
+    *(authoring.router, versions.router, uploads.router),
 )
 """All of them, in the order in which they are asked."""

@@ -15,7 +15,7 @@ from fastapi import File, Form, Request, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from lapwing.web import authoring, publishing
+from lapwing.web import authoring
 from lapwing.web.authoring import FIELDS, LONGEST, MOST_DRAFTS, Look
 from lapwing.web.difference import compared, merged
 from lapwing.web.problems import Problem
@@ -30,7 +30,7 @@ router = personal(prefix="/write")
 Typed = Annotated[str, Form(max_length=1000)]
 Text = Annotated[str, Form(max_length=4 * LONGEST)]
 Listed = Annotated[tuple[str, ...], Form(max_length=60)]
-_SAVES, _LOOKS = limited("save"), limited("nugget preview")
+SAVES, LOOKS = limited("save"), limited("nugget preview")
 
 
 @router.get("")
@@ -62,14 +62,15 @@ def _drafts(request: Request, site: Site, person: Person, status: int = 200, **m
 def _row(draft: Draft) -> dict[str, Any]:
     title = authoring.front_of(draft.text)["title"]
     pending = draft.published is not None and draft.state == "published" and draft.number > draft.published
-    return {"draft": draft, "title": title[:120] or draft.slug, "when": _when(draft.changed), "pending": pending}
+    return {"draft": draft, "title": title[:120] or draft.slug, "when": when(draft.changed), "pending": pending}
 
 
-def _when(seconds: int) -> str:
+def when(seconds: int) -> str:
+    """A time as people write it."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%-d %b %Y, %H:%M UTC")
 
 
-@router.post("", dependencies=[_SAVES])
+@router.post("", dependencies=[SAVES])
 def create(
     request: Request, site: TheSite, person: Learner, title: Typed = "", slug: Typed = "", copy_of: Typed = ""
 ) -> Response:
@@ -118,14 +119,14 @@ class Asked(BaseModel):
     front: dict[str, str | list[str]] | None = Field(default=None, max_length=20)
 
 
-@router.post("/preview", dependencies=[_LOOKS])
+@router.post("/preview", dependencies=[LOOKS])
 def preview(asked: Asked, site: TheSite, person: Learner) -> Response:
     """What a text would look like, and what is in its way. Nothing is kept."""
     text, head = authoring.tidy(asked.text), None
     if asked.front is not None:
         text = authoring.with_front(text, asked.slug, asked.front)
         head = authoring.split(text)[0]
-    look = _look(site, text, asked.slug)
+    look = look_at(site, text, asked.slug)
     known = site.pages.assets.widgets
     widgets = {f"lw-{name}": known[f"lw-{name}"] for name in _widgets(look) if f"lw-{name}" in known}
     told = {
@@ -142,7 +143,8 @@ def _widgets(look: Look) -> tuple[str, ...]:
     return look.page.widgets if look.page else ()
 
 
-def _look(site: Site, text: str, slug: str) -> Look:
+def look_at(site: Site, text: str, slug: str) -> Look:
+    """What a text would be in this school, and what is wrong with it."""
     return authoring.looked_at(text, slug, site.pages.school, site.pages.assets.widgets)
 
 
@@ -162,7 +164,7 @@ def export(site: TheSite, person: Learner, school: bool = False) -> Response:
     return Response(authoring.zipped(files), media_type="application/zip", headers=headers)
 
 
-@router.post("/import", dependencies=[_SAVES])
+@router.post("/import", dependencies=[SAVES])
 def bring(
     request: Request, site: TheSite, person: Learner, file: Annotated[UploadFile | None, File()] = None
 ) -> Response:
@@ -208,27 +210,28 @@ def _slug_in(text: str) -> str:
     return ""
 
 
-def _mine(site: Site, slug: str, person: Person) -> Draft:
+def mine(site: Site, slug: str, person: Person) -> Draft:
     """The draft, if it is for the eyes of this person; otherwise there is none."""
     with site.database.reading() as db:
         draft = nuggets.find(db, slug)
-    if draft is None or not _may_see(draft, person):
+    if draft is None or not may_see(draft, person):
         raise Problem(404)
     return draft
 
 
-def _may_see(draft: Draft, person: Person) -> bool:
+def may_see(draft: Draft, person: Person) -> bool:
+    """Whether it is theirs, or was handed in and they are an instructor."""
     return draft.owner_id == person.id or (draft.state != "draft" and person.may("instructor"))
 
 
 @router.get("/{slug}")
 def edit(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
     """The editor."""
-    draft = _mine(site, slug, person)
-    return _editor(request, site, person, draft, draft.text)
+    draft = mine(site, slug, person)
+    return editor(request, site, person, draft, draft.text)
 
 
-def _editor(
+def editor(
     request: Request,
     site: Site,
     person: Person,
@@ -240,20 +243,21 @@ def _editor(
     complaint: str = "",
     unsaved: bool = False,
 ) -> Response:
-    look = _look(site, text, draft.slug)
+    """The page to write on, with what is wrong so far."""
+    look = look_at(site, text, draft.slug)
     with site.database.reading() as db:
         noted = (one for one in nuggets.versions(db, draft.slug) if one.note.startswith(("Returned: ", "Handed in")))
         last = next(noted, None)
     widgets, terms = widget_snippets(site.pages.assets.widgets), [one.name for one in site.pages.school.glossary.terms]
     told = {"snippets": [asdict(one) for one in SNIPPETS], "widgets": [asdict(one) for one in widgets], "terms": terms}
     shown = {
-        **_facts(site, person, draft),
+        **facts(site, person, draft),
         "text": text,
         "base": base or draft.mark,
         "look": look,
         "unsaved": unsaved,
         "complaint": complaint,
-        "saved": _when(draft.changed),
+        "saved": when(draft.changed),
         "returned": last if last and last.note.startswith("Returned: ") else None,
         "known": {"categories": CATEGORIES, "levels": LEVELS, "roles": ROLES},
         "others": [one.nugget for one in site.pages.school if one.nugget.slug != draft.slug],
@@ -264,7 +268,8 @@ def _editor(
     return page(request, site, "write/editor.html", person, status, **shown)
 
 
-def _facts(site: Site, person: Person, draft: Draft) -> dict[str, Any]:
+def facts(site: Site, person: Person, draft: Draft) -> dict[str, Any]:
+    """What every page about a draft shows."""
     return {
         "draft": draft,
         "title": authoring.front_of(draft.text)["title"][:120] or draft.slug,
@@ -282,17 +287,17 @@ class Saved(BaseModel):
     base: str = Field(max_length=64)
 
 
-@router.post("/{slug}/text", dependencies=[_SAVES])
+@router.post("/{slug}/text", dependencies=[SAVES])
 def autosave(slug: str, sent: Saved, site: TheSite, person: Learner) -> Response:
     """Keep a text as it is typed; or refuse if somebody, perhaps another tab, was faster."""
-    draft = _mine(site, slug, person)
+    draft = mine(site, slug, person)
     text = _short(sent.text)
-    kept = _keep(site, draft.slug, person, text, sent.base, "")
+    kept = keep(site, draft.slug, person, text, sent.base, "")
     if kept is None:
         raise Problem(
             409, "This was changed elsewhere, perhaps in another tab. Nothing of yours is lost: look at both."
         )
-    told = {"number": kept.number, "base": kept.mark, "saved": _when(kept.changed)}
+    told = {"number": kept.number, "base": kept.mark, "saved": when(kept.changed)}
     return JSONResponse(told, headers={"cache-control": "no-store"})
 
 
@@ -303,11 +308,11 @@ def _short(text: str) -> str:
     return tidied
 
 
-def _keep(site: Site, slug: str, person: Person, text: str, base: str, note: str) -> Draft | None:
+def keep(site: Site, slug: str, person: Person, text: str, base: str, note: str) -> Draft | None:
     """The draft with this text, or nothing if it was not made from the newest one."""
     with site.database.writing() as db:
         draft = nuggets.find(db, slug, to_change=True)
-        if draft is None or not _may_see(draft, person):
+        if draft is None or not may_see(draft, person):
             raise Problem(404)
         if draft.text != text or note:
             if draft.mark != base and draft.text != text:
@@ -318,7 +323,7 @@ def _keep(site: Site, slug: str, person: Person, text: str, base: str, note: str
         return nuggets.find(db, slug)
 
 
-@router.post("/{slug}", dependencies=[_SAVES])
+@router.post("/{slug}", dependencies=[SAVES])
 def save(
     slug: str,
     request: Request,
@@ -339,26 +344,26 @@ def save(
     helps: Listed = (),
 ) -> Response:
     """Keep a text, look at it, put what the form says into it, or set it aside for the newest one."""
-    draft = _mine(site, slug, person)
+    draft = mine(site, slug, person)
     kept = _short(text)
     if action == "front":
         values = (title, category, minutes, level, roles, needs, helps, summary, objectives.splitlines())
         kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
     if action in ("preview", "front"):
-        return _editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)
-    if action == "aside" and _keep(site, slug, person, kept, base, "Set aside") is not None:
-        if _keep(site, slug, person, draft.text, mark_of(kept), "Kept over what was set aside") is None:
+        return editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)
+    if action == "aside" and keep(site, slug, person, kept, base, "Set aside") is not None:
+        if keep(site, slug, person, draft.text, mark_of(kept), "Kept over what was set aside") is None:
             raise Problem(409)
         return redirect(site, f"/write/{slug}", "Yours is among the versions.")
     said = " ".join(note.split())[:200] or "Saved"
-    if _keep(site, slug, person, kept, base, said) is not None:
+    if keep(site, slug, person, kept, base, said) is not None:
         return redirect(site, f"/write/{slug}", "Saved.")
-    newest = _mine(site, slug, person)
+    newest = mine(site, slug, person)
     with site.database.reading() as db:
         before = nuggets.text_with(db, slug, base)
     both, conflicts = merged(before, kept, newest.text)
     shown = {
-        **_facts(site, person, newest),
+        **facts(site, person, newest),
         "text": kept,
         "both": both,
         "conflicts": conflicts,
@@ -366,152 +371,3 @@ def save(
         "lines": compared(newest.text, kept),
     }
     return page(request, site, "write/both.html", person, 409, **shown)
-
-
-@router.get("/{slug}/read")
-def read(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
-    """The draft as readers would see it."""
-    draft = _mine(site, slug, person)
-    shown = {**_facts(site, person, draft), "look": _look(site, draft.text, slug)}
-    return page(request, site, "write/read.html", person, **shown)
-
-
-@router.get("/{slug}/file")
-def file(slug: str, site: TheSite, person: Learner) -> Response:
-    """The draft as the file that it is."""
-    draft = _mine(site, slug, person)
-    headers = {"content-disposition": f'attachment; filename="{draft.slug}.md"', "cache-control": "no-store"}
-    return Response(draft.text, media_type="text/markdown; charset=utf-8", headers=headers)
-
-
-@router.get("/{slug}/versions")
-def versions(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
-    """All that was saved."""
-    draft = _mine(site, slug, person)
-    with site.database.reading() as db:
-        found = nuggets.versions(db, slug)
-    rows = [{"version": one, "when": _when(one.created)} for one in found]
-    return page(request, site, "write/versions.html", person, **_facts(site, person, draft), rows=rows)
-
-
-@router.get("/{slug}/versions/{number}")
-def version(
-    slug: str, number: int, request: Request, site: TheSite, person: Learner, since: int | None = None
-) -> Response:
-    """What a version changed, since the one before it or since another."""
-    draft = _mine(site, slug, person)
-    with site.database.reading() as db:
-        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
-        numbers = [one.number for one in nuggets.versions(db, slug)]
-        before = max((one for one in numbers if one < number), default=None) if since is None else since
-        old = nuggets.version(db, slug, before) if before in numbers and before is not None else None
-    if found is None or (since is not None and old is None):
-        raise Problem(404)
-    shown = {
-        **_facts(site, person, draft),
-        "version": found,
-        "when": _when(found.created),
-        "since": old,
-        "numbers": numbers,
-        "lines": compared(old.text if old else "", found.text),
-    }
-    return page(request, site, "write/version.html", person, **shown)
-
-
-@router.post("/{slug}/versions/{number}/restore", dependencies=[_SAVES])
-def restore(slug: str, number: int, site: TheSite, person: Learner) -> Response:
-    """Make an older text the newest; what stood there stays a version."""
-    draft = _mine(site, slug, person)
-    with site.database.reading() as db:
-        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
-    if found is None:
-        raise Problem(404)
-    if _keep(site, slug, person, found.text, draft.mark, f"Version {number} again") is None:
-        raise Problem(409)
-    return redirect(site, f"/write/{slug}", f"Version {number} is the newest again.")
-
-
-@router.post("/{slug}/state", dependencies=[_SAVES])
-def decide(
-    slug: str,
-    request: Request,
-    site: TheSite,
-    person: Learner,
-    action: Typed = "",
-    base: Typed = "",
-    note: Annotated[str, Form(max_length=2000)] = "",
-) -> Response:
-    """Hand in, take back, return, publish or withdraw."""
-    draft = _mine(site, slug, person)
-    said = " ".join(note.split())[:1000]
-    if action in ("publish", "withdraw", "return") and not person.may("instructor"):
-        raise Problem(403)
-    try:
-        if action == "publish":
-            publishing.publish(site, slug, base, person)
-            return redirect(site, f"/learn/{slug}")
-        if action == "withdraw":
-            publishing.withdraw(site, slug, said, person)
-            return redirect(site, f"/write/{slug}", "Withdrawn. Readers do not see it any more.")
-    except InvalidNugget as error:
-        return _editor(request, site, person, draft, draft.text, status=422, complaint=f"Not possible yet. {error}")
-    changes = {
-        "submit": (("draft", "published", "withdrawn"), "review", "Handed in", "Handed in. An instructor will look."),
-        "take-back": (("review",), "", "Taken back", "Taken back. Only you see it now."),
-        "return": (("review",), "", "Returned", "Returned to its author."),
-    }
-    if action not in changes:
-        raise Problem(422)
-    if action == "return" and not said:
-        return _editor(request, site, person, draft, draft.text, status=422, complaint="Say what should change.")
-    states, state, log, words = changes[action]
-    if action == "submit" and not (look := _look(site, draft.text, slug)).ready:
-        first = next(one.words for one in look.complaints if not one.advice)
-        return _editor(request, site, person, draft, draft.text, status=422, complaint=f"Not ready yet. {first}")
-    with site.database.writing() as db:
-        now = nuggets.find(db, slug, to_change=True)
-        if now is None or now.state not in states:
-            raise Problem(409)
-        if action == "take-back" and now.owner_id != person.id:
-            raise Problem(403)
-        nuggets.save(db, now, now.text, person.id, f"{log}: {said}" if said else log, int(time.time()))
-        nuggets.set_state(db, slug, state or ("draft" if now.published is None else "published"))
-    leaves = action == "return" and draft.owner_id != person.id
-    return redirect(site, "/write" if leaves else f"/write/{slug}", words)
-
-
-@router.post("/{slug}/rename", dependencies=[_SAVES])
-def rename(slug: str, request: Request, site: TheSite, person: Learner, new: Typed = "") -> Response:
-    """Another address for a draft that was never published."""
-    draft = _mine(site, slug, person)
-    complaint = authoring.slug_complaint(new)
-    if draft.published is not None:
-        complaint = "It is published. Withdraw it first."
-    if not complaint and new != slug:
-        with site.database.writing() as db:
-            now = nuggets.find(db, slug, to_change=True)
-            if now is None or not _may_see(now, person):
-                raise Problem(404)
-            if nuggets.taken(db, new) or (new in site.pages.built_in.pages and not person.may("instructor")):
-                complaint = "This address is taken. Take another one."
-            else:
-                text = authoring.renamed(now.text, new)
-                nuggets.save(db, now, text, person.id, f"Renamed from {slug}", int(time.time()))
-                nuggets.rename(db, slug, new)
-    if complaint:
-        return _editor(request, site, person, draft, draft.text, status=422, complaint=complaint)
-    return redirect(site, f"/write/{new}", "Renamed.")
-
-
-@router.post("/{slug}/delete")
-def delete(slug: str, site: TheSite, person: Learner) -> Response:
-    """Forget a draft and all its versions. What is published has to be withdrawn first."""
-    draft = _mine(site, slug, person)
-    with site.database.writing() as db:
-        now = nuggets.find(db, slug, to_change=True)
-        if now is None or now.owner_id not in (person.id, None):  # whose author left, instructors look after
-            raise Problem(403)
-        if now.published is not None:
-            raise Problem(409, "It is published. It has to be withdrawn first.")
-        nuggets.remove(db, slug)
-    return redirect(site, "/write", f"{draft.slug} is deleted.")
