@@ -45,6 +45,8 @@ def test_filters_work_without_scripts(client: TestClient) -> None:
     shown = client.get("/", params={"q": "laplace"}).text
     hidden = client.get("/", params={"q": "xyzzyx"}).text
     assert shown.count("<li data-tile") == hidden.count("<li data-tile")
+    room = client.get("/", params={"category": "outlook"}).text
+    assert room.count(" hidden>\n      <article") == 16  # of 22 nuggets six look out
     assert shown.count(" hidden>\n      <article") < hidden.count(" hidden>\n      <article")
 
 

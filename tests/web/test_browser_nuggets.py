@@ -143,13 +143,12 @@ def test_every_answer_of_every_question_gets_its_feedback(visit: Visitor, slug: 
 
 
 @pytest.mark.parametrize(("slug", "exercise"), EXERCISES, ids=[one.id for _, one in EXERCISES])
-def test_what_an_exercise_begins_with_fails_and_its_solution_passes(
-    visit: Visitor, slug: str, exercise: Exercise
-) -> None:
+def test_the_solution_of_an_exercise_passes_in_the_browser_too(visit: Visitor, slug: str, exercise: Exercise) -> None:
     page = visit().open(f"/learn/{slug}")
     element = begin(page, exercise)
-    element.get_by_role("button", name="Check it").press("Enter")
-    expect(element.locator(".said .wrong")).to_be_visible(timeout=PATIENCE)
+    if slug == "the-laplace-mechanism":  # that what one begins with fails is tested for all without a browser
+        element.get_by_role("button", name="Check it").press("Enter")
+        expect(element.locator(".said .wrong")).to_be_visible(timeout=PATIENCE)
     write(page, element, exercise.solution)
     element.get_by_role("button", name="Check it").press("Enter")
     expect(element.locator(".said .right")).to_be_visible(timeout=PATIENCE)

@@ -126,13 +126,14 @@ class Pages:
     def landing_for(self, asked: dict[str, str], school: School | None = None) -> str:
         """All nuggets, or those that fit what was asked for."""
         school = school or self.school
-        wanted = {name: asked.get(name, "") for name in ("q", "role", "minutes", "level")}
+        wanted = {name: asked.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
         found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if wanted["q"] else None
 
         def fits(page: Page) -> bool:
             nugget = page.nugget
             return (
                 (found is None or nugget.slug in found)
+                and wanted["category"] in ("", nugget.category)
                 and wanted["role"] in ("", *nugget.roles)
                 and wanted["level"] in ("", nugget.level)
                 and (not wanted["minutes"].isdigit() or nugget.minutes <= int(wanted["minutes"]))

@@ -7,6 +7,7 @@ export function liveFilters(): void {
   const apply = (): void => {
     const wanted = new FormData(form);
     const word = String(wanted.get("q") ?? "").trim().toLowerCase();
+    const category = String(wanted.get("category") ?? "");
     const role = String(wanted.get("role") ?? "");
     const minutes = Number(wanted.get("minutes") ?? 0);
     const level = String(wanted.get("level") ?? "");
@@ -15,6 +16,7 @@ export function liveFilters(): void {
       const { words = "", roles = "", minutes: takes = "0", level: is = "" } = tile.dataset;
       const fits =
         word.split(/\s+/).every((part) => words.includes(part)) &&
+        (!category || tile.dataset.category === category) &&
         (!role || roles.split(" ").includes(role)) &&
         (!minutes || Number(takes) <= minutes) &&
         (!level || is === level);
