@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import math
 import subprocess
@@ -18,6 +17,8 @@ from lapwing.errors import InvalidParameter
 
 FALSE_ALARM = 1e-6
 DOCS = Path(__file__).resolve().parents[2] / "docs"
+HOLD_ALONE = {"complementary cells hidden too"}
+"""Methods that give nothing away to somebody who knows nothing else; what else is known is the next line there."""
 every_attack = pytest.mark.parametrize("subject", ATTACKS.values(), ids=str)
 
 
@@ -29,12 +30,15 @@ def test_it_breaks_the_weak_method_and_stays_within_the_bound_of_the_private_one
     assert limits(private.success, private.rounds, FALSE_ALARM)[0] <= private.bound
     broken = [limits(score.success, score.rounds, FALSE_ALARM)[0] for score in contest.weak]
     assert max(broken) > private.bound, "the attack must do what no attacker can do at epsilon = 1"
+    blind = [score.method for score in contest.weak if score.success <= subject.chance]
+    assert set(blind) <= HOLD_ALONE, "a method called weak must give something away"
 
 
 @every_attack
 def test_the_bound_grows_with_epsilon_from_blind_guessing(subject: Attack) -> None:
     heights = [subject.bound(epsilon) for epsilon in subject.epsilons]
-    assert all(after >= before - 1e-4 for before, after in itertools.pairwise(heights))
+    if subject.name != "poisoning":  # there the curator's noise, cut at 0, adds to a count, less of it as epsilon grows
+        assert heights == sorted(heights)
     assert heights[0] >= subject.chance - 1e-12
 
 
