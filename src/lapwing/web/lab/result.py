@@ -1,0 +1,86 @@
+"""What an analysis says, in one shape for every question: tables for people, numbers for pictures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from lapwing.privacy import Loss
+
+Shape = Literal["number", "bars", "curve", "table", "points"]
+"""How it is drawn: one number, bars over names, a curve over numbers, a table only, or points in the plane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """One number of an answer. `low` and `high` say where the exact one lies, at the result's confidence."""
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    x: float | None = None
+    """Where it stands, if the labels are numbers: the middle of a bin, the abscissa of a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Values that belong together: one output of a question, over its groups."""
+
+    name: str
+    values: tuple[Value, ...]
+    measured_in: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer: private with its loss, or exact without one."""
+
+    shape: Shape
+    series: tuple[Series, ...]
+    x_label: str = ""
+    loss: Loss | None = None
+    """What it cost. None is an exact answer, which only teaching mode shows."""
+    confidence: float = 0.95
+    notes: tuple[str, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether it may be shown to others."""
+        return self.loss is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """How far one output may be off at every epsilon of `EPSILONS`, without a look at the data."""
+
+    output: str
+    errors: tuple[float | None, ...]
+    """None where it cannot be said without the data; then `why` says why."""
+    measured_in: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a question would cost and be worth, for every place of the slider."""
+
+    bands: tuple[Band, ...]
+    confidence: float = 0.95
+    delta: float = 0.0
+    notes: tuple[str, ...] = ()
+    mechanism: str = ""
+    """In words, with the library's name of it, for the label."""
+
+
+def _steps() -> tuple[float, ...]:
+    """The places of the slider for epsilon, as in `lib/epsilon.ts`: twenty for each power of ten from 0.01 to 10."""
+    from math import log
+
+    low, high, count = 0.01, 10.0, 60
+    marks = {round(log(mark / low) / log(high / low) * count): mark for mark in (0.01, 0.1, log(2), log(3), 10.0)}
+    return tuple(marks.get(step, float(f"{low * (high / low) ** (step / count):.2g}")) for step in range(count + 1))
+
+
+EPSILONS = _steps()

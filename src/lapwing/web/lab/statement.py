@@ -1,0 +1,111 @@
+"""What the owner of a table states about it: public from then on, and never read from the data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from os import PathLike
+from typing import Any, Literal
+
+import lapwing as lw
+from lapwing.curator.table import PrivateTable
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import Ledger, Loss
+
+Type = Literal["number", "integer", "text", "boolean", "date"]
+DATASET = "table"
+"""The name of a data set in its own ledger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """One column: its type, the bounds between which a number counts, the keys that there are."""
+
+    name: str
+    type: Type = "text"
+    bounds: tuple[float, float] | None = None
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """Everything that is said about one table before anything is asked of it."""
+
+    name: str
+    """How SQL calls the table."""
+    columns: tuple[Stated, ...]
+    unit: str = ""
+    """The column that says whose row it is; empty if every row is somebody else's."""
+    max_rows_per_unit: int = 1
+    people: int = 1000
+    """About how many units there are, by public knowledge: previews need it, guarantees do not."""
+    epsilon: float = 1.0
+    """What may be spent in all."""
+    delta: float = 0.0
+    teaching: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def column(self, name: str) -> Stated:
+        """The column of that name."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        names = ", ".join(one.name for one in self.columns)
+        raise InvalidParameter("column", name, "is not in this table", f"It has {names}.")
+
+    def of_type(self, *types: Type) -> tuple[Stated, ...]:
+        """The columns of these types."""
+        return tuple(one for one in self.columns if one.type in types)
+
+    @property
+    def bounded(self) -> tuple[Stated, ...]:
+        """The columns that numbers can be made of: those with bounds."""
+        return tuple(one for one in self.of_type("number", "integer") if one.bounds)
+
+    @property
+    def keyed(self) -> tuple[Stated, ...]:
+        """The columns that groups can be made of without paying for their names."""
+        return tuple(one for one in self.columns if one.keys)
+
+    @property
+    def unit_word(self) -> str:
+        """Whom the guarantee is about, in a word."""
+        return self.unit or "row"
+
+    @property
+    def allowance(self) -> Loss:
+        """What may be spent in all, as the ledger has it."""
+        if self.delta:
+            return lw.ApproxDP(self.epsilon, self.delta, unit=self.unit_word)
+        return lw.PureDP(self.epsilon, unit=self.unit_word)
+
+    def open(self, path: str | PathLike[str], ledger: Ledger | None) -> PrivateTable:
+        """The private table behind it; without a ledger nothing is counted, which only teaching mode may do."""
+        return lw.open(
+            path,
+            name=self.name,
+            unit=self.unit or lw.EACH_ROW,
+            bounds={one.name: one.bounds for one in self.columns if one.bounds},
+            keys={one.name: one.keys for one in self.columns if one.keys},
+            types={one.name: one.type for one in self.columns},
+            allowance=self.allowance if ledger else None,
+            ledger=ledger,
+            dataset=DATASET if ledger else None,
+            population=self.people,
+            max_rows_per_unit=self.max_rows_per_unit if self.max_rows_per_unit > 1 else None,
+        )
+
+    def to_json(self) -> str:
+        """As text, for the folder."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Statement:
+        """What `to_json` wrote."""
+        data = json.loads(text)
+        data["columns"] = tuple(
+            Stated(one["name"], one["type"], tuple(one["bounds"]) if one["bounds"] else None, tuple(one["keys"]))
+            for one in data["columns"]
+        )
+        return cls(**data)
