@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from fastapi.testclient import TestClient
 from school_site import open_school, visitor
@@ -48,6 +50,17 @@ def test_filters_work_without_scripts(client: TestClient) -> None:
     room = client.get("/", params={"category": "outlook"}).text
     assert room.count(" hidden>\n      <article") == 16  # of 22 nuggets six look out
     assert shown.count(" hidden>\n      <article") < hidden.count(" hidden>\n      <article")
+    assert ('<p id="nothing" hidden>' in shown, '<p id="nothing">' in hidden) == (True, True)
+    assert len(re.findall(r'<section class="category"[^>]* hidden>', room)) == 4, "rooms without tiles are not shown"
+
+
+def test_the_words_of_a_search_are_explained_without_scripts(client: TestClient) -> None:
+    words = re.compile(r'<div data-names="[^"]*"><dt><a href="(/glossary#[^"]+)">')
+    assert words.findall(client.get("/", params={"q": "Sensitivity Local"}).text) == ["/glossary#local-sensitivity"]
+    assert "/glossary#sensitivity" in words.findall(client.get("/", params={"q": "sensi"}).text)
+    plain = client.get("/").text
+    assert not words.search(plain)
+    assert 'aria-labelledby="words-found" hidden' in plain
 
 
 def test_errors_are_pages_for_people_and_documents_for_programs(client: TestClient) -> None:

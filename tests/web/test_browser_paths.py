@@ -33,7 +33,12 @@ def test_a_newcomer_lands_looks_reads_plays_answers_writes_and_comes_back(visit:
     page.get_by_role("searchbox").fill("laplace mech")
     assert TITLE in tiles(page)
     assert len(tiles(page)) < len(fitting)
+    words = page.get_by_role("region", name="In the glossary")
+    page.get_by_role("searchbox").fill("sensitiv")
+    expect(words.get_by_role("link", name="sensitivity", exact=True)).to_have_attribute("href", "/glossary#sensitivity")
+    expect(words.locator("dd:visible").first).to_contain_text("How much one person can change an answer")
     page.get_by_role("searchbox").fill("xyzzyx")
+    expect(words).to_be_hidden()
     expect(page.get_by_text("Nothing fits all of that.")).to_be_visible()
     page.get_by_role("searchbox").fill("laplace mech")
 
@@ -52,6 +57,7 @@ def test_a_newcomer_lands_looks_reads_plays_answers_writes_and_comes_back(visit:
 
     exercise = page.locator("lw-exercise").first
     exercise.get_by_role("button", name="Write it here").click()
+    expect(exercise.locator(".cm-content")).to_be_focused()  # the editor is loaded first
     page.keyboard.press("ControlOrMeta+a")
     page.keyboard.type("print(6 * 7)")
     exercise.get_by_role("button", name="Run").click()

@@ -116,6 +116,22 @@ def test_searching_finds_by_the_beginning_of_words_and_titles_first() -> None:
     assert SCHOOL.search("") == SCHOOL.search("xyzzyx") == []
 
 
+def test_a_word_of_the_glossary_is_found_by_its_names_or_else_by_its_meaning() -> None:
+    glossary = Glossary.read("""
+epsilon: {also: [ε], short: The most by which odds may change.}
+odds: {short: Chances for over chances against.}
+sum of odds: {short: They add up.}
+""")
+    assert [term.name for term in glossary.search("odd")] == ["odds", "sum of odds"], "what is called so, and only that"
+    assert [term.name for term in glossary.search("ε")] == ["epsilon"]
+    assert [term.name for term in glossary.search("chances against")] == ["odds"]
+    assert glossary.search("dds") == glossary.search("") == glossary.search("?") == []
+
+
+def test_powers_of_an_explanation_are_shown_as_powers_and_nothing_else_is() -> None:
+    assert Glossary.read("x: {short: a^n <b>}").terms[0].html == "a<sup>n</sup> &lt;b&gt;"
+
+
 def test_a_word_is_explained_once_on_a_screen_and_never_inside_a_link() -> None:
     glossary = Glossary.read("epsilon: {also: [ε], short: Odds <b>.}")
     shown = page_of(read(FRONT + "## One {serves=1}\n\nEpsilon, ε and [epsilon](/x).\n"), glossary).screens[0].html

@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lapwing.web import votes
 from lapwing.web.assets import Assets
 from lapwing.web.recommend import Offer, recommend, stages
+from lapwing.web.school.glossary import words_of
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.school.page import Page
@@ -127,7 +128,7 @@ class Pages:
         """All nuggets, or those that fit what was asked for."""
         school = school or self.school
         wanted = {name: asked.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
-        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if wanted["q"] else None
+        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if words_of(wanted["q"]) else None
 
         def fits(page: Page) -> bool:
             nugget = page.nugget
@@ -140,6 +141,7 @@ class Pages:
             )
 
         offers = [Offer.of(page.nugget) for page in school]
+        terms = {term.name for term in school.glossary.search(wanted["q"])}
         return self.made(
             "landing.html",
             school=school,
@@ -149,7 +151,8 @@ class Pages:
             roles=ROLES,
             levels=LEVELS,
             asked=wanted,
-            fits=fits,
+            shown={page.nugget.slug for page in school if fits(page)},
+            terms=terms,
             search_words=school.words,
             for_you=recommend(offers, About(), {})[:_FOR_YOU],
             stages=stages(offers),

@@ -17,6 +17,25 @@ import yaml
 
 from lapwing.web.school.nugget import InvalidNugget
 
+MOST_FOUND = 4
+"""Words shown above the nuggets of a search."""
+_WORD = re.compile(r"[^\W_]+")
+_POWER = re.compile(r"\^(\w+)")
+
+
+def words_of(text: str) -> list[str]:
+    """What a text is searched by.
+
+    >>> words_of("Rényi's ε-DP")
+    ['rényi', 's', 'ε', 'dp']
+    """
+    return _WORD.findall(text.lower())
+
+
+def begin(asked: list[str], words: list[str]) -> bool:
+    """Whether each of the asked begins one of the words."""
+    return all(any(word.startswith(one) for word in words) for one in asked)
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -30,6 +49,16 @@ class Term:
     def anchor(self) -> str:
         """Where it stands on the page of all words."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
+
+    @property
+    def names(self) -> list[str]:
+        """The words it is called by."""
+        return words_of(" ".join((self.name, *self.also)))
+
+    @property
+    def html(self) -> str:
+        """The explanation to be shown, with powers as powers."""
+        return _POWER.sub(r"<sup>\1</sup>", html.escape(self.short))
 
 
 class Glossary:
@@ -50,6 +79,15 @@ class Glossary:
             raise InvalidNugget("glossary", "a term has no short explanation", "Write name: {short: …}.") from None
         return cls(terms)
 
+    def search(self, words: str) -> list[Term]:
+        """What is called so, or else what is explained with these words."""
+        asked = words_of(words)
+        if not asked:
+            return []
+        called = [term for term in self.terms if begin(asked, term.names)]
+        told = called or [term for term in self.terms if begin(asked, words_of(term.short.replace("^", "")))]
+        return told[:MOST_FOUND]
+
     def marked(self, escaped: str, explained: set[str]) -> str:
         """The text, already escaped, with the first mention of every word not yet explained marked."""
 
@@ -59,7 +97,7 @@ class Glossary:
                 return found[0]
             explained.add(term.name)
             tip = f"tip-{term.anchor}"
-            told = f'<span class="tip" role="tooltip" id="{tip}">{html.escape(term.short)}</span>'
+            told = f'<span class="tip" role="tooltip" id="{tip}">{term.html}</span>'
             link = f'<a class="term" href="/glossary#{term.anchor}" aria-describedby="{tip}">{found[0]}</a>'
             return f'<span class="explained">{link}{told}</span>'
 

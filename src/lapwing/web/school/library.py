@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,12 +10,11 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from pathlib import Path
 
-from lapwing.web.school.glossary import Glossary
+from lapwing.web.school.glossary import Glossary, begin, words_of
 from lapwing.web.school.nugget import CATEGORIES, InvalidNugget, Nugget, read
 from lapwing.web.school.page import Page, page_of
 
 FOLDER = Path(str(files("lapwing") / "web" / "nuggets"))
-_WORD = re.compile(r"[^\W_]+")
 _TITLE, _SUMMARY, _NAMED = 12, 4, 1000
 """How much more a word counts in a title or a summary than in the text; whose title has all words comes first."""
 
@@ -72,14 +70,13 @@ class School:
 
     def search(self, words: str, *, most: int = 12) -> list[Found]:
         """The nuggets in which all words begin a word, best first."""
-        asked = [word.lower() for word in _WORD.findall(words)]
+        asked = words_of(words)
         if not asked:
             return []
         found = []
         for slug, index in self._index.items():
             scores = [sum(count for word, count in index.items() if word.startswith(one)) for one in asked]
-            title = _WORD.findall(self.pages[slug].nugget.title.lower())
-            named = all(any(word.startswith(one) for word in title) for one in asked)
+            named = begin(asked, words_of(self.pages[slug].nugget.title))
             if all(scores):
                 found.append(Found(self.pages[slug], sum(score**0.5 for score in scores) + _NAMED * named))
         return sorted(found, key=lambda one: -one.score)[:most]
@@ -96,7 +93,7 @@ class School:
             parts = ((page.words, 1), (nugget.summary, _SUMMARY), (nugget.title, _TITLE))
             counts: Counter[str] = Counter()
             for text, weight in parts:
-                for word in _WORD.findall(text.lower()):
+                for word in words_of(text):
                     counts[word] += weight
             made[nugget.slug] = counts
         return made
