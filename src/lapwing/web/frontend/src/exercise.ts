@@ -7,7 +7,8 @@ interface Exercise {
   checks: string;
   audit: { call: string; epsilon: number; domain: string; relation: string } | null;
 }
-const PATIENCE = 60; // seconds; data-patience says otherwise
+const PATIENCE = 60; // seconds a program may run; data-patience says otherwise
+const LOADING = 300; // seconds that Python may take to come
 const KEY = "lapwing-exercise-";
 
 class ExerciseElement extends HTMLElement {
@@ -50,13 +51,15 @@ class ExerciseElement extends HTMLElement {
     const worker = (this.worker ??= new Worker(python, { type: "module" }));
     this.busy = true;
     const patience = Number(this.dataset.patience) || PATIENCE;
-    this.stop = window.setTimeout(() => {
-      this.end();
-      this.say([["wrong", `Stopped after ${patience} seconds: is there a loop that never ends?`]]);
-    }, 1000 * patience);
+    let running = false;
+    this.endAfter(LOADING, "Python did not come. Reload the page and try again.");
     this.say([["quiet", "Starting Python …"]]);
     worker.onmessage = ({ data }: MessageEvent<Told>) => {
-      if (data.kind === "progress") return this.say([["quiet", data.text]]);
+      if (data.kind === "progress") {
+        if (!running) this.endAfter(patience, `Stopped after ${patience} seconds: is there a loop that never ends?`);
+        running = true;
+        return this.say([["quiet", data.text]]);
+      }
       clearTimeout(this.stop);
       this.busy = false; // it stays for the next run: to start takes longer than to run
       this.say(data.lines);
@@ -68,6 +71,14 @@ class ExerciseElement extends HTMLElement {
     };
     const wanted: Wanted = { what, pyodide, lapwing, code: this.text(), checks: this.exercise.checks, audit: this.exercise.audit };
     worker.postMessage(wanted);
+  }
+
+  private endAfter(seconds: number, why: string): void {
+    clearTimeout(this.stop);
+    this.stop = window.setTimeout(() => {
+      this.end();
+      this.say([["wrong", why]]);
+    }, 1000 * seconds);
   }
 
   private end(): void {
