@@ -128,7 +128,9 @@ class Pages:
         """All nuggets, or those that fit what was asked for."""
         school = school or self.school
         wanted = {name: asked.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
-        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if words_of(wanted["q"]) else None
+        found = (
+            {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if words_of(wanted["q"]) else None
+        )
 
         def fits(page: Page) -> bool:
             nugget = page.nugget
