@@ -13,6 +13,7 @@ from lapwing.web.assets import Assets
 from lapwing.web.bodies import SmallBodies
 from lapwing.web.database import Database
 from lapwing.web.headers import SafeHeaders
+from lapwing.web.lab.keeping import Lab, keep_tidy
 from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
 from lapwing.web.routes import ROUTERS
@@ -26,14 +27,16 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     """The application, ready to be served; its database is there and up to date."""
     settings = settings or Settings.of()
     pages = Pages(school or School.read(), assets or Assets())
-    site = Site(settings, Database(settings.database), pages, Limits())
+    site = Site(settings, Database(settings.database), pages, Limits(), Lab(settings))
     publishing.refresh(site)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        follows = asyncio.create_task(publishing.keep_up(site))
+        tasks = [asyncio.create_task(publishing.keep_up(site)), asyncio.create_task(keep_tidy(site.lab))]
         yield
-        follows.cancel()
+        for task in tasks:
+            task.cancel()
+        site.lab.close()
         site.database.close()
 
     app = FastAPI(title="Lapwing", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)

@@ -25,6 +25,17 @@ class Settings:
     """Whether cookies travel by https only. Browsers make an exception for this machine (127.0.0.1, localhost)."""
     key_file: Path | None = None
     key: bytes | None = None
+    lab_folder: Path | None = None
+    """Where tables that people bring to the lab are kept while they are used; the system's folder for such things."""
+    lab_upload: int = 2 << 30
+    """Bytes of one table."""
+    lab_lasts: float = 2 * 3600.0
+    """Seconds without use after which a table is deleted."""
+    lab_benches: int = 200
+    """Tables that are there at the same time; and, below, of one browser."""
+    lab_benches_each: int = 5
+    lab_disk: int = 20 << 30
+    """Bytes of all tables together."""
 
     @classmethod
     def of(
@@ -35,9 +46,12 @@ class Settings:
         secure: bool | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Settings:
-        """From arguments, or from LAPWING_DATABASE, LAPWING_ORIGIN, LAPWING_KEY_FILE and LAPWING_INSECURE_COOKIES."""
+        """From arguments, or from LAPWING_DATABASE, LAPWING_ORIGIN, LAPWING_KEY_FILE and LAPWING_INSECURE_COOKIES.
+
+        The lab is told by LAPWING_LAB_FOLDER, LAPWING_LAB_UPLOAD (bytes) and LAPWING_LAB_LASTS (seconds).
+        """
         known = os.environ if environment is None else environment
-        key_file = known.get("LAPWING_KEY_FILE")
+        key_file, lab_folder = known.get("LAPWING_KEY_FILE"), known.get("LAPWING_LAB_FOLDER")
         if secure is None:
             secure = known.get("LAPWING_INSECURE_COOKIES", "") not in ("1", "true", "yes")
         return cls(
@@ -45,6 +59,9 @@ class Settings:
             origin=(origin or known.get("LAPWING_ORIGIN") or cls().origin).rstrip("/"),
             secure=secure,
             key_file=Path(key_file) if key_file else None,
+            lab_folder=Path(lab_folder) if lab_folder else None,
+            lab_upload=_whole(known, "LAPWING_LAB_UPLOAD", cls().lab_upload),
+            lab_lasts=float(_whole(known, "LAPWING_LAB_LASTS", int(cls().lab_lasts))),
         )
 
     @property
@@ -71,6 +88,13 @@ class Settings:
             file.flush()
             os.fsync(file.fileno())
         return path.read_bytes()
+
+
+def _whole(known: Mapping[str, str], name: str, otherwise: int) -> int:
+    text = known.get(name) or str(otherwise)
+    if not text.isdecimal() or not 0 < int(text) < 1 << 50:
+        raise InvalidParameter(name, text, "is no whole number above 0", f"Write {name}={otherwise}, for example.")
+    return int(text)
 
 
 def address(database: str) -> str:

@@ -1,9 +1,9 @@
-"""What every request may need: the settings, the database, the pages and the limits."""
+"""What every request may need: the settings, the database, the pages, the limits and the lab."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
@@ -11,6 +11,9 @@ from lapwing.web.database import Database
 from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
 from lapwing.web.settings import Settings
+
+if TYPE_CHECKING:
+    from lapwing.web.lab.keeping import Lab
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,7 @@ class Site:
     database: Database
     pages: Pages
     limits: Limits
+    lab: Lab
 
 
 async def site_of(request: Request) -> Site:

@@ -1,0 +1,200 @@
+"""Long work, beside the requests: how far it is, what came out, and a way to stop it.
+
+    def work(progress: Progress) -> Result:
+        return question.release(data, epsilon, progress)
+
+    job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}/ask", title="Releasing")
+
+The browser then asks GET /lab/{id}/jobs/{job} for `job.told()` until the state is done, failed or cancelled. Work
+calls `progress(share)` now and then, which raises once it was cancelled; a DuckDB connection that works for long stands
+under `with progress.stops(connection):` and is interrupted. Nothing about a job is logged: it is for one browser.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from lapwing.errors import LapwingError
+from lapwing.noise.entropy import SYSTEM
+from lapwing.web.problems import Problem
+
+State = Literal["waiting", "working", "done", "failed", "cancelled"]
+AT_ONCE = 2
+"""Threads that work."""
+MOST_OPEN, MOST_OPEN_EACH = 40, 4
+"""Jobs that wait or work: of all benches, of one."""
+MOST_KEPT = 40
+"""Jobs of one bench whose outcome is remembered."""
+PLAIN = (
+    "This did not work, and the reason is not shown because it could quote a record. "
+    "Look at what you stated, then try again."
+)
+STOPPED = "You stopped this. What was charged before stays charged."
+
+
+class Cancelled(Exception):
+    """Raised inside work that was cancelled."""
+
+
+class Interruptible(Protocol):
+    """A DuckDB connection, as far as stopping goes."""
+
+    def interrupt(self) -> None:
+        """Stop what it does now."""
+
+
+class Progress:
+    """How far work is; handed to the work, which calls it with a share from 0 to 1."""
+
+    def __init__(self) -> None:
+        self.share = 0.0
+        self._cancelled = threading.Event()
+        self._lock = threading.Lock()
+        self._working: list[Interruptible] = []
+
+    def __call__(self, share: float) -> None:
+        """So much is done. Raises `Cancelled` if nobody wants the rest."""
+        if self._cancelled.is_set():
+            raise Cancelled
+        self.share = max(self.share, min(1.0, share))
+
+    def part(self, start: float, end: float) -> Callable[[float], None]:
+        """The progress of a part of the work, which covers this stretch of the whole."""
+        return lambda share: self(start + (end - start) * share)
+
+    @contextmanager
+    def stops(self, connection: Interruptible) -> Iterator[None]:
+        """Interrupt this connection if the work is cancelled meanwhile."""
+        with self._lock:
+            self._working.append(connection)
+        try:
+            self(self.share)
+            yield
+        except BaseException:
+            self(self.share)  # an interrupted connection raises its own error; ours says why
+            raise
+        finally:
+            with self._lock:
+                self._working.remove(connection)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody asked to stop."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Stop at the next occasion, and whatever DuckDB does now."""
+        self._cancelled.set()
+        with self._lock:
+            for connection in self._working:
+                connection.interrupt()
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One piece of work of one bench."""
+
+    id: str
+    bench: str
+    where: str
+    """The address to go to when it is done."""
+    title: str
+    state: State = "waiting"
+    result: Any = None
+    error: str = ""
+    progress: Progress = field(default_factory=Progress)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def open(self) -> bool:
+        """Whether it waits or works."""
+        return not self.ended.is_set()
+
+    def cancel(self) -> None:
+        """Ask it to stop; it does so at its next step."""
+        self.progress.cancel()
+
+    def told(self) -> dict[str, Any]:
+        """For the browser, without the result."""
+        share = 1.0 if self.state == "done" else self.progress.share
+        told = {"id": self.id, "state": self.state, "share": round(share, 3), "title": self.title, "error": self.error}
+        return {**told, "where": self.where}
+
+
+class Jobs:
+    """All jobs of one process."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-lab")
+        self._lock = threading.Lock()
+        self._jobs: dict[str, dict[str, Job]] = {}
+
+    def start(self, bench: str, work: Callable[[Progress], Any], *, where: str = "", title: str = "Working") -> Job:
+        """Begin as soon as a thread is free. `where` is the address to go to when it is done."""
+        job = Job(f"{SYSTEM.bits(64):016x}", bench, where, title)
+        with self._lock:
+            mine = self._jobs.setdefault(bench, {})
+            if sum(one.open for one in mine.values()) >= MOST_OPEN_EACH:
+                raise Problem(429, "Several things are under way for this table. Wait for one of them, or stop one.")
+            if sum(one.open for jobs in self._jobs.values() for one in jobs.values()) >= MOST_OPEN:
+                raise Problem(503, "The lab is very busy. Please try again in a minute.", headers={"retry-after": "60"})
+            for old in [one.id for one in mine.values() if not one.open][: max(0, len(mine) + 1 - MOST_KEPT)]:
+                del mine[old]
+            mine[job.id] = job
+        self._pool.submit(self._run, job, work)
+        return job
+
+    def get(self, bench: str, id: str) -> Job:
+        """A job of this bench, or a `Problem`."""
+        with self._lock:
+            found = self._jobs.get(bench, {}).get(id)
+        if found is None:
+            raise Problem(404, "This piece of work is not known any more. Go back to your table.")
+        return found
+
+    def of(self, bench: str) -> list[Job]:
+        """All jobs of a bench that are remembered, oldest first."""
+        with self._lock:
+            return list(self._jobs.get(bench, {}).values())
+
+    def forget(self, bench: str, wait: float = 10.0) -> None:
+        """Stop all jobs of a bench, wait until they did, and forget them with what came out."""
+        for job in self.of(bench):
+            job.cancel()
+        for job in self.of(bench):
+            job.ended.wait(wait)
+        with self._lock:
+            self._jobs.pop(bench, None)
+
+    def close(self) -> None:
+        """Stop everything."""
+        with self._lock:
+            benches = list(self._jobs)
+        for bench in benches:
+            for job in self.of(bench):
+                job.cancel()
+        for bench in benches:
+            self.forget(bench)
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
+        try:
+            job.progress(0.0)
+            job.state = "working"
+            job.result = work(job.progress)
+            job.state = "done"
+        except Cancelled:
+            job.state, job.error = "cancelled", STOPPED
+        except LapwingError as error:
+            job.state, job.error = "failed", str(error)
+        except Problem as error:
+            job.state, job.error = "failed", error.detail
+        except Exception:
+            job.state, job.error = "failed", PLAIN  # nothing is logged: a message could quote a record
+        finally:
+            job.ended.set()

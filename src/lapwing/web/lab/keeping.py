@@ -1,0 +1,176 @@
+"""Where benches live: one folder for each process, for its owner only, and nothing of it left behind.
+
+The folder is locked as long as the process lives. What a process left that was killed is removed when the next one
+starts; what nobody used for two hours (`Settings.lab_lasts`) is removed by a sweep; the rest when the process ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from fastapi import Response
+
+from lapwing.noise.entropy import SYSTEM
+from lapwing.web.lab.bench import COOKIE, Bench, known_as
+from lapwing.web.lab.jobs import Jobs
+from lapwing.web.problems import Problem
+from lapwing.web.sessions import cookie_name
+from lapwing.web.settings import Settings
+
+PREFIX = "lapwing-lab-"
+SWEPT_EVERY = 60.0
+"""Seconds."""
+
+
+class Lab:
+    """The benches of one process, in a folder that is locked as long as the process lives."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.jobs = settings, Jobs()
+        self._benches: dict[str, Bench] = {}
+        self._lock = threading.Lock()
+        self._folder: Path | None = None
+        self._held: IO[bytes] | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this process; made, and those of dead processes removed, when it is first needed."""
+        with self._lock:
+            if self._folder is None:
+                above = self.settings.lab_folder or Path(tempfile.gettempdir())
+                above.mkdir(mode=0o700, parents=True, exist_ok=True)
+                remove_leftovers(above)
+                self._folder, self._held = _held_folder(above)
+            return self._folder
+
+    def start(self) -> None:
+        """Remove what a process left that was killed."""
+        above = self.settings.lab_folder or Path(tempfile.gettempdir())
+        if above.is_dir():
+            remove_leftovers(above)
+
+    def bring(self, owner: str, title: str) -> Bench:
+        """A new bench for the browser with this secret; the oldest of too many goes."""
+        key = known_as(owner)
+        mine = sorted((one for one in self.all() if one.owner == key), key=lambda one: one.used)
+        for old in mine[: max(0, len(mine) + 1 - self.settings.lab_benches_each)]:
+            self.delete(old)
+        if len(self.all()) >= self.settings.lab_benches:
+            raise Problem(503, "The lab is full. Try again in an hour.", headers={"retry-after": "3600"})
+        bench_id = f"{SYSTEM.bits(128):032x}"
+        folder = self.folder / bench_id
+        folder.mkdir(mode=0o700)
+        made = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts)
+        with self._lock:
+            self._benches[bench_id] = made
+        return made
+
+    def find(self, owner: str, bench_id: str) -> Bench | None:
+        """The bench, if this browser brought it and it is still there."""
+        with self._lock:
+            found = self._benches.get(bench_id)
+        if found is None or not owner or found.owner != known_as(owner):
+            return None
+        if found.expires < time.time():
+            self.delete(found)
+            return None
+        found.touch()
+        return found
+
+    def of(self, owner: str) -> list[Bench]:
+        """What this browser brought, newest first."""
+        key = known_as(owner)
+        return [one for one in reversed(self.all()) if owner and one.owner == key]
+
+    def all(self) -> list[Bench]:
+        """Every bench."""
+        with self._lock:
+            return list(self._benches.values())
+
+    def delete(self, bench: Bench) -> None:
+        """Remove a bench with everything in it."""
+        with self._lock:
+            self._benches.pop(bench.id, None)
+        bench.delete()
+
+    def sweep(self, now: Callable[[], float] = time.time) -> int:
+        """Delete what nobody used for too long. How many that were."""
+        old = [one for one in self.all() if one.expires < now()]
+        for one in old:
+            self.delete(one)
+        return len(old)
+
+    def close(self) -> None:
+        """Delete everything: the process ends."""
+        for one in self.all():
+            self.delete(one)
+        self.jobs.close()
+        with self._lock:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+            if self._held is not None:
+                self._held.close()
+            self._folder = self._held = None
+
+
+async def keep_tidy(lab: Lab) -> None:
+    """Sweep now and then, as long as the school is open."""
+    await asyncio.to_thread(lab.start)
+    while True:
+        await asyncio.sleep(SWEPT_EVERY)
+        await asyncio.to_thread(lab.sweep)
+
+
+def remove_leftovers(above: Path) -> None:
+    """Remove the folders of labs whose process is gone: their lock is free."""
+    for folder in above.glob(f"{PREFIX}*"):
+        try:
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            held = _locked(folder)
+        except OSError:
+            continue  # somebody works there, or it is gone
+        shutil.rmtree(folder, ignore_errors=True)
+        held.close()
+
+
+def _held_folder(above: Path) -> tuple[Path, IO[bytes]]:
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))  # 0700
+        try:
+            return folder, _locked(folder)
+        except OSError:
+            if not above.is_dir():
+                raise
+            # another process took it for a leftover in this very moment
+
+
+def _locked(folder: Path) -> IO[bytes]:
+    """Hold the folder; an OSError if somebody else does. The lock ends with the process, however that ends."""
+    held = (folder / "lock").open("ab")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        held.close()
+        raise
+    return held
+
+
+def new_owner() -> str:
+    """A secret for a browser that brings something for the first time."""
+    return f"{SYSTEM.bits(256):064x}"
+
+
+def remember_owner(response: Response, settings: Settings, owner: str) -> None:
+    """Give the browser its secret; it ends with the browser's session."""
+    name, secure = cookie_name(settings, COOKIE), settings.secure
+    response.set_cookie(name, owner, path="/", secure=secure, httponly=True, samesite="lax")
