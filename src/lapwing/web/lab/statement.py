@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from os import PathLike
 from typing import Any, Literal
 
 import lapwing as lw
@@ -26,6 +26,33 @@ class Stated:
     type: Type = "text"
     bounds: tuple[float, float] | None = None
     keys: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """The keys as values of the column's type: what was typed is text."""
+        try:
+            return tuple(_READ[self.type](key) for key in self.keys)
+        except (KeyError, ValueError):
+            why = f"one of them is no {self.type}"
+            hint = f"Write keys such as {_EXAMPLE[self.type]}, or say that {self.name} is text."
+            raise InvalidParameter(f"the keys of {self.name}", ", ".join(self.keys), why, hint) from None
+
+
+_TRUTH = {"true": True, "yes": True, "1": True, "t": True, "false": False, "no": False, "0": False, "f": False}
+_READ: Mapping[Type, Callable[[str], Any]] = {
+    "number": float,
+    "integer": int,
+    "text": str,
+    "boolean": lambda key: _TRUTH[key.strip().lower()],
+    "date": dt.date.fromisoformat,
+}
+_EXAMPLE: Mapping[Type, str] = {
+    "number": "0.5 and 1",
+    "integer": "1 and 2",
+    "text": "red and blue",
+    "boolean": "true and false",
+    "date": "2026-01-31",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +107,14 @@ class Statement:
             return lw.ApproxDP(self.epsilon, self.delta, unit=self.unit_word)
         return lw.PureDP(self.epsilon, unit=self.unit_word)
 
-    def open(self, path: str | PathLike[str], ledger: Ledger | None) -> PrivateTable:
+    def open(self, source: Any, ledger: Ledger | None) -> PrivateTable:
         """The private table behind it; without a ledger nothing is counted, which only teaching mode may do."""
         return lw.open(
-            path,
+            source,
             name=self.name,
             unit=self.unit or lw.EACH_ROW,
             bounds={one.name: one.bounds for one in self.columns if one.bounds},
-            keys={one.name: one.keys for one in self.columns if one.keys},
+            keys={one.name: one.values for one in self.columns if one.keys},
             types={one.name: one.type for one in self.columns},
             allowance=self.allowance if ledger else None,
             ledger=ledger,

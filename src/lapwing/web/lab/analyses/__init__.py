@@ -1,0 +1,14 @@
+"""The questions of the lab, one module each, without HTTP.
+
+forms, filters   what was typed, as values
+curated          questions that the curator prices and answers; rows reads the same file for the exact side
+"""
+
+from __future__ import annotations
+
+from lapwing.web.lab.analyses.count import Count
+from lapwing.web.lab.analyses.mean import Mean
+from lapwing.web.lab.analysis import Analysis
+
+ANALYSES: dict[str, type[Analysis]] = {one.slug: one for one in (Count, Mean)}
+"""By the word in an address, in the order of the page."""

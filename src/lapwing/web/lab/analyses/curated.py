@@ -1,0 +1,180 @@
+"""Questions that the curator answers: priced by its quote, released by it, and compared with plain SQL."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from math import isclose
+from typing import Any, ClassVar
+
+from lapwing.curator.answer import Answer
+from lapwing.curator.query import Query
+from lapwing.curator.table import PrivateTable
+from lapwing.errors import BudgetExceeded
+from lapwing.privacy import Ledger, Loss
+from lapwing.web.lab.analyses import rows
+from lapwing.web.lab.analysis import Analysis, Data, Progress
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
+from lapwing.web.lab.statement import DATASET, Statement
+
+WITHOUT_NOISE = 1e12
+"""An epsilon at which the curator's noise is gone, to see what bounds and contributions change by themselves."""
+AFTER = "after bounds"
+"""What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
+CONFIDENCE = 0.95
+
+
+def blank(statement: Statement) -> PrivateTable:
+    """The table as it was stated, without a row: enough to price questions."""
+    import numpy as np
+
+    return statement.open({one.name: np.array([], dtype=object) for one in statement.columns}, None)
+
+
+def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
+    """Refuse what cannot be paid before anything is opened; the charge itself comes later, and decides."""
+    if ledger is None:
+        return
+    ledger.open(DATASET, statement.allowance)
+    left = ledger.remaining(DATASET)
+    if not loss <= left:
+        raise BudgetExceeded(loss, left)
+
+
+class Curated(Analysis):
+    """A question in the curator's words."""
+
+    shape: ClassVar[Shape] = "number"
+    mechanism: ClassVar[str] = "Laplace noise on whole numbers (lapwing.Laplace)"
+
+    @abstractmethod
+    def query(self, table: PrivateTable) -> Query:
+        """The question."""
+
+    @abstractmethod
+    def asking(self) -> str:
+        """The same as Python, from `table` on."""
+
+    @abstractmethod
+    def plain(self, found: rows.Rows, result: Result) -> tuple[Series, ...]:
+        """What everybody would compute, without bounds; `result` shows the shape."""
+
+    def rows_per_group(self, statement: Statement) -> int:
+        """How many rows each group has, as far as the public knows."""
+        return statement.people
+
+    def delta(self, statement: Statement) -> float:
+        """What a release needs of delta: nothing, unless secret keys are shown."""
+        return 0.0
+
+    def remarks(self, statement: Statement) -> tuple[str, ...]:
+        """What else a reader of the preview must know."""
+        return ()
+
+    def preview(self, statement: Statement) -> Preview:
+        """The curator's quote at every place of the slider."""
+        asked, delta = self.query(blank(statement)), self.delta(statement)
+        spend: dict[str, Any] = {"delta": delta} if delta else {}
+        count = max(1, self.rows_per_group(statement))
+        quotes = [asked.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in EPSILONS]
+        bands = tuple(
+            Band(
+                first.output,
+                tuple(_error(quote.expected[place].error) for quote in quotes),
+                first.measured_in,
+                first.why,
+            )
+            for place, first in enumerate(quotes[0].expected)
+        )
+        notes = tuple(note for note in quotes[0].notes if not note.startswith("no ledger"))
+        return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
+
+    def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
+        """The curator's answer, which charges before it reads."""
+        statement, delta = data.statement, self.delta(data.statement)
+        spend: dict[str, Any] = {"epsilon": epsilon, **({"delta": delta} if delta else {})}
+        priced = self.query(blank(statement)).quote(**spend)
+        affordable(data.ledger, statement, priced.loss)
+        progress(0.1)
+        answer = self.query(statement.open(data.path, data.ledger)).release(confidence=CONFIDENCE, **spend)
+        progress(1.0)
+        return self.result(answer)
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """Plain SQL, and beside it what bounds and contributions change without any noise."""
+        asked = self.query(data.statement.open(data.path, None))
+        delta = self.delta(data.statement) or None
+        quiet = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
+        progress(0.5)
+        with rows.opened(data) as found:
+            series = self.plain(found, quiet)
+        progress(1.0)
+        after = tuple(replace(one, name=f"{one.name} {AFTER}", values=_bare(one)) for one in quiet.series)
+        series += () if same(series, after) else after
+        return replace(quiet, series=series, loss=None, notes=())
+
+    def script(self, statement: Statement, epsilon: float) -> str:
+        """The question, its price, and the answer."""
+        delta = self.delta(statement)
+        spend = f"epsilon={epsilon!r}" + (f", delta={delta!r}" if delta else "")
+        return "\n".join(
+            (
+                f"query = {self.asking()}",
+                f"print(query.quote({spend}, count={max(1, self.rows_per_group(statement))}))",
+                f"answer = query.release({spend})",
+                "print(answer)",
+            )
+        )
+
+    def result(self, answer: Answer) -> Result:
+        """An answer in the lab's shape: one series for each output, one value for each group."""
+        keys = [column for column in answer.columns if column.is_key]
+        series = []
+        for column in answer.columns:
+            if column.is_key:
+                continue
+            spans = column.noise or (None,) * len(column.values)
+            values = []
+            for place, (value, span) in enumerate(zip(column.values, spans, strict=True)):
+                label = " · ".join(_shown(key.values[place]) for key in keys) or column.name
+                low, high = span or (None, None)
+                values.append(Value(label, _number(value), low, high, self.place(place)))
+            series.append(Series(column.name, tuple(values), note=column.note))
+        names = " · ".join(key.name for key in keys)
+        notes = tuple(note for note in answer.notes if not note.startswith("no ledger"))
+        return Result(self.shape, tuple(series), names, answer.loss, answer.confidence, notes)
+
+    def place(self, number: int) -> float | None:
+        """Where the value of a group stands on a line, if it does."""
+        return None
+
+
+def _error(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def same(left: tuple[Series, ...], right: tuple[Series, ...]) -> bool:
+    """Whether two sets of series have the same values, up to the grid that the curator computes on."""
+    pairs = [(a.value, b.value) for one, other in zip(left, right, strict=True) for a, b in _beside(one, other)]
+    return all(a == b or (a is not None and b is not None and isclose(a, b, rel_tol=1e-6)) for a, b in pairs)
+
+
+def _beside(one: Series, other: Series) -> zip[tuple[Value, Value]]:
+    return zip(one.values, other.values, strict=True)
+
+
+def _bare(series: Series) -> tuple[Value, ...]:
+    return tuple(replace(value, low=None, high=None) for value in series.values)
+
+
+def _number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "nothing" if value is None else str(value)
+
+
+__all__ = ["AFTER", "CONFIDENCE", "Curated", "affordable", "blank"]

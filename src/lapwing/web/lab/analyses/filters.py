@@ -1,0 +1,98 @@
+"""Which rows a question is about: those with one key, with a truth value, or with a number between two others."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.statement import Stated, Statement
+
+EVERYBODY = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on one column; without a column it holds for every row."""
+
+    column: str = EVERYBODY
+    equals: Any = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def sql(self) -> str:
+        """The condition, or nothing."""
+        name = forms.quoted(self.column)
+        if not self.column:
+            return ""
+        if isinstance(self.equals, bool):
+            return name if self.equals else f"NOT {name}"
+        if self.equals is not None:
+            return f"{name} = {_literal(self.equals)}"
+        ends = [f"{name} >= {self.low!r}"] if self.low is not None else []
+        ends += [f"{name} <= {self.high!r}"] if self.high is not None else []
+        return " AND ".join(ends)
+
+
+def usable(statement: Statement) -> tuple[Stated, ...]:
+    """The columns that rows can be told apart by."""
+    return tuple(one for one in statement.columns if one.keys or one.type == "boolean" or one in statement.bounded)
+
+
+def fields(statement: Statement) -> tuple[Field, ...]:
+    """The fields of a filter."""
+    found = usable(statement)
+    if not found:
+        return ()
+    everybody = (EVERYBODY, "all rows")
+    hint = "A key of the column, or true or false."
+    return (
+        Field("where", "Only rows where", (everybody, *forms.choices(found)), EVERYBODY),
+        Field("equals", "is", kind="text", hint=hint),
+        Field("low", "or lies from", kind="number"),
+        Field("high", "to", kind="number"),
+    )
+
+
+def of(statement: Statement, asked: Mapping[str, Any]) -> Filter:
+    """The filter that a form describes."""
+    name = forms.text(asked, "where")
+    if not name:
+        return Filter()
+    column = forms.one_of_columns(name, "where", usable(statement), "keys, bounds, or true and false")
+    wanted = forms.text(asked, "equals")
+    if wanted:
+        return Filter(name, _value(column, wanted))
+    low, high = forms.number(asked, "low"), forms.number(asked, "high")
+    if column.bounds is None:
+        known = forms.listed(column.keys or ("true", "false"))
+        raise InvalidParameter("equals", "", f"which rows, by {name}", f"Write one of {known}, or choose all rows.")
+    if low is None and high is None:
+        raise InvalidParameter("low", "", f"which rows, by {name}", "Write from where, to where, or both.")
+    if low is not None and high is not None and low > high:
+        raise InvalidParameter("low", low, f"is more than {high:g}, so no row could match", "Swap the two.")
+    return Filter(name, None, low, high)
+
+
+def _value(column: Stated, wanted: str) -> Any:
+    """One key of a column, as a value of its type."""
+    if column.keys and wanted not in column.keys:
+        why = f"is not one of the keys that you stated for {column.name}"
+        raise InvalidParameter("equals", wanted, why, f"Write {forms.listed(column.keys[:20])}.")
+    if not column.keys and column.type != "boolean":
+        why = f"{column.name} is a number without keys"
+        raise InvalidParameter("equals", wanted, why, "Leave this empty, and write from where to where.")
+    return Stated(column.name, column.type, None, (wanted,)).values[0]
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, dt.date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)

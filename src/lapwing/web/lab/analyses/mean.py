@@ -1,0 +1,70 @@
+"""The mean of a column with bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import lapwing as lw
+from lapwing.curator.query import Query
+from lapwing.curator.table import PrivateTable
+from lapwing.web.lab.analyses import filters, forms
+from lapwing.web.lab.analyses.count import chained, condition
+from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.filters import Filter
+from lapwing.web.lab.analyses.rows import Rows
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.result import Result, Series
+from lapwing.web.lab.statement import Statement
+
+NEED = "bounds"
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Curated):
+    """A mean."""
+
+    slug = "mean"
+    title = "Mean"
+    summary = "The average of a column, whose values count as the nearest bound where they lie outside."
+
+    column: str
+    where: Filter = field(default_factory=Filter)
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """Of which column, and of which rows."""
+        return (forms.chosen("column", "Mean of", statement.bounded), *filters.fields(statement))
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        return cls(forms.column(asked, "column", statement.bounded, NEED).name, filters.of(statement, asked))
+
+    def query(self, table: PrivateTable) -> Query:
+        """AVG(column)."""
+        rows = table.where(self.where.sql) if self.where.sql else table
+        return rows.agg(lw.mean(forms.quoted(self.column), name=self.output))
+
+    @property
+    def output(self) -> str:
+        """What it is called."""
+        return f"mean of {self.column}"
+
+    def asking(self) -> str:
+        """As Python."""
+        return f"table{chained(self.where)}.agg(lw.mean({forms.quoted(self.column)!r}, name={self.output!r}))"
+
+    def remarks(self, statement: Statement) -> tuple[str, ...]:
+        """What the error rests on."""
+        if not self.where.sql:
+            return (f"the error is for {statement.people:,} rows with a value, the number you stated",)
+        return (f"the error is for {statement.people:,} rows; those that match are fewer, so it is larger",)
+
+    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+        """The mean without bounds."""
+        [[mean]] = found.all(f"SELECT avg({forms.quoted(self.column)}) FROM rows{condition(self.where)}")
+        [series] = result.series
+        value = None if mean is None else float(mean)
+        return (replace(series, values=(replace(series.values[0], value=value, low=None, high=None),), note=""),)
