@@ -72,7 +72,7 @@ export const DIMENSIONS: Dimension[] = [
         who: "Dwork 2006",
         changes: "Neighbours differ in up to k people.",
         strength: "stronger",
-        mind: "The same as ε/k for single people: k times the noise.",
+        mind: "ε/k for single people is enough: k times the noise.",
       },
       {
         need: "My data are a network",

@@ -112,6 +112,6 @@ const SEEN: Record<string, string> = {
   idea: "Most of the theory that you need is from between 2006 and 2010.",
   attack: "Each of them ended a belief.",
   use: "From a map of commuters (2008) to a national census (2021) in thirteen years.",
-  "rule or tool": "Libraries for everybody came thirteen years after the definition, and guidance for those who buy after them.",
+  "rule or tool": "PINQ was early. Ten years later large firms opened their libraries, and guidance for those who buy came last.",
 };
 customElements.define("lw-timeline", Timeline);
