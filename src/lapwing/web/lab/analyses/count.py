@@ -50,7 +50,7 @@ class Count(Curated):
         """All rows of the file that match."""
         [[count]] = found.all(f"SELECT count(*) FROM rows{condition(self.where)}")
         [series] = result.series
-        return (replace(series, values=(replace(series.values[0], value=float(count), low=None, high=None),)),)
+        return (replace(series, values=(replace(series.values[0], value=float(count)),)),)
 
 
 def chained(where: Filter) -> str:

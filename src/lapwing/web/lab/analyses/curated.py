@@ -17,7 +17,7 @@ from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import DATASET, Statement
 
-WITHOUT_NOISE = 1e12
+WITHOUT_NOISE = 1e24
 """An epsilon at which the curator's noise is gone, to see what bounds and contributions change by themselves."""
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
@@ -109,9 +109,13 @@ class Curated(Analysis):
         with rows.opened(data) as found:
             series = self.plain(found, quiet)
         progress(1.0)
+        return self.compared(series, replace(quiet, notes=()))
+
+    def compared(self, plain: tuple[Series, ...], quiet: Result) -> Result:
+        """The exact answer, and beside it what bounds and contributions make of it, if they make a difference."""
+        plain = tuple(replace(one, values=_bare(one)) for one in plain)
         after = tuple(replace(one, name=f"{one.name} {AFTER}", values=_bare(one)) for one in quiet.series)
-        series += () if same(series, after) else after
-        return replace(quiet, series=series, loss=None, notes=())
+        return replace(quiet, series=plain if same(plain, after) else (*plain, *after), loss=None)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """The question, its price, and the answer."""
@@ -155,6 +159,8 @@ def _error(value: float | None) -> float | None:
 
 def same(left: tuple[Series, ...], right: tuple[Series, ...]) -> bool:
     """Whether two sets of series have the same values, up to the grid that the curator computes on."""
+    if [len(one.values) for one in left] != [len(one.values) for one in right]:
+        return False
     pairs = [(a.value, b.value) for one, other in zip(left, right, strict=True) for a, b in _beside(one, other)]
     return all(a == b or (a is not None and b is not None and isclose(a, b, rel_tol=1e-6)) for a, b in pairs)
 

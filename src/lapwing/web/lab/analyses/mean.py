@@ -67,4 +67,4 @@ class Mean(Curated):
         [[mean]] = found.all(f"SELECT avg({forms.quoted(self.column)}) FROM rows{condition(self.where)}")
         [series] = result.series
         value = None if mean is None else float(mean)
-        return (replace(series, values=(replace(series.values[0], value=value, low=None, high=None),), note=""),)
+        return (replace(series, values=(replace(series.values[0], value=value),), note=""),)

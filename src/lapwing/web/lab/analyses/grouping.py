@@ -1,0 +1,53 @@
+"""Columns to group by: those whose keys are stated, and those that are true or false."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing.curator.table import Grouped, PrivateTable
+from lapwing.web.lab.analyses import forms
+from lapwing.web.lab.analyses.filters import Filter
+from lapwing.web.lab.analyses.rows import Rows
+from lapwing.web.lab.statement import Stated, Statement
+
+_TAKEN = ("self", "names", "keys", "everything_else")
+"""Names that `group_by` has a meaning for."""
+NEED = "keys"
+
+
+def usable(statement: Statement) -> tuple[Stated, ...]:
+    """The columns that make groups without paying for their names."""
+    return tuple(one for one in statement.columns if (one.keys or one.type == "boolean") and one.name != statement.unit)
+
+
+def values(column: Stated) -> tuple[Any, ...]:
+    """The keys of a column, in the order of the answer."""
+    return tuple(dict.fromkeys(column.values)) if column.keys else (False, True)
+
+
+def grouped(table: PrivateTable, column: str) -> Grouped:
+    """The table by the keys of a column, whatever its name is."""
+    if column in _TAKEN:
+        return table.group_by(forms.quoted(column))
+    return table.group_by(**{column: forms.quoted(column)})  # type: ignore[arg-type]
+
+
+def called(column: str) -> str:
+    """The same as Python."""
+    if column in _TAKEN:
+        return f".group_by({forms.quoted(column)!r})"
+    if column.isidentifier() and column.isascii():
+        return f".group_by({column}={forms.quoted(column)!r})"
+    return f".group_by(**{{{column!r}: {forms.quoted(column)!r}}})"
+
+
+def by_value(found: Rows, column: Stated, what: str) -> list[tuple[Any, ...]]:
+    """What SQL says about each key, in their order; nothing for a key that no row has."""
+    name = forms.quoted(column.name)
+    rows = {row[0]: row[1:] for row in found.all(f"SELECT {name}, {what} FROM rows GROUP BY {name}")}
+    return [rows.get(value, ()) for value in values(column)]
+
+
+def filtered(table: PrivateTable, where: Filter) -> PrivateTable:
+    """The rows that a filter keeps."""
+    return table.where(where.sql) if where.sql else table

@@ -1,0 +1,117 @@
+"""Quantiles of a column: the value that so large a share of the rows lies below."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import lapwing as lw
+from lapwing.curator.answer import Answer
+from lapwing.curator.query import Query
+from lapwing.curator.table import PrivateTable
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms
+from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.rows import Rows
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.result import Band, Preview, Result, Series, Shape, Value
+from lapwing.web.lab.statement import Stated, Statement
+
+DEFAULT = (0.25, 0.5, 0.75)
+MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(Curated):
+    """Several quantiles, which share the budget."""
+
+    slug = "quantiles"
+    title = "Quantiles"
+    summary = "The values that a quarter, a half or any other share of the rows lies below; a half is the median."
+    shape: ClassVar[Shape] = "curve"
+    mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.Quantile)"
+
+    column: Stated
+    shares: tuple[float, ...] = DEFAULT
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """Of which column, and which."""
+        written = " ".join(f"{share:g}" for share in DEFAULT)
+        hint = "Shares between 0 and 1. Each gets an equal part of epsilon."
+        return (
+            forms.chosen("column", "Quantiles of", statement.bounded),
+            Field("shares", "Shares", value=written, kind="text", hint=hint),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        column = forms.column(asked, "column", statement.bounded, "bounds")
+        shares = tuple(sorted(set(forms.numbers(asked, "shares", DEFAULT))))
+        if not all(0 < share < 1 for share in shares):
+            why = "must lie between 0 and 1"
+            raise InvalidParameter("shares", forms.text(asked, "shares"), why, "Write 0.25 0.5 0.75, for example.")
+        if len(shares) > MOST:
+            why = f"are {len(shares)}, and every one gets a part of epsilon"
+            raise InvalidParameter("shares", forms.text(asked, "shares"), why, f"Write {MOST} at most.")
+        return cls(column, shares)
+
+    def query(self, table: PrivateTable) -> Query:
+        """One pick for each share."""
+        name = forms.quoted(self.column.name)
+        return table.agg(*(lw.quantile(name, share, name=called(share)) for share in self.shares))
+
+    def asking(self) -> str:
+        """As Python."""
+        name = forms.quoted(self.column.name)
+        picks = ", ".join(f"lw.quantile({name!r}, {share!r}, name={called(share)!r})" for share in self.shares)
+        return f"table.agg({picks})"
+
+    def preview(self, statement: Statement) -> Preview:
+        """In ranks, and in the column's own unit as far as its values are spread evenly."""
+        ranks = Curated.preview(self, statement)
+        assert self.column.bounds is not None
+        width = self.column.bounds[1] - self.column.bounds[0]
+        people = max(1, statement.people)
+        why = "If the values lay evenly between the bounds; where many lie close together, it is off by less."
+        even = tuple(
+            Band(
+                f"{band.output}, in {self.column.name}",
+                tuple(None if e is None else width * min(1.0, e / people) for e in band.errors),
+                why=why,
+            )
+            for band in ranks.bands
+        )
+        note = "how far apart ranks are is a secret of the data, so what is promised is ranks"
+        return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
+
+    def result(self, answer: Answer) -> Result:
+        """One series along the shares."""
+        made = Curated.result(self, answer)
+        values = tuple(
+            Value(called(share), one.values[0].value, x=share)
+            for share, one in zip(self.shares, made.series, strict=True)
+        )
+        note = "; ".join(dict.fromkeys(one.note for one in made.series))
+        return replace(made, series=(Series(self.output, values, note=note),), x_label="share of the rows")
+
+    @property
+    def output(self) -> str:
+        """What it is called."""
+        return f"quantiles of {self.column.name}"
+
+    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+        """The smallest value that so large a share lies at or below."""
+        picks = ", ".join(f"quantile_disc({forms.quoted(self.column.name)}, {share!r})" for share in self.shares)
+        [row] = found.all(f"SELECT {picks} FROM rows")
+        [series] = result.series
+        values = zip(series.values, row, strict=True)
+        plain = tuple(replace(value, value=None if n is None else float(n)) for value, n in values)
+        return (replace(series, values=plain, note=""),)
+
+
+def called(share: float) -> str:
+    """What a quantile is called."""
+    return "median" if share == 0.5 else f"{share:g} quantile"

@@ -1,0 +1,115 @@
+"""One SELECT in the curator's SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from lapwing.curator.answer import Answer
+from lapwing.curator.query import Query
+from lapwing.curator.table import PrivateTable
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms, grouping
+from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank
+from lapwing.web.lab.analyses.rows import Rows
+from lapwing.web.lab.analysis import Data, Field, Progress
+from lapwing.web.lab.result import Result, Series
+from lapwing.web.lab.statement import Statement
+
+LONGEST = 4000
+EVERYTHING = 1_000_000
+"""Groups of a unit and rows in a group that count on the exact side."""
+SHARE_OF_DELTA = 10
+"""One question with secret keys spends so small a part of the delta that was allowed in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sql(Curated):
+    """A statement."""
+
+    slug = "sql"
+    title = "SQL"
+    summary = "One SELECT with COUNT, SUM, AVG, quantiles, WHERE, GROUP BY, ORDER BY and LIMIT."
+
+    text: str
+    secret: bool = False
+    """Whether it groups by a column whose keys were not stated."""
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """The statement."""
+        return (Field("sql", "SQL", value=_example(statement), kind="text", hint="One SELECT, about this table only."),)
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """Read by the curator, which refuses whatever is not private."""
+        text = forms.text(asked, "sql")
+        if not text or len(text) > LONGEST:
+            why = f"must be one statement of at most {LONGEST} characters"
+            raise InvalidParameter("sql", text[:40], why, f"Write {_example(statement)}.")
+        query = blank(statement).query(text)
+        secret = query.grouping.secret and query.top is None
+        if secret and not statement.delta:
+            names = " and ".join(key.name for key in query.grouping.keys if key.values is None)
+            why = f"which values of {names} occur is a secret, and showing some of them needs a delta"
+            raise InvalidParameter("sql", text[:40], why, f"State the keys of {names}, or allow a delta for the table.")
+        return cls(text, secret)
+
+    def query(self, table: PrivateTable) -> Query:
+        """The question that it stands for."""
+        return table.query(self.text)
+
+    def asking(self) -> str:
+        """As Python."""
+        return f"table.query({self.text!r})"
+
+    def delta(self, statement: Statement) -> float:
+        """A tenth of what is allowed, if secret keys are shown."""
+        return statement.delta / SHARE_OF_DELTA if self.secret else 0.0
+
+    def rows_per_group(self, statement: Statement) -> int:
+        """As if groups were equally large."""
+        return statement.people // max(1, self.query(blank(statement)).grouping.size)
+
+    def remarks(self, statement: Statement) -> tuple[str, ...]:
+        """What the error of a mean rests on."""
+        groups = self.query(blank(statement)).grouping
+        if not groups.keys or groups.secret:
+            return ()
+        each = max(1, self.rows_per_group(statement))
+        return (f"errors of means are for groups of {each:,} rows, as if all were equally large",)
+
+    def result(self, answer: Answer) -> Result:
+        """One number, bars, or a table."""
+        made = Curated.result(self, answer)
+        if not any(column.is_key for column in answer.columns):
+            return replace(made, shape="number")
+        return replace(made, shape="bars" if len(made.series) == 1 else "table")
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """Every row counts and nothing is noisy; numbers outside their bounds still count as the nearest one.
+
+        The statement itself goes through the curator's closed language here, too: no other SQL reaches the engine.
+        """
+        asked = self.query(data.statement.open(data.path, None))
+        delta = self.delta(data.statement) or None
+        after = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
+        progress(0.5)
+        everything = asked.bounded(max_groups_per_unit=EVERYTHING, max_rows_per_group=EVERYTHING)
+        plain = self.result(everything.release(epsilon=WITHOUT_NOISE, delta=delta))
+        progress(1.0)
+        note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
+        return self.compared(plain.series, replace(after, notes=(note,)))
+
+    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+        """Not used: see `exact`."""
+        raise NotImplementedError
+
+
+def _example(statement: Statement) -> str:
+    table = forms.quoted(statement.name) if not statement.name.isidentifier() else statement.name
+    for one in grouping.usable(statement):
+        name = forms.quoted(one.name)
+        return f"SELECT {name}, COUNT(*) AS n FROM {table} GROUP BY {name}"
+    return f"SELECT COUNT(*) AS n FROM {table}"

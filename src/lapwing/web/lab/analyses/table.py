@@ -1,0 +1,114 @@
+"""A table by group: how many rows each key has, and the sum and mean of a column in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import lapwing as lw
+from lapwing.curator.query import Query
+from lapwing.curator.table import PrivateTable
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms, grouping
+from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.rows import Rows
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.result import Result, Series, Shape
+from lapwing.web.lab.statement import Stated, Statement
+
+MEASURES = (("count", "how many"), ("sum", "sum"), ("mean", "mean"))
+_SQL = {"count": "count(*)", "sum": "sum({})", "mean": "avg({})"}
+
+
+@dataclass(frozen=True, slots=True)
+class Groups(Curated):
+    """GROUP BY one column with stated keys."""
+
+    slug = "groups"
+    title = "Table by group"
+    summary = "For each key of a column: how many rows, and the sum and mean of another column."
+
+    by: Stated
+    measures: tuple[str, ...] = ("count",)
+    column: str = ""
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """By which column, what, and of which column."""
+        several = "Each measure gets its part of epsilon."
+        nothing = ("", "no column")
+        return (
+            forms.chosen("by", "For each", grouping.usable(statement)),
+            Field("measures", "Show", MEASURES, "count", kind="many", hint=several),
+            Field("column", "Sum and mean of", (nothing, *forms.choices(statement.bounded)), ""),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        by = forms.column(asked, "by", grouping.usable(statement), "keys")
+        known = [word for word, _ in MEASURES]
+        measures = tuple(forms.choice({"m": one}, "m", known) for one in forms.texts(asked, "measures")) or ("count",)
+        measures = tuple(word for word in known if word in measures)
+        if measures == ("count",):
+            return cls(by, measures)
+        if not forms.text(asked, "column"):
+            why = f"of what is the {measures[-1]}"
+            raise InvalidParameter("column", "", why, "Choose a column with bounds, or show only how many.")
+        column = forms.column(asked, "column", statement.bounded, "bounds").name
+        if column == by.name:
+            raise InvalidParameter("column", column, "is what the groups are made of", "Choose another column.")
+        return cls(by, measures, column)
+
+    def query(self, table: PrivateTable) -> Query:
+        """The measures of each group."""
+        name, asked = forms.quoted(self.column), []
+        for word in self.measures:
+            one = {"sum": lw.sum, "mean": lw.mean}.get(word)
+            asked.append(lw.count() if one is None else one(name, name=self.output(word)))
+        return grouping.grouped(table, self.by.name).agg(*asked)
+
+    def output(self, word: str) -> str:
+        """What a measure is called."""
+        return "count" if word == "count" else f"{word} of {self.column}"
+
+    def asking(self) -> str:
+        """As Python."""
+        name = forms.quoted(self.column)
+        asked = [
+            "lw.count()" if word == "count" else f"lw.{word}({name!r}, name={self.output(word)!r})"
+            for word in self.measures
+        ]
+        return f"table{grouping.called(self.by.name)}.agg({', '.join(asked)})"
+
+    def rows_per_group(self, statement: Statement) -> int:
+        """As if groups were equally large."""
+        return statement.people // len(grouping.values(self.by))
+
+    def remarks(self, statement: Statement) -> tuple[str, ...]:
+        """What the error of a mean rests on."""
+        if "mean" not in self.measures:
+            return ()
+        each = self.rows_per_group(statement)
+        return (f"the error of a mean is for groups of {each:,} rows, as if all were equally large",)
+
+    def result(self, answer: Any) -> Result:
+        """Bars if there is one measure, a table otherwise."""
+        shape: Shape = "bars" if len(self.measures) == 1 else "table"
+        return replace(Curated.result(self, answer), shape=shape, x_label=self.by.name)
+
+    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+        """The same over all rows, without bounds."""
+        what = ", ".join(_SQL[word].format(forms.quoted(self.column)) for word in self.measures)
+        rows = grouping.by_value(found, self.by, what)
+        empty = {"count": 0.0, "sum": 0.0, "mean": None}
+        made = []
+        for i, (word, series) in enumerate(zip(self.measures, result.series, strict=True)):
+            numbers = [row[i] if row and row[i] is not None else empty[word] for row in rows]
+            values = tuple(
+                replace(value, value=None if n is None else float(n))
+                for value, n in zip(series.values, numbers, strict=True)
+            )
+            made.append(replace(series, values=values, note=""))
+        return tuple(made)
