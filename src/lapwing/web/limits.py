@@ -41,6 +41,9 @@ RULES = {
     "upload": Rule(30, 600),
     "export": Rule(10, 600),
 }
+    "survey": Rule(20, 3600),
+    "survey answer": Rule(300, 60),  # a lecture hall may have one address
+    "survey links": Rule(20, 600),
 _MOST_KEYS = 100_000
 
 

@@ -14,6 +14,7 @@ COMMENT_STATES = ("visible", "hidden", "removed")
 REPORT_STATES = ("open", "kept", "removed")
 DECISIONS = ("hide", "restore", "remove", "dismiss")
 NUGGET_STATES = ("draft", "review", "published", "withdrawn")
+SURVEY_KINDS = ("yes-no", "choice", "number")
 
 
 def one_of(column: str, values: tuple[str, ...]) -> CheckConstraint:
@@ -222,3 +223,61 @@ class Usage(Table):
     period: Mapped[str] = mapped_column(primary_key=True)
     what: Mapped[str] = mapped_column(primary_key=True)
     count: Mapped[int] = mapped_column(default=0)
+
+
+def _survey(**options: Any) -> Mapped[str]:
+    return mapped_column(ForeignKey("surveys.id", ondelete="CASCADE"), **options)
+
+
+class Survey(Table):
+    """A question that somebody asks, and its odds. Of who made it, only the hash of a key is kept."""
+
+    __tablename__ = "surveys"
+    __table_args__ = (one_of("kind", SURVEY_KINDS),)
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    key_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    kind: Mapped[str]
+    question: Mapped[str]
+    answers: Mapped[list[str]] = mapped_column(JSON)
+    low: Mapped[str]
+    high: Mapped[str]
+    measure: Mapped[str]
+    flip: Mapped[str]
+    closes: Mapped[date] = mapped_column(index=True)
+    closed: Mapped[bool] = mapped_column(default=False)
+    public: Mapped[bool]
+    links: Mapped[int]
+    reports: Mapped[int] = mapped_column(default=0)
+
+
+class SurveyTally(Table):
+    """Randomised answers, added up at once: how many reports of a batch say what."""
+
+    __tablename__ = "survey_tallies"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    survey_id: Mapped[str] = _survey(primary_key=True)
+    batch: Mapped[int] = mapped_column(primary_key=True)
+    value: Mapped[int] = mapped_column(primary_key=True)
+    count: Mapped[int] = mapped_column(default=0)
+
+
+class SurveyLink(Table):
+    """A personal link that was handed out: a hash of its token."""
+
+    __tablename__ = "survey_links"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    survey_id: Mapped[str] = _survey(primary_key=True)
+    token_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+
+
+class SurveyToken(Table):
+    """That a link or a browser was used for an answer: a hash, without order and apart from what was answered."""
+
+    __tablename__ = "survey_tokens"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    survey_id: Mapped[str] = _survey(primary_key=True)
+    token_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)

@@ -27,6 +27,7 @@ from lapwing.web.routes import (
     recommendation,
     second_factor,
     statistics,
+    survey,
     uploads,
     versions,
     votes,
@@ -34,7 +35,7 @@ from lapwing.web.routes import (
 
 ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
-    *(votes.router, recommendation.router),
+    *(votes.router, recommendation.router, survey.router),
     *(discussion.router, moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
 )

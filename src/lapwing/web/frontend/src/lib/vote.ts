@@ -1,6 +1,7 @@
 // A vote under a nugget. The answer is randomised here, and only that leaves the page: the true one is kept nowhere.
 // As in lapwing.crowd.Lifetime: first the vote is charged and kept, then it is sent; sent again it is the same bit.
 import { me, send } from "./account.js";
+import { alone, token } from "./memo.js";
 import { profile } from "./profile.js";
 import { MOST_VOTES, respond, stated } from "../math/response.js";
 
@@ -19,15 +20,6 @@ export function votes(): Record<string, Kept> {
 
 function keep(slug: string, vote: Kept): void {
   localStorage.setItem(KEY, JSON.stringify({ ...votes(), [slug]: vote }));
-}
-
-/** One page at a time: two that vote at once would randomise twice. */
-function alone<T>(work: () => Promise<T>): Promise<T> {
-  return navigator.locks ? (navigator.locks.request(KEY, work) as Promise<T>) : work();
-}
-
-function token(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 const word = (yes: boolean): string => (yes ? "yes" : "no");
@@ -104,13 +96,13 @@ export async function offerVote(): Promise<void> {
   } catch {
     /* said when somebody votes */
   }
-  if (before[slug]) show(await alone(() => deliver(slug)));
+  if (before[slug]) show(await alone(KEY, () => deliver(slug)));
   else if (Object.keys(before).length >= MOST_VOTES)
     show({ words: `You have used your ${MOST_VOTES} votes, so we do not ask you any more.`, over: true });
   for (const button of buttons)
     button.addEventListener("click", async () => {
       for (const one of buttons) one.disabled = true;
-      show(await alone(() => vote(slug, button.value === "yes", role.value)));
+      show(await alone(KEY, () => vote(slug, button.value === "yes", role.value)));
       if (choice.hidden) said.focus();
     });
   const { about } = await profile();

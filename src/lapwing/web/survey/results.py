@@ -1,0 +1,177 @@
+"""What reports say: estimates with their intervals, whole batches at a time.
+
+Nothing is told about fewer than `BATCH` reports, and nothing changes by fewer: who looks before and after somebody
+answered sees either the same page, or one on which at least `BATCH` reports more count. Privacy does not rest on
+that (a report is private by itself); it keeps single reports from being told at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from lapwing.crowd import Estimates
+from lapwing.crowd.numeric import MeanEstimate
+from lapwing.web.survey.parameters import CHOICE, NUMBER, Design
+
+BATCH = 25
+"""Reports of the smallest batch."""
+_GROWS = 40
+"""From a thousand reports on, a batch is a fortieth of all before, so that there are never many hundreds of them."""
+
+
+def ends() -> Iterator[int]:
+    """After how many reports a batch is full: the 25th, the 50th, …"""
+    end = BATCH
+    while True:
+        yield end
+        end += max(BATCH, end // _GROWS)
+
+
+def batch_of(report: int) -> int:
+    """In which batch the report of this number is counted; reports and batches count from 1 and from 0.
+
+    >>> batch_of(1), batch_of(25), batch_of(26)
+    (0, 0, 1)
+    """
+    return next(number for number, end in enumerate(ends()) if report <= end)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One answer: its share in percent, or the mean of the numbers; and where it lies 95 times out of 100."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def error(self) -> float:
+        """Half of the interval."""
+        return (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What was known after so many reports."""
+
+    reports: int
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All that may be told about a survey."""
+
+    design: Design
+    reports: int
+    """How many came, told or not: that people take part is not hidden."""
+    told: int
+    """How many of them stand in full batches."""
+    missing: int
+    """How many more it takes until the next batch is full."""
+    steps: tuple[Step, ...] = ()
+    gain: float = 0.0
+    """How far one fake report can move an answer: percent of all people times reports, or the sum of the numbers."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The newest estimates."""
+        return self.steps[-1].rows if self.steps else ()
+
+    def moved_by(self, fakes: int) -> float:
+        """How far so many fake reports among those told can have moved an answer."""
+        return fakes * self.gain / self.told
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From the least to the most that can be true."""
+        return (float(self.design.low), float(self.design.high)) if self.design.kind == NUMBER else (0.0, 100.0)
+
+    def cut(self, value: float) -> float:
+        """A value as it is shown: estimates without bias may lie beyond what can be true."""
+        low, high = self.range
+        return min(max(value, low), high)
+
+
+def results(design: Design, reports: int, batches: Mapping[int, Sequence[int]]) -> Results:
+    """From the tallies of all batches. Those of the batch that is not full yet are not looked at."""
+    total, steps, gain = [0] * design.values, [], 0.0
+    told = 0
+    for number, end in enumerate(ends()):
+        if end > reports:
+            missing = end - reports
+            break
+        total = [before + more for before, more in zip(total, batches[number], strict=True)]
+        told = end
+        estimates = design.protocol.estimate(design.counts(total))
+        steps.append(Step(end, _rows(design, estimates)))
+        gain = estimates.gain_per_fake * (1 if design.kind == NUMBER else 100)
+    return Results(design, reports, told, missing, tuple(steps), gain)
+
+
+def _rows(design: Design, estimates: Estimates | MeanEstimate) -> tuple[Row, ...]:
+    if isinstance(estimates, MeanEstimate):
+        return (Row("Mean", estimates.mean, *estimates.interval()),)
+    low, high = estimates.interval()
+    percent = 100 / estimates.n
+    labels = design.answers if design.kind == CHOICE else ("Yes", "No")
+    return tuple(
+        Row(label, float(count) * percent, float(least) * percent, float(most) * percent)
+        for label, count, least, most in zip(labels, estimates.counts, low, high, strict=True)
+    )
+
+
+def as_csv(found: Results) -> str:
+    """The estimates after every batch, uncut; texts that a spreadsheet would compute are marked as text."""
+    out = io.StringIO()
+    writer = csv.writer(out)
+    what = "mean" if found.design.kind == NUMBER else "percent"
+    writer.writerow(["reports", "answer", what, "low", "high"])
+    for step in found.steps:
+        for row in step.rows:
+            writer.writerow([step.reports, plain(row.label), *(f"{one:.6g}" for one in (row.value, row.low, row.high))])
+    return out.getvalue()
+
+
+def plain(text: str) -> str:
+    """Text that no spreadsheet takes for a formula.
+
+    >>> plain("=1+1"), plain("yes")
+    ("'=1+1", 'yes')
+    """
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """How an interval narrows, as paths of a picture 100 wide and 100 high."""
+
+    band: str
+    line: str
+    text: str
+
+
+def band(found: Results, place: int) -> Band:
+    """The picture of one answer."""
+    low, high = found.range
+    last = found.steps[-1].reports
+
+    def at(reports: int, value: float) -> str:
+        down = 100 * (high - found.cut(value)) / (high - low)
+        return f"{100 * reports / last:.2f},{down:.2f}"
+
+    rows = [(step.reports, step.rows[place]) for step in found.steps]
+    upper = [at(n, row.high) for n, row in rows]
+    lower = [at(n, row.low) for n, row in reversed(rows)]
+    line = [at(n, row.value) for n, row in rows]
+    ends = [(f"{n:,} answers", found.cut(row.low), found.cut(row.high)) for n, row in (rows[0], rows[-1])]
+    told = "; ".join(f"after {after} between {least:.3g} and {most:.3g}" for after, least, most in dict.fromkeys(ends))
+    if len(rows) == 1:  # one batch: a short bar instead of a line without length
+        heights = [one.partition(",")[2] for one in (upper[0], lower[0], line[0])]
+        upper, lower, line = ([f"96,{height}", f"100,{height}"] for height in heights)
+        lower.reverse()
+    return Band(f"M{'L'.join([*upper, *lower])}Z", f"M{'L'.join(line)}", f"{rows[0][1].label}: {told}")
