@@ -6,6 +6,7 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -16,12 +17,14 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PERSON, open_school, signed_in, site_of, visitor
+from school_site import nuggets as built_in_nuggets
 
 from lapwing.web import authoring, publishing, settings
 from lapwing.web.difference import MOST, compared, merged
 from lapwing.web.school import plain
+from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.library import School
-from lapwing.web.school.nugget import InvalidNugget, read
+from lapwing.web.school.nugget import InvalidNugget, Nugget, read
 from lapwing.web.school.page import page_of
 from lapwing.web.snippets import OWN, SNIPPETS, WIDGETS, widget_snippets
 from lapwing.web.store import nuggets, users
@@ -157,6 +160,113 @@ def test_a_text_that_changed_since_it_was_reviewed_is_not_published(app: FastAPI
     assert visitor(app).get(f"/learn/{SLUG}").status_code == 404
 
 
+def test_edit_leads_to_the_editor_or_to_the_beginning_of_an_edition_or_a_copy(app: FastAPI) -> None:
+    learner, instructor, other = signed_in(app, "Ada"), signed_in(app, "Grace", "instructor"), signed_in(app, "Max")
+    assert "Begin a copy" in learner.get("/write/tools").text
+    assert "Begin a new edition" in instructor.get("/write/tools").text
+    assert learner.get("/write/no-such-nugget").status_code == 404
+    copy = learner.post("/write", data={"copy_of": "tools", "title": "Tools, told differently", "slug": ""})
+    assert copy.headers["location"] == "/write/tools-told-differently"
+    assert instructor.post("/write", data={"copy_of": "tools"}).headers["location"] == "/write/tools"
+    second = signed_in(app, "Mo", "instructor")
+    assert "Somebody writes a new edition" in second.get("/write/tools").text
+    assert "Somebody writes" not in other.get("/write/tools").text, "whether there is a draft is not for learners"
+    assert learner.get("/me").json()["writes"] == ["tools-told-differently"]
+    assert (other.get("/me").json()["writes"], instructor.get("/me").json()["writes"]) == ([], ["tools"])
+    assert publish(app, instructor, "tools").status_code == 303
+    assert 'id="writing"' in second.get("/write/tools").text
+    page = visitor(app).get("/learn/tools").text
+    assert re.search(r'<a class="edit" id="edit" href="/write/tools"[^>]* hidden>Edit</a>', page)
+
+
+def order(app: FastAPI) -> list[str]:
+    return list(site_of(app).pages.school.pages)
+
+
+def test_a_nugget_stands_where_its_front_matter_says_and_an_instructor_moves_it(app: FastAPI, tmp_path: Path) -> None:
+    instructor, built_in = signed_in(app, "Grace", "instructor"), order(app)
+    text = begun(app, instructor)
+    autosave(instructor, authoring.moved(text, "tools"), text)
+    assert publish(app, instructor).status_code == 303
+    place = built_in.index("tools") + 1
+    assert order(app) == [*built_in[:place], SLUG, *built_in[place:]]
+    assert f'<a class="button main" href="/learn/{SLUG}">' in visitor(app).get("/learn/tools").text
+
+    def move(after: str, base: str | None = None, slug: str = SLUG) -> int:
+        return int(decide(instructor, "move", slug, after=after, base=base or mark_of(text_of(app, slug))).status_code)
+
+    assert move("the-beginning") == 303
+    assert order(app) == [SLUG, *built_in]
+    assert order(open_school(tmp_path)) == [SLUG, *built_in]
+    assert (move(SLUG), move("no-such-nugget"), move("tools", base="old")) == (422, 422, 409)
+    assert move("") == 303
+    assert (order(app), text_of(app)) == ([*built_in, SLUG], text)
+    changed = text.replace("A first screen", "Not reviewed")
+    autosave(instructor, changed, text)
+    assert move("tools") == 409, "what changed since is not published along the way"
+    assert "Not reviewed" not in visitor(app).get(f"/learn/{SLUG}").text
+    author = signed_in(app, "Ada")
+    assert decide(author, "move", after="tools").status_code == 404
+
+
+def test_nuggets_that_stand_after_one_another_keep_their_order_and_circles_end(app: FastAPI) -> None:
+    one = site_of(app).pages.built_in.pages["tools"].nugget
+
+    def named(slug: str, after: str) -> Nugget:
+        return replace(one, slug=slug, after=after, needs=(), helps=())
+
+    school = School([named(a, b.strip()) for a, b in ("ab", "b ", "cb", "da", "e ", "gh", "hg", "fx")], Glossary([]))
+    assert list(school.pages) == [*"badcefgh"], "a behind b, its own behind it, then c; circles come last"
+    again = School([page.nugget for page in school], Glossary([]))
+    assert list(again.pages) == list(school.pages)
+    assert school.leads_back("b", "d")
+    assert not school.leads_back("d", "b")
+
+
+def test_words_of_a_nugget_are_explained_everywhere_once_it_is_published(app: FastAPI, tmp_path: Path) -> None:
+    instructor, reader = signed_in(app, "Grace", "instructor"), visitor(app)
+    text = begun(app, instructor)
+    words = "words: {encryption: {also: [hedgehog name], short: A <b>name</b> in place of a name.}}"
+    mine = text.replace("needs: []", f"needs: []\n{words}").replace("The one sentence", "A hedgehog name")
+    told = 'href="/glossary#encryption" aria-describedby="tip-encryption"'
+    look = instructor.post("/write/preview", json={"slug": SLUG, "text": mine}).json()
+    assert not [one for one in look["complaints"] if not one["advice"]]
+    assert told in look["html"], "the preview shows it already"
+    autosave(instructor, mine, text)
+    other = "/learn/privacy-preserving-methods"
+    before = reader.get(other).text
+    assert told not in before
+    assert publish(app, instructor).status_code == 303
+    for address in (other, f"/learn/{SLUG}"):
+        assert told in reader.get(address).text
+        assert "A &lt;b&gt;name&lt;/b&gt; in place of a name." in reader.get(address).text
+    assert '<dt id="encryption">' in reader.get("/glossary").text
+    assert 'href="/glossary#encryption"' in reader.get("/", params={"q": "hedgehog name"}).text
+    assert told in visitor(open_school(tmp_path)).get(other).text
+    better = mine.replace("in place of a name", "instead")
+    autosave(instructor, better, mine)
+    assert publish(app, instructor).status_code == 303, "its own words are not in its way"
+    assert "instead" in reader.get(other).text
+    assert decide(instructor, "withdraw").status_code == 303
+    assert reader.get(other).text == before
+
+
+def test_the_school_that_is_exported_reads_as_the_same_school(app: FastAPI, tmp_path: Path) -> None:
+    instructor = signed_in(app, "Grace", "instructor")
+    text = begun(app, instructor)
+    mine = text.replace("needs: []", "needs: []\nafter: tools\nwords: {quill: {also: [quills], short: A pen.}}")
+    autosave(instructor, mine, text)
+    publish(app, instructor)
+    with zipfile.ZipFile(io.BytesIO(instructor.get("/write/export", params={"school": "true"}).content)) as archive:
+        archive.extractall(tmp_path / "school")
+    again, shown = School.read(tmp_path / "school"), site_of(app).pages.school
+    assert list(again.pages.values()) == list(shown.pages.values())
+    assert again.glossary.terms == shown.glossary.terms
+    alone = io.BytesIO(instructor.get(f"/write/{SLUG}/file").content)
+    assert signed_in(app, "Ada").post("/write/import", files={"file": ("x.md", alone)}).status_code == 303
+    assert read(text_of(app, f"{SLUG}-2")).words == read(mine).words
+
+
 def test_what_others_need_cannot_be_withdrawn(app: FastAPI) -> None:
     instructor = signed_in(app, "Grace", "instructor")
     begun(app, instructor)
@@ -229,6 +339,29 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
     assert visitor(app).get(f"/learn/{SLUG}").status_code == 404
 
 
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("after: nothing", "which is no nugget"),
+        (f"after: {SLUG}", "stands behind this one"),
+        ("after: [tools]", "or leave it out"),
+        ("words: {noise: {short: Bzz.}}", "explains 'noise' already"),
+        ("words: {quill: {also: [Noise], short: Bzz.}}", "explains 'noise' already"),
+        ("words: {quill: {}}", "has no short explanation"),
+        ("words: {quill: {short: ' '}}", "needs an explanation"),
+        ("words: {∑: {short: A sum.}}", "this sign under also"),
+        ("words: {a: {short: x}, b: {also: [A], short: y}}", "explained twice"),
+        ("words: {'a: b': {short: x}}", "is no word"),
+        ("words: [quill]", "Words have no names"),
+    ],
+)
+def test_a_place_or_a_word_that_cannot_be_says_why(more: str, told: str) -> None:
+    text = authoring.beginning(SLUG, "A title").replace("needs: []", f"needs: []\n{more}")
+    look = authoring.looked_at(text, SLUG, built_in_nuggets(), [])
+    assert told in " ".join(one.words for one in look.complaints if not one.advice)
+    assert not look.ready
+
+
 def test_a_complaint_names_the_line(app: FastAPI) -> None:
     author = signed_in(app, "Ada")
     text = begun(app, author) + "\n```quiz\n- ask: x\n```\n"
@@ -253,12 +386,17 @@ def test_the_form_and_the_text_say_the_same(app: FastAPI) -> None:
         "helps": [],
         "summary": "# not a comment",
         "objectives": ["Say: yes", "- no"],
+        "after": "tools",
+        "words": ["spine (spines, prickle): What keeps a fox away, e^3 times: often.", "quill: A long one."],
     }
     look = author.post("/write/preview", json={"slug": SLUG, "text": text, "front": front}).json()
     assert look["front"] == front
     nugget = read(look["head"] + authoring.split(text)[1])
     assert (nugget.title, nugget.minutes, nugget.objectives) == (front["title"], 7, ("Say: yes", "- no"))
-    data = {**front, "objectives": "Say: yes\n- no", "text": text, "base": mark_of(text), "action": "front"}
+    assert (nugget.after, [term.name for term in nugget.words]) == ("tools", ["spine", "quill"])
+    assert nugget.words[0].also == ("spines", "prickle")
+    typed = {name: "\n".join(front[name]) for name in ("objectives", "words")}
+    data = {**front, **typed, "text": text, "base": mark_of(text), "action": "front"}
     page = author.post(f"/write/{SLUG}", data=data, headers=PERSON).text
     assert "Not saved yet." in page
     assert "# not a comment" in page

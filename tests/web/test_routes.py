@@ -93,7 +93,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /write/preview": then(LEARNERS, 422),
     "GET /write/export": LEARNERS,
     "POST /write/import": then(LEARNERS, 422),
-    "GET /write/{slug}": then(LEARNERS, 404),  # a draft of somebody else is not there, see test_authoring.py
+    "GET /write/{slug}": LEARNERS,  # how to begin a copy; a draft of somebody else is not there, see test_authoring.py
     "POST /write/{slug}": then(LEARNERS, 404),
     "POST /write/{slug}/text": then(LEARNERS, 422),
     "GET /write/{slug}/read": then(LEARNERS, 404),

@@ -7,6 +7,7 @@ import re
 import threading
 import unicodedata
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,23 +17,26 @@ import yaml
 from lapwing.web.school import nugget as nuggets
 from lapwing.web.school import plain
 from lapwing.web.school.library import School
-from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES, InvalidNugget, Nugget
+from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget, Nugget
 from lapwing.web.school.page import Page, Wrong, page_of
+from lapwing.web.school.term import from_line, to_line
 
 LONGEST = 60_000
 """Characters of a nugget that is written here; the longest of ours has 17,000."""
 MOST_DRAFTS = {"learner": 30, "instructor": 300, "admin": 300}
-RESERVED = {"export", "import", "preview"}
+RESERVED = {"export", "import", "preview", BEGINNING}
 """Slugs that are addresses already."""
-FIELDS = ("title", "category", "minutes", "level", "roles", "needs", "helps", "summary", "objectives")
+FIELDS = ("title", "category", "minutes", "level", "roles", "needs", "helps", "summary", "objectives", "after", "words")
+_OPTIONAL = ("after", "words")
 _LISTS = ("roles", "needs", "helps", "objectives")
 _MOST = {"title": 120, "summary": 500}
 _MOST_LISTED, _LONGEST_LISTED, _MOST_FORMULAS = 20, 400, 600
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LINE = re.compile(r", line (\d+)$")
-_SERVES = re.compile(r"\s*\{serves=[^}\n]*\}")
+_SERVES = re.compile(r"(?<!\s)\s*\{serves=[^{}\n]{0,100}\}")
 _MARKS = re.compile(r"^(<<<<<<< yours|>>>>>>> the other one)$", re.MULTILINE)
+_MINUTES = re.compile(r"[0-9]{1,4}")
 _ONE = threading.Lock()
 """Pages of drafts are made one at a time: readers come first."""
 _MOST_FILES, _MOST_ZIPPED = 100, 4 * LONGEST
@@ -101,7 +105,9 @@ def front_of(text: str) -> dict[str, Any]:
     front: dict[str, Any] = {}
     for name in FIELDS:
         value = told.get(name)
-        if name in _LISTS:
+        if name == "words":
+            front[name] = [to_line(*one) for one in value.items()] if isinstance(value, dict) else []
+        elif name in _LISTS:
             front[name] = [str(one) for one in value if isinstance(one, (str, int))] if isinstance(value, list) else []
         else:
             front[name] = "" if value is None or isinstance(value, (list, dict)) else str(value)
@@ -113,12 +119,15 @@ def with_front(text: str, slug: str, fields: Mapping[str, Any]) -> str:
     _, body = split(text)
     front: dict[str, Any] = {"slug": slug}
     for name in FIELDS:
-        value = fields.get(name, [] if name in _LISTS else "")
-        if name in _LISTS:
-            front[name] = [" ".join(str(one).split()) for one in value if str(one).strip()]
+        value = fields.get(name) or ()
+        if name in (*_LISTS, "words"):
+            lines = [" ".join(str(one).split()) for one in value if str(one).strip()]
+            front[name] = dict(map(from_line, lines)) if name == "words" else lines
         else:
+            value = value or ""
             words = " ".join(str(value).split())
-            front[name] = int(words) if name == "minutes" and words.isascii() and words.isdigit() else words
+            front[name] = int(words) if name == "minutes" and _MINUTES.fullmatch(words) else words
+    front = {name: value for name, value in front.items() if value or name not in _OPTIONAL}
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
     return f"---\n{head}---\n{body}"
 
@@ -183,13 +192,14 @@ def _page(nugget: Nugget, school: School, text: str, complaints: list[Complaint]
     if text.count("$") > 2 * _MOST_FORMULAS:
         return None
     wrong: list[Wrong] = []
+    glossary = school.words_beside(nugget.slug).more(nugget.words)
     with _ONE:
         try:
-            page = page_of(nugget, school.glossary, wrong=wrong)
+            page = page_of(nugget, glossary, wrong=wrong)
         except InvalidNugget as error:
             complaints.append(_said(error))
             try:
-                page = page_of(replace(nugget, body=_SERVES.sub("", nugget.body)), school.glossary, wrong=wrong)
+                page = page_of(replace(nugget, body=_SERVES.sub("", nugget.body)), glossary, wrong=wrong)
             except InvalidNugget:
                 return None
     complaints += [_said(one.error, _line_of(text, one.text)) for one in wrong]
@@ -223,6 +233,13 @@ def _about_front(nugget: Nugget, slug: str, school: School) -> Iterator[Complain
             if other == slug or other not in school.pages:
                 there = ", ".join(one for one in school.pages if one != slug)
                 yield Complaint(f"{name.capitalize()} has {other[:80]!r}, which is no other nugget. There are {there}.")
+    if nugget.after and nugget.after != BEGINNING and nugget.after not in school.pages:
+        yield Complaint(f"It stands after {nugget.after[:80]!r}, which is no nugget. Choose another place.")
+    if school.leads_back(slug, nugget.after):
+        yield Complaint(f"It stands after {nugget.after}, which stands behind this one. Choose another place.")
+    for term in nugget.words:
+        if known := school.words_beside(slug).explains(term):
+            yield Complaint(f"The glossary explains {known.name!r} already. Leave {term.name!r} out.")
 
 
 def _about_widgets(page: Page, widgets: Iterable[str]) -> Iterator[Complaint]:
@@ -301,6 +318,13 @@ def renamed(text: str, slug: str, title: str = "") -> str:
     return head + body
 
 
+def moved(text: str, after: str) -> str:
+    """The text with another place in its front matter, or none."""
+    head, body = split(text)
+    head = re.sub(r"^after:.*\n", "", head, count=1, flags=re.MULTILINE)
+    return f"{head[:-4]}after: {after}\n---\n{body}" if head and after else head + body
+
+
 def zipped(files: Iterable[tuple[str, str]]) -> bytes:
     """Texts as one file, always the same bytes."""
     made = io.BytesIO()
@@ -324,9 +348,11 @@ def unpacked(name: str, content: bytes) -> list[tuple[str, str]]:
                 raise InvalidNugget(name, f"it has more than {_MOST_FILES} nuggets", "Send them in parts.")
             for entry in entries:
                 shown = entry.filename.rpartition("/")[2][:80]
+                if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                    raise InvalidNugget(name, "the archive is packed in an unusual way", "Send a plain zip of .md files.")
                 with archive.open(entry) as file:
                     found.append((shown, _decoded(shown, file.read(_MOST_ZIPPED + 1))))
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, OSError, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InvalidNugget):
             raise
         raise InvalidNugget(name, "the archive is damaged", "Send a zip of .md files.") from None

@@ -19,10 +19,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lapwing.web import votes
 from lapwing.web.assets import Assets
 from lapwing.web.recommend import Offer, recommend, stages
-from lapwing.web.school.glossary import words_of
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.school.page import Page
+from lapwing.web.school.term import words_of
 from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))
@@ -128,18 +128,20 @@ class Pages:
         """All nuggets, or those that fit what was asked for."""
         school = school or self.school
         wanted = {name: asked.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
-        found = (
-            {one.page.nugget.slug for one in school.search(wanted["q"], most=100)} if words_of(wanted["q"]) else None
-        )
+        searched = bool(words_of(wanted["q"]))
+        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)}
+
+        short = wanted["minutes"].isascii() and wanted["minutes"].isdigit() and len(wanted["minutes"]) < 5
+        minutes = int(wanted["minutes"]) if short else None
 
         def fits(page: Page) -> bool:
             nugget = page.nugget
             return (
-                (found is None or nugget.slug in found)
+                (not searched or nugget.slug in found)
                 and wanted["category"] in ("", nugget.category)
                 and wanted["role"] in ("", *nugget.roles)
                 and wanted["level"] in ("", nugget.level)
-                and (not wanted["minutes"].isdigit() or nugget.minutes <= int(wanted["minutes"]))
+                and (minutes is None or nugget.minutes <= minutes)
             )
 
         offers = [Offer.of(page.nugget) for page in school]

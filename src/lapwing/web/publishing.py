@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from lapwing.web.authoring import checked
+from lapwing.web.authoring import checked, moved
 from lapwing.web.pages import Pages
 from lapwing.web.problems import Problem
 from lapwing.web.school.library import School
@@ -21,13 +21,13 @@ EVERY = 5.0
 
 
 def composed(pages: Pages, editions: Sequence[Edition]) -> School:
-    """The built-in nuggets with these in their places; new ones stand behind. What does not fit is refused."""
+    """The built-in nuggets with these in their places; new ones where they say. What does not fit is refused."""
     order: dict[str, Nugget] = {page.nugget.slug: page.nugget for page in pages.built_in}
     for edition in editions:
         order[edition.slug] = read(edition.text, where=edition.slug)
         if order[edition.slug].slug != edition.slug:
             raise InvalidNugget(edition.slug, f"its slug is {order[edition.slug].slug}", "Rename it.")
-    school = School(order.values(), pages.built_in.glossary, ready=[*pages.built_in, *pages.school])
+    school = School(order.values(), pages.built_in.common, ready=[pages.built_in, pages.school])
     for page in school:
         if strangers := [name for name in page.widgets if f"lw-{name}" not in pages.assets.widgets]:
             raise InvalidNugget(page.nugget.slug, f"there is no widget {strangers[0]!r}", "Take another one.")
@@ -82,6 +82,15 @@ async def keep_up(site: Site) -> None:
 
 def publish(site: Site, slug: str, mark: str, person: Person) -> None:
     """Put the newest text of a draft into the school: this text, or none if it changed since it was looked at."""
+    _publish(site, slug, mark, person, "Published")
+
+
+def move(site: Site, slug: str, mark: str, after: str, person: Person) -> None:
+    """Give a nugget that is published another place. What changed in it since is not published along the way."""
+    _publish(site, slug, mark, person, "Moved", after)
+
+
+def _publish(site: Site, slug: str, mark: str, person: Person, note: str, after: str | None = None) -> None:
     pages = site.pages
     with pages.changing:
         with site.database.reading() as db:
@@ -89,17 +98,22 @@ def publish(site: Site, slug: str, mark: str, person: Person) -> None:
         if draft is None:
             raise Problem(404)
         _refuse_changed(draft.mark, mark)
+        text = draft.text
+        if after is not None:
+            if draft.state != "published" or not any(one.slug == slug and one.text == text for one in editions):
+                raise Problem(409, "It changed since it was published. Publish it first, with its place in the form.")
+            text = moved(text, after)
         others = [one for one in editions if one.slug != slug]
         place = next((one.position for one in editions if one.slug == slug), 1 << 31)
-        checked(draft.text, slug, fitting(pages, others), pages.assets.widgets)
-        new = Edition(slug, place, 0, draft.text)
+        checked(text, slug, fitting(pages, others), pages.assets.widgets)
+        new = Edition(slug, place, 0, text)
         shown = pages.prepared(composed(pages, sorted([*others, new], key=lambda one: (one.position, one.slug))))
         with site.database.writing() as db:
             now = nuggets.find(db, slug, to_change=True)
             if now is None:
                 raise Problem(404)
             _refuse_changed(now.mark, mark)
-            number = nuggets.save(db, now, now.text, person.id, "Published", int(time.time()))
+            number = nuggets.save(db, now, text, person.id, note, int(time.time()))
             nuggets.set_published(db, slug, number)
             stamp = nuggets.stamp(db)
         pages.exchange(shown)

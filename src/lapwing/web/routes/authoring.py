@@ -19,7 +19,7 @@ from lapwing.web import authoring
 from lapwing.web.authoring import FIELDS, LONGEST, MOST_DRAFTS, Look
 from lapwing.web.difference import compared, merged
 from lapwing.web.problems import Problem
-from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES, InvalidNugget
+from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget
 from lapwing.web.sessions import Learner, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
 from lapwing.web.snippets import SNIPPETS, widget_snippets
@@ -156,6 +156,7 @@ def export(site: TheSite, person: Learner, school: bool = False) -> Response:
             raise Problem(403)
         shown = enumerate(site.pages.school, 1)
         files = [(f"{place:02}-{one.nugget.slug}.md", one.nugget.written()) for place, one in shown]
+        files.append(("glossary.yaml", site.pages.school.common.written()))
     else:
         with site.database.reading() as db:
             files = [(f"{one.slug}.md", one.text) for one in nuggets.listed(db, owner_id=person.id)]
@@ -226,8 +227,14 @@ def may_see(draft: Draft, person: Person) -> bool:
 
 @router.get("/{slug}")
 def edit(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
-    """The editor."""
-    draft = mine(site, slug, person)
+    """The editor; for a nugget of the school that is not theirs to change, how to begin an edition or a copy."""
+    with site.database.reading() as db:
+        draft = nuggets.find(db, slug)
+    if draft is None or not may_see(draft, person):
+        if (shown := site.pages.school.pages.get(slug)) is None:
+            raise Problem(404)
+        edition = draft is None and person.may("instructor")
+        return page(request, site, "write/begin.html", person, nugget=shown.nugget, edition=edition, taken=draft)
     return editor(request, site, person, draft, draft.text)
 
 
@@ -259,7 +266,8 @@ def editor(
         "complaint": complaint,
         "saved": when(draft.changed),
         "returned": last if last and last.note.startswith("Returned: ") else None,
-        "known": {"categories": CATEGORIES, "levels": LEVELS, "roles": ROLES},
+        "known": {"categories": CATEGORIES, "levels": LEVELS, "roles": ROLES, "beginning": BEGINNING},
+        "stands_after": authoring.front_of(draft.text)["after"],
         "others": [one.nugget for one in site.pages.school if one.nugget.slug != draft.slug],
         "snippets": SNIPPETS,
         "widget_snippets": widgets,
@@ -342,12 +350,15 @@ def save(
     roles: Listed = (),
     needs: Listed = (),
     helps: Listed = (),
+    after: Typed = "",
+    words: Annotated[str, Form(max_length=20_000)] = "",
 ) -> Response:
     """Keep a text, look at it, put what the form says into it, or set it aside for the newest one."""
     draft = mine(site, slug, person)
     kept = _short(text)
     if action == "front":
-        values = (title, category, minutes, level, roles, needs, helps, summary, objectives.splitlines())
+        lines = (objectives.splitlines(), after, words.splitlines())
+        values = (title, category, minutes, level, roles, needs, helps, summary, *lines)
         kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
     if action in ("preview", "front"):
         return editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)

@@ -90,17 +90,21 @@ def decide(
     person: Learner,
     action: Typed = "",
     base: Typed = "",
+    after: Typed = "",
     note: Annotated[str, Form(max_length=2000)] = "",
 ) -> Response:
-    """Hand in, take back, return, publish or withdraw."""
+    """Hand in, take back, return, publish, move or withdraw."""
     draft = mine(site, slug, person)
     said = " ".join(note.split())[:1000]
-    if action in ("publish", "withdraw", "return") and not person.may("instructor"):
+    if action in ("publish", "move", "withdraw", "return") and not person.may("instructor"):
         raise Problem(403)
     try:
         if action == "publish":
             publishing.publish(site, slug, base, person)
             return redirect(site, f"/learn/{slug}")
+        if action == "move":
+            publishing.move(site, slug, base, after, person)
+            return redirect(site, f"/write/{slug}", "Moved.")
         if action == "withdraw":
             publishing.withdraw(site, slug, said, person)
             return redirect(site, f"/write/{slug}", "Withdrawn. Readers do not see it any more.")

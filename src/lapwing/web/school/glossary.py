@@ -9,75 +9,49 @@ from __future__ import annotations
 
 import html
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
 
 import yaml
 
 from lapwing.web.school.nugget import InvalidNugget
+from lapwing.web.school.term import HINT, Term, begin, read_terms, words_of
 
 MOST_FOUND = 4
 """Words shown above the nuggets of a search."""
-_WORD = re.compile(r"[^\W_]+")
-_POWER = re.compile(r"\^(\w+)")
-
-
-def words_of(text: str) -> list[str]:
-    """What a text is searched by.
-
-    >>> words_of("Rényi's ε-DP")
-    ['rényi', 's', 'ε', 'dp']
-    """
-    return _WORD.findall(text.lower())
-
-
-def begin(asked: list[str], words: list[str]) -> bool:
-    """Whether each of the asked begins one of the words."""
-    return all(any(word.startswith(one) for word in words) for one in asked)
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A word with its explanation."""
-
-    name: str
-    short: str
-    also: tuple[str, ...] = ()
-
-    @property
-    def anchor(self) -> str:
-        """Where it stands on the page of all words."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
-
-    @property
-    def names(self) -> list[str]:
-        """The words it is called by."""
-        return words_of(" ".join((self.name, *self.also)))
-
-    @property
-    def html(self) -> str:
-        """The explanation to be shown, with powers as powers."""
-        return _POWER.sub(r"<sup>\1</sup>", html.escape(self.short))
 
 
 class Glossary:
     """All words, and how they are marked in a text."""
 
-    def __init__(self, terms: list[Term]) -> None:
+    def __init__(self, terms: Iterable[Term]) -> None:
         self.terms = sorted(terms, key=lambda term: term.name.lower())
 
     @classmethod
     def read(cls, text: str) -> Glossary:
         """From its YAML."""
-        entries: Any = yaml.safe_load(text) or {}
         try:
-            terms = [
-                Term(str(name), str(entry["short"]), tuple(entry.get("also", ()))) for name, entry in entries.items()
-            ]
-        except (AttributeError, KeyError, TypeError):
-            raise InvalidNugget("glossary", "a term has no short explanation", "Write name: {short: …}.") from None
-        return cls(terms)
+            return cls(read_terms(yaml.safe_load(text) or {}))
+        except ValueError as error:
+            raise InvalidNugget("glossary", str(error), HINT) from None
+
+    def written(self) -> str:
+        """The file again."""
+        entries = {term.name: term.entry for term in self.terms}
+        return yaml.safe_dump(entries, sort_keys=False, allow_unicode=True, width=100)
+
+    def more(self, terms: Iterable[Term]) -> Glossary:
+        """With these words besides. What is explained already stays as it is."""
+        kept, taken = list(self.terms), {key for term in self.terms for key in term.keys}
+        for term in terms:
+            if taken.isdisjoint(term.keys):
+                kept.append(term)
+                taken |= term.keys
+        return Glossary(kept)
+
+    def explains(self, term: Term) -> Term | None:
+        """The word that is in the way of this one, if any."""
+        return next((one for one in self.terms if not one.keys.isdisjoint(term.keys)), None)
 
     def search(self, words: str) -> list[Term]:
         """What is called so, or else what is explained with these words."""

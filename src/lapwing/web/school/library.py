@@ -10,13 +10,16 @@ from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
 from pathlib import Path
 
-from lapwing.web.school.glossary import Glossary, begin, words_of
-from lapwing.web.school.nugget import CATEGORIES, InvalidNugget, Nugget, read
+from lapwing.web.school.glossary import Glossary
+from lapwing.web.school.nugget import BEGINNING, CATEGORIES, InvalidNugget, Nugget, read
 from lapwing.web.school.page import Page, page_of
+from lapwing.web.school.term import begin, words_of
 
 FOLDER = Path(str(files("lapwing") / "web" / "nuggets"))
 _TITLE, _SUMMARY, _NAMED = 12, 4, 1000
 """How much more a word counts in a title or a summary than in the text; whose title has all words comes first."""
+_MOST_ASKED, _LONGEST_ASKED = 12, 300
+"""Words and characters of a search that are looked at: anybody may search."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,14 @@ class Found:
 class School:
     """A set of nuggets that fit together. Their order is the order of the course."""
 
-    def __init__(self, nuggets: Iterable[Nugget], glossary: Glossary, *, ready: Iterable[Page] = ()) -> None:
-        self.glossary = glossary
-        made = {page.nugget: page for page in ready}  # what is the same need not be made again
-        self.pages = {nugget.slug: made.get(nugget) or page_of(nugget, glossary) for nugget in nuggets}
+    def __init__(self, nuggets: Iterable[Nugget], common: Glossary, *, ready: Iterable[School] = ()) -> None:
+        order = _in_order(list(nuggets))
+        self.common = common
+        """The words that no nugget brings."""
+        self.glossary = common.more(term for nugget in order for term in nugget.words)
+        same = (school for school in ready if school.glossary.terms == self.glossary.terms)
+        made = {page.nugget: page for school in same for page in school}  # need not be made again
+        self.pages = {nugget.slug: made.get(nugget) or page_of(nugget, self.glossary) for nugget in order}
         _refuse_loose_ends(page.nugget for page in self.pages.values())
 
     @classmethod
@@ -45,6 +52,18 @@ class School:
 
     def __iter__(self) -> Iterator[Page]:
         return iter(self.pages.values())
+
+    def words_beside(self, slug: str) -> Glossary:
+        """The words that do not come from this nugget."""
+        return self.common.more(term for page in self if page.nugget.slug != slug for term in page.nugget.words)
+
+    def leads_back(self, slug: str, after: str) -> bool:
+        """Whether a nugget would stand behind itself if it stood after this one."""
+        seen = {slug}
+        while after in self.pages and after not in seen:
+            seen.add(after)
+            after = self.pages[after].nugget.after
+        return after == slug
 
     def by_category(self) -> dict[str, list[Page]]:
         """The pages of each category, in order."""
@@ -70,7 +89,7 @@ class School:
 
     def search(self, words: str, *, most: int = 12) -> list[Found]:
         """The nuggets in which all words begin a word, best first."""
-        asked = words_of(words)
+        asked = list(dict.fromkeys(words_of(words[:_LONGEST_ASKED])))[:_MOST_ASKED]
         if not asked:
             return []
         found = []
@@ -97,6 +116,21 @@ class School:
                     counts[word] += weight
             made[nugget.slug] = counts
         return made
+
+
+def _in_order(nuggets: list[Nugget]) -> list[Nugget]:
+    """As they come, but each right behind what it stands after. Who stands after nothing known stays in line."""
+    known = {nugget.slug for nugget in nuggets}
+    behind: dict[str, list[Nugget]] = {}
+    for nugget in nuggets:
+        behind.setdefault(nugget.after if nugget.after in {*known, BEGINNING} else "", []).append(nugget)
+    placed: dict[str, Nugget] = {}
+    waiting = [*behind.get(BEGINNING, ()), *behind.get("", ())][::-1]
+    while waiting:
+        nugget = waiting.pop()
+        placed[nugget.slug] = nugget
+        waiting += behind.get(nugget.slug, [])[::-1]
+    return [*placed.values(), *(nugget for nugget in nuggets if nugget.slug not in placed)]
 
 
 def _refuse_loose_ends(nuggets: Iterable[Nugget]) -> None:

@@ -9,6 +9,8 @@ level: practice                  # intuition, practice or theory
 roles: [engineer, data-scientist, student]
 needs: [the-definition]          # without these one is lost
 helps: [sensitivity]             # these make it easier
+after: the-definition            # only if it is to stand elsewhere than behind all others; the-beginning for the first
+words: {scale: {short: How wide the noise is.}}   # only if it brings words that the glossary does not have
 summary: One or two sentences for its tile.
 objectives:
   - Explain why the scale of the noise is sensitivity over epsilon.
@@ -27,6 +29,7 @@ import yaml
 
 from lapwing.errors import LapwingError
 from lapwing.web.school import plain
+from lapwing.web.school.term import HINT, Term, read_terms
 
 CATEGORIES = {
     "motivation": "Should I care?",
@@ -44,12 +47,17 @@ ROLES = {
     "student": "Researcher or student",
 }
 LEVELS = ("intuition", "practice", "theory")
+BEGINNING = "the-beginning"
+"""What the first nugget stands after."""
 LONGEST = 200_000
 """Characters of one nugget."""
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LISTS = ("roles", "needs", "helps", "objectives")
-_KEYS = {"slug", "title", "category", "minutes", "level", "summary", *_LISTS}
+_OPTIONAL = {"needs", "helps", "after", "words"}
+_KEYS = {"slug", "title", "category", "minutes", "level", "summary", *_LISTS, *_OPTIONAL}
+MOST_WORDS = 20
+"""Words that one nugget may bring."""
 
 
 class InvalidNugget(LapwingError, ValueError):
@@ -74,15 +82,21 @@ class Nugget:
     objectives: tuple[str, ...]
     needs: tuple[str, ...] = ()
     helps: tuple[str, ...] = ()
+    after: str = ""
+    """Behind which nugget it stands; without, where it always stood, or behind all others."""
+    words: tuple[Term, ...] = ()
+    """What it adds to the glossary."""
     body: str = ""
 
     def written(self) -> str:
         """The file again: what `read` gives back unchanged."""
-        front = {
+        front: dict[str, Any] = {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else value
             for name in ("slug", "title", "category", "minutes", "level", "roles", "needs", "helps", "summary")
         }
         front["objectives"] = list(self.objectives)
+        front |= {"after": self.after} if self.after else {}
+        front |= {"words": {term.name: term.entry for term in self.words}} if self.words else {}
         head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
         return f"---\n{head}---\n{self.body}"
 
@@ -111,7 +125,7 @@ def read(text: str, *, where: str = "nugget") -> Nugget:
 
 
 def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
-    unknown, missing = set(front) - _KEYS, _KEYS - set(front) - {"needs", "helps"}
+    unknown, missing = set(front) - _KEYS, _KEYS - set(front) - _OPTIONAL
     if unknown or missing:
         why = f"it says {sorted(map(str, unknown))}" if unknown else f"{sorted(missing)} is missing"
         raise InvalidNugget(where, why, f"A front matter has {', '.join(sorted(_KEYS))}.")
@@ -121,7 +135,7 @@ def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
             raise InvalidNugget(where, f"{name} is not a list of words", f"Write {name}: [one, two].")
         front[name] = tuple(value)
     for name, allowed in (("category", CATEGORIES), ("level", LEVELS)):
-        if front[name] not in allowed:
+        if not isinstance(front[name], str) or front[name] not in allowed:
             raise InvalidNugget(where, f"{name} is {front[name]!r}", f"Write one of {', '.join(allowed)}.")
     if strangers := set(front["roles"]) - set(ROLES):
         raise InvalidNugget(where, f"roles has {sorted(strangers)}", f"Write some of {', '.join(ROLES)}.")
@@ -132,6 +146,16 @@ def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
         raise InvalidNugget(where, f"slug is {front['slug']!r}", "Write small letters, digits and single hyphens.")
     if not isinstance(front["minutes"], int) or not 1 <= front["minutes"] <= 60:
         raise InvalidNugget(where, f"minutes is {front['minutes']!r}", "Write a whole number from 1 to 60.")
+    after = front.setdefault("after", "")
+    if not isinstance(after, str) or (after and not _SLUG.fullmatch(after)):
+        hint = f"Write the slug of a nugget, or {BEGINNING}, or leave it out."
+        raise InvalidNugget(where, f"after is {after!r}", hint)
+    try:
+        front["words"] = read_terms(front.get("words", {}))
+    except ValueError as error:
+        raise InvalidNugget(where, str(error), HINT) from None
+    if len(front["words"]) > MOST_WORDS:
+        raise InvalidNugget(where, f"it brings more than {MOST_WORDS} words", "Keep to those that it needs.")
     if not front["roles"] or not front["objectives"]:
         raise InvalidNugget(where, "roles or objectives are empty", "Say for whom it is and what one can do after.")
     return Nugget(body=body, **front)

@@ -99,6 +99,11 @@ def taken(db: Session, slug: str) -> bool:
     return db.get(NuggetEntry, slug) is not None
 
 
+def owned(db: Session, owner_id: int) -> list[str]:
+    """The slugs of somebody's drafts."""
+    return list(db.scalars(select(NuggetEntry.slug).where(NuggetEntry.owner_id == owner_id).order_by(NuggetEntry.slug)))
+
+
 def count(db: Session, owner_id: int) -> int:
     """How many drafts somebody has."""
     asked = select(func.count()).select_from(NuggetEntry).where(NuggetEntry.owner_id == owner_id)

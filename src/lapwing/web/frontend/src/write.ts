@@ -154,7 +154,8 @@ function goTo(line: number): void {
   view.focus();
 }
 
-const FIELDS = ["title", "category", "minutes", "level", "summary", "objectives"];
+const FIELDS = ["title", "category", "minutes", "level", "summary", "objectives", "after", "words"];
+const LINES = ["objectives", "words"];
 const LISTS = ["roles", "needs", "helps"];
 
 function named(name: string): HTMLInputElement {
@@ -173,7 +174,7 @@ function fill(front: Front): void {
 
 function written(): Front {
   const front: Front = {};
-  for (const name of FIELDS) front[name] = name === "objectives" ? named(name).value.split("\n") : named(name).value;
+  for (const name of FIELDS) front[name] = LINES.includes(name) ? named(name).value.split("\n") : named(name).value;
   for (const name of LISTS) front[name] = [...form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]:checked`)].map((box) => box.value);
   return front;
 }

@@ -5,6 +5,7 @@ export interface Me {
   name: string;
   role: "learner" | "instructor" | "admin";
   csrf: string;
+  writes: string[];
   profile: { roles: string[]; knowledge: string; goals: string[] };
   progress: Record<string, Done>;
 }
@@ -37,6 +38,8 @@ export async function greet(): Promise<void> {
   if (!person) return;
   const link = document.querySelector<HTMLAnchorElement>("#account");
   if (link) link.textContent = person.name;
+  const edit = document.querySelector<HTMLAnchorElement>("a#edit");
+  if (edit) edit.hidden = person.role === "learner" && !person.writes.includes(edit.dataset.slug ?? "");
   document.querySelector("#sign-out")?.addEventListener("submit", () => {
     if (localStorage.getItem(LINKED) === person.name) forget();
     localStorage.removeItem(LINKED);
