@@ -39,10 +39,13 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
         site.lab.close()
         site.database.close()
 
-    app = FastAPI(title="Lapwing", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
+    # Without redirect_slashes, which answers with an address that begins with whatever Host was sent.
+    app = FastAPI(
+        title="Lapwing", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life, redirect_slashes=False
+    )
     app.state.site = site
-    app.add_middleware(SmallBodies)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(SmallBodies, tables=settings.lab_upload)
+    app.add_middleware(SafeHeaders, https=settings.origin.startswith("https://"))
     refuse_unguarded(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)

@@ -349,7 +349,7 @@ def unpacked(name: str, content: bytes) -> list[tuple[str, str]]:
             for entry in entries:
                 shown = entry.filename.rpartition("/")[2][:80]
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise InvalidNugget(name, "the archive is packed in an unusual way", "Send a plain zip of .md files.")
+                    raise InvalidNugget(name, "it is packed in an unusual way", "Send a plain zip of .md files.")
                 with archive.open(entry) as file:
                     found.append((shown, _decoded(shown, file.read(_MOST_ZIPPED + 1))))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError) as error:

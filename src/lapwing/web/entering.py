@@ -20,7 +20,8 @@ from lapwing.web.store import sessions, users
 def counted(site: Site, request: Request, name: str) -> Iterator[list[bool]]:
     """Count an attempt to sign in, by place and name, by place, and by name; forget it if it turns out right."""
     address, key = address_of(request), users.key_of(name)
-    taken = (("sign-in", f"{address} {key}"), ("sign-in address", address), ("sign-in anywhere", key))
+    here = f"{address} {key}"
+    taken = (("sign-in", here), ("sign-in hourly", here), ("sign-in address", address), ("sign-in anywhere", key))
     for what, whose in taken:
         site.limits.take(what, whose)
     right: list[bool] = []

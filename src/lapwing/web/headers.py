@@ -32,13 +32,15 @@ HEADERS = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
 )
+ALWAYS_HTTPS = (b"strict-transport-security", b"max-age=31536000")
+"""Only where the school is reached by https: a browser that has heard it takes no other way for a year."""
 
 
 class SafeHeaders:
     """Adds them to every answer, errors included."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, *, https: bool = False) -> None:
+        self.app, self.headers = app, (*HEADERS, ALWAYS_HTTPS) if https else HEADERS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
@@ -48,7 +50,7 @@ class SafeHeaders:
 
         async def send_safely(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *HEADERS]
+                message["headers"] = [*message["headers"], *self.headers]
             await send(message)
 
         await self.app(scope, receive, send_safely)

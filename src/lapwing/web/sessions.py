@@ -123,7 +123,10 @@ def _from_here(request: Request, settings: Settings) -> bool:
     origin = request.headers.get("origin")
     if origin is None or origin == settings.origin:
         return True  # without either it is no browser, and carries nobody's cookies
-    return urlsplit(origin).netloc == request.headers.get("host")
+    try:
+        return urlsplit(origin).netloc == request.headers.get("host")
+    except ValueError:
+        return False
 
 
 def personal(**options: Any) -> APIRouter:

@@ -19,10 +19,12 @@ QUOTA = {"learner": (40, 20 << 20), "instructor": (400, 200 << 20), "admin": (40
 KINDS = {"png": "image/png", "jpg": "image/jpeg", "webp": "image/webp"}
 """By the ending of its name, how a picture is served."""
 _PACKED: dict[str, dict[str, Any]] = {
-    "png": {"optimize": True},
+    "png": {"compress_level": 6},
     "jpg": {"quality": 88, "optimize": True},
     "webp": {"quality": 88, "method": 4},
 }
+_MOST_SCANS = 100
+"""Passes of a JPEG over the whole picture; cameras make about ten, and each takes as long as the picture is large."""
 _ONE = threading.Lock()
 """A large picture takes memory; two at a time would take twice as much."""
 
@@ -84,6 +86,8 @@ def cleaned(content: bytes) -> Clean:
 
 def _made_anew(content: bytes, kind: str) -> Clean:
     name = {"png": "PNG", "jpg": "JPEG", "webp": "WEBP"}[kind]
+    if kind == "jpg" and content.count(b"\xff\xda") > _MOST_SCANS:
+        raise NoPicture("The picture is built up in too many steps. Save it again as a plain JPEG.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they warn of is measured here
         with Image.open(io.BytesIO(content), formats=[name]) as opened:

@@ -39,8 +39,8 @@ def code(request: Request, site: TheSite, person: Someone, code: Typed = "", nex
         raise Problem(401)
     if person.stage != "code":
         return redirect(site, local(next))
-    site.limits.take("code", ("account", person.id))
-    site.limits.take("code anywhere", ("account", person.id))
+    for counted in ("code", "code daily"):
+        site.limits.take(counted, ("account", person.id))
     now, key = int(time.time()), site.settings.secret()
     with site.database.writing() as db:
         known = users.credentials_of(db, person.id)
@@ -52,6 +52,8 @@ def code(request: Request, site: TheSite, person: Someone, code: Typed = "", nex
         made = entering.begin(db, known.account, verified=True) if right and known else ""
     if not made:
         return page(request, site, "account/code.html", person, 422, next=local(next), complaint="That code is wrong.")
+    for counted in ("code", "code daily"):
+        site.limits.give_back(counted, ("account", person.id))
     return entering.entered(request, site, made, local(next))
 
 

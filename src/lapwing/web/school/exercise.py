@@ -75,10 +75,23 @@ def read_exercise(text: str, *, where: str = "exercise") -> Exercise:
     if not isinstance(entry, dict) or not set(entry) >= _NEEDED or not set(entry) <= _NEEDED | _MORE:
         raise InvalidNugget(where, "an exercise has the wrong parts", _HINT)
     claim = entry.pop("audit", None)
-    try:
-        return Exercise(**{name: str(value) for name, value in entry.items()}, audit=claim and Claim(**claim))
-    except TypeError:
-        raise InvalidNugget(where, "audit has the wrong parts", "Write call, epsilon, domain and relation.") from None
+    audit = None if claim is None else _claim(claim, where)
+    return Exercise(**{name: str(value) for name, value in entry.items()}, audit=audit)
+
+
+def _claim(given: Any, where: str) -> Claim:
+    wrong = InvalidNugget(where, "audit has the wrong parts", "Write call, epsilon, domain and relation.")
+    if not isinstance(given, dict) or not {"call", "epsilon"} <= set(given) <= {
+        "call",
+        "epsilon",
+        "domain",
+        "relation",
+    }:
+        raise wrong
+    epsilon = given["epsilon"]
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0 <= epsilon <= 1000:
+        raise wrong
+    return Claim(epsilon=epsilon, **{name: str(value) for name, value in given.items() if name != "epsilon"})
 
 
 def exercise_html(exercise: Exercise, markdown: Markdown) -> str:

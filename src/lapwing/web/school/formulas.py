@@ -1,12 +1,14 @@
 """Formulas, rendered once on the server: a page needs no script to show them.
 
-KaTeX runs inside the process, on QuickJS, with `trust` off: no links, images or raw HTML from a formula.
+KaTeX runs inside the process, on QuickJS, with `trust` off: no links, images or raw HTML from a formula. What makes
+much of little, such as commands of one's own, is not taken, so that a formula costs about as much as it is long.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import re
 from functools import cache, lru_cache
 from importlib.resources import files
 from threading import Lock
@@ -14,8 +16,13 @@ from typing import Any
 
 LONGEST = 2000
 """Characters of one formula; a longer one is shown as it was written."""
+LARGEST = 200_000
+"""Characters that may come of it; the largest of ours has 16,000."""
 MOST = 4096
 """Formulas kept ready."""
+_SECONDS = 2.0
+"""A formula of ours takes a hundredth; what takes longer is cut short."""
+_MULTIPLIES = re.compile(r"\\(?:[gex]?def|let|futurelet|(?:re)?newcommand|providecommand|pmb)(?![A-Za-z@])")
 _LOCK = Lock()
 _DISPLAYED = '<span class="katex-display">'
 _REACHED = '<span class="katex-display" tabindex="0" role="group" aria-label="Formula">'
@@ -31,12 +38,23 @@ def rendered(formula: str, *, block: bool = False) -> str:
     >>> rendered("{")
     '<code class="formula-wrong">{</code>'
     """
-    if len(formula) <= LONGEST:
-        with _LOCK:  # one engine, and it is not made for threads
-            made = json.loads(_engine().eval(f"formula({json.dumps(formula)}, {json.dumps(block)})"))
-        if made:
-            return str(made).replace(_DISPLAYED, _REACHED, 1)
+    if len(formula) <= LONGEST and not _MULTIPLIES.search(formula):
+        made = _made(formula, block)
+        if made and len(made) <= LARGEST:
+            return made.replace(_DISPLAYED, _REACHED, 1)
     return f'<code class="formula-wrong">{html.escape(formula)}</code>'
+
+
+def _made(formula: str, block: bool) -> str | None:
+    import quickjs
+
+    with _LOCK:  # one engine, and it is not made for threads
+        try:
+            made: str | None = json.loads(_engine().eval(f"formula({json.dumps(formula)}, {json.dumps(block)})"))
+        except quickjs.JSException:  # no time or no memory left
+            _engine.cache_clear()
+            return None
+    return made
 
 
 @cache
@@ -47,6 +65,7 @@ def _engine() -> Any:
     engine.set_memory_limit(1 << 28)
     engine.eval((files("lapwing") / "web" / "static" / "katex.js").read_text(encoding="utf-8"))
     engine.eval(_FORMULA)
+    engine.set_time_limit(_SECONDS)
     return engine
 
 

@@ -376,7 +376,7 @@ def _computed(
     for label, about in given.items():
         entry = about if isinstance(about, dict) else {"formula": about}
         digits = entry.get("digits", 3)
-        if not set(entry) <= {"formula", "digits"} or isinstance(digits, bool) or digits not in range(1, 13):
+        if not set(entry) <= {"formula", "digits"} or type(digits) is not int or digits not in range(1, 13):
             raise InvalidNugget(
                 where, f"{str(label)[:40]!r} says something else", "Write a formula, and digits 1 to 12."
             )

@@ -34,6 +34,7 @@ BOXES = ("remember", "takeaways", "warning", "aside")
 Fence = Callable[[str, str], str]
 """From what stands behind the name of a fence, and its text, to HTML."""
 _LINK = re.compile(r"(https?:|mailto:|/(?!/)|#)", re.IGNORECASE)
+_PICTURE = re.compile(r"/uploads/[0-9a-f]{64}\.(?:png|jpg|webp)|/static/[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 _TAGS = {
     *(
         "a",
@@ -176,7 +177,7 @@ class _Renderer(RendererHTML):
         token = tokens[place]
         source = str(token.attrGet("src") or "")
         alt = self.renderInlineAsText(token.children or [], options, env)
-        if not source.startswith("/") or source.startswith("//"):  # nothing is loaded from elsewhere
+        if not _PICTURE.fullmatch(source):  # nothing is loaded from elsewhere, or asked for in the name of a reader
             return f'<a href="{html.escape(source)}">{html.escape(alt or source)}</a>'
         title = html.escape(str(token.attrGet("title") or ""))
         caption = f"<figcaption>{title}</figcaption>" if title else ""

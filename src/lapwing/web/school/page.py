@@ -18,9 +18,9 @@ from lapwing.web.school.quiz import Question, quiz_html, read_quiz
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_SERVES = re.compile(r"\s*\{serves=([\d,]+)\}\s*$")
+_SERVES = re.compile(r"(?<!\s)\s*\{serves=([0-9,]{1,100})\}\s*$")
 _WIDGET = re.compile(r"[a-z]+(-[a-z]+)*")
-_OPTION = re.compile(r"([a-z]+)=(\S+)")
+_OPTION = re.compile(r"(?<![a-z])([a-z]+)=(\S+)")
 _TAG = re.compile(r"<[^>]+>")
 _NO_OPTION = re.compile(r"on.*|style|class|id|is|slot|part|hidden|inert|popover|title|dir|lang|translate")
 """What a widget cannot be told, because browsers act on it."""

@@ -16,6 +16,8 @@ LASTS, IDLE = 30 * 86400, 7 * 86400
 """Seconds until one has to sign in again, whatever happens and after doing nothing."""
 ADMIN_LASTS, ADMIN_IDLE = 12 * 3600, 3600
 TOUCHED_EVERY = 300
+MOST = 50
+"""Browsers of one account; who signs in with one more is signed out where they were last seen longest ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,9 @@ def digest(secret: str) -> bytes:
 def begin(db: Session, user_id: int, now: int, *, role: str, verified: bool) -> str:
     """A new session; its token is told once."""
     db.execute(delete(WebSession).where(WebSession.expires <= now))
+    mine = select(WebSession.token_hash).where(WebSession.user_id == user_id).order_by(WebSession.last_seen.desc())
+    if unused := list(db.scalars(mine.offset(MOST - 1).limit(100))):
+        db.execute(delete(WebSession).where(WebSession.token_hash.in_(unused)))
     made = token()
     expires = now + (ADMIN_LASTS if role == "admin" else LASTS)
     db.add(

@@ -58,3 +58,10 @@ def stands_in(db: Session, digest: str) -> int:
 def remove(db: Session, digest: str, owner_id: int) -> None:
     """Forget one's own picture."""
     db.execute(delete(Upload).where(Upload.digest == digest, Upload.owner_id == owner_id))
+
+
+def remove_unused(db: Session, owner_id: int) -> None:
+    """Forget the pictures of somebody that stand in no nugget."""
+    for one in mine(db, owner_id):
+        if not stands_in(db, one.digest):
+            remove(db, one.digest, owner_id)

@@ -10,6 +10,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from lapwing.web.store import uploads
 from lapwing.web.tables import Comment, NuggetEntry, RecoveryCode, User
 
 LONGEST_NAME = 40
@@ -136,9 +137,13 @@ def set_active(db: Session, user_id: int, active: bool) -> None:
 
 
 def remove(db: Session, user_id: int, *, with_comments: bool = False) -> None:
-    """Forget somebody. Comments stay without a name, or as gaps in their threads; drafts nobody else saw go, too."""
+    """Forget somebody. Comments stay without a name, or as gaps in their threads.
+
+    Drafts nobody else saw go, too, and pictures that then stand nowhere.
+    """
     unseen = (NuggetEntry.owner_id == user_id, NuggetEntry.state == "draft", NuggetEntry.published.is_(None))
     db.execute(delete(NuggetEntry).where(*unseen))
+    uploads.remove_unused(db, user_id)
     if with_comments:
         db.execute(update(Comment).where(Comment.user_id == user_id).values(text="", state="removed"))
     db.execute(delete(User).where(User.id == user_id))
