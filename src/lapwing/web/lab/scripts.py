@@ -39,7 +39,7 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER) -> str:
         "bounds": _mapping((one.name, one.bounds) for one in statement.columns if one.bounds),
         "keys": _mapping((one.name, list(one.values)) for one in statement.columns if one.keys),
         "allowance": f"lw.{'ApproxDP' if statement.delta else 'PureDP'}({spend}, unit={statement.unit_word!r})",
-        "ledger": repr(LEDGER),
+        "ledger": "ledger",
         "dataset": repr(DATASET),
         "population": repr(statement.people),
     }
@@ -47,8 +47,9 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER) -> str:
         options["max_rows_per_unit"] = repr(statement.max_rows_per_unit)
     lines = [f"    {name}={value}," for name, value in options.items() if value != "{}"]
     dates = any(one.type == "date" and one.keys for one in statement.columns)
+    files = [f"source = {source!r}", f"ledger = {LEDGER!r}", ""]
     imports = ["import datetime", ""] if dates else []
-    return "\n".join([*imports, "import lapwing as lw", "", "table = lw.open(", f"    {source!r},", *lines, ")"])
+    return "\n".join([*imports, "import lapwing as lw", "", *files, "table = lw.open(", "    source,", *lines, ")"])
 
 
 def one_line(text: str) -> str:

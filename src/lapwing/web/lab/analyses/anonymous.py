@@ -1,0 +1,113 @@
+"""k-anonymity, for contrast: it has no epsilon, adds up with nothing, and promises nothing against what others know."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from lapwing.anonymity import Mondrian
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms, rows
+from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
+from lapwing.web.lab.statement import Stated, Statement
+
+MOST_ROWS = 100_000
+MOST_COLUMNS = 8
+SHOWN = 50
+"""Classes that are listed, the largest first."""
+NO_GUARANTEE = (
+    "k-anonymity has no epsilon and gives no guarantee: it hides nobody from those who know something else about them"
+)
+_INSTEAD = "Use teaching mode to look at it, and release a count, a histogram or a table by group instead."
+
+
+@dataclass(frozen=True, slots=True)
+class Anonymous(Analysis):
+    """Rows made coarser until everybody looks like k − 1 others."""
+
+    slug = "k-anonymity"
+    title = "k-anonymity, for contrast"
+    summary = "The older way: rows are made coarser until each looks like k − 1 others. It gives no guarantee."
+
+    columns: tuple[Stated, ...]
+    k: int = 5
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """By what people can be recognised, and how many must look alike."""
+        found = forms.choices(_usable(statement))
+        hint = "Columns that others may know about somebody."
+        return (
+            Field("columns", "Recognisable by", found, found[0][0] if found else "", kind="many", hint=hint),
+            Field("k", "Alike at least", value="5", kind="number"),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        columns = forms.columns(asked, "columns", _usable(statement), "a name", MOST_COLUMNS)
+        return cls(columns, forms.whole(asked, "k", 2, 1000, 5))
+
+    def preview(self, statement: Statement) -> Preview:
+        """Nothing can be said: what is lost depends on the data, and no epsilon changes it."""
+        band = Band("certainty penalty", (None,) * len(EPSILONS), why=NO_GUARANTEE)
+        return Preview((band,), notes=(NO_GUARANTEE, "only in teaching mode"), mechanism="generalisation (Mondrian)")
+
+    def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
+        """Refused: there is no loss that could be charged."""
+        raise InvalidParameter("analysis", self.slug, NO_GUARANTEE, _INSTEAD)
+
+    def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
+        """Refused: nothing in it is drawn."""
+        why = "nothing in it is random, so every run gives the same"
+        raise InvalidParameter("analysis", self.slug, why, "Look at the exact answer.")
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """The classes, largest first, and what was lost."""
+        names = [forms.quoted(one.name) for one in self.columns]
+        read = ", ".join(f"{name} AS c{i}" for i, name in enumerate(names))
+        with rows.opened(data) as found:
+            table = found.all(f"SELECT {read} FROM rows USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)")
+        progress(0.3)
+        columns = {one.name: [row[i] for row in table] for i, one in enumerate(self.columns)}
+        made = Mondrian(k=self.k, quasi_identifiers=list(columns)).anonymise(columns)
+        progress(1.0)
+        labels = made.to_dict()
+        sizes = Counter(zip(*(labels[one.name] for one in self.columns), strict=True))
+        values = tuple(Value(" · ".join(map(str, label)), float(size)) for label, size in sizes.most_common(SHOWN))
+        notes = (
+            NO_GUARANTEE,
+            f"{len(made.rows):,} rows in {len(made.classes):,} classes of at least {made.k}",
+            f"certainty penalty {made.losses.certainty:.3f} (0: nothing was made coarser; 1: nothing is left)",
+            f"average class {made.losses.class_size:.2f} times k",
+        )
+        return Result(
+            "table", (Series("rows alike", values),), " · ".join(one.name for one in self.columns), notes=notes
+        )
+
+    def script(self, statement: Statement, epsilon: float) -> str:
+        """Without `table`: nothing is charged, because nothing is promised."""
+        columns = [one.name for one in self.columns]
+        read = ", ".join(
+            f"TRY_CAST({forms.quoted(one.name)} AS DOUBLE) AS {forms.quoted(one.name)}"
+            if one.type in ("number", "integer")
+            else forms.quoted(one.name)
+            for one in self.columns
+        )
+        lines = (
+            "import duckdb",
+            "from lapwing.anonymity import Mondrian",
+            "",
+            f"# {NO_GUARANTEE}.",
+            f"rows = duckdb.execute({f'SELECT {read} FROM read_csv(?, all_varchar = true)'!r}, [source]).fetchall()",
+            f"columns = dict(zip({columns!r}, map(list, zip(*rows))))",
+            f"print(Mondrian(k={self.k}, quasi_identifiers={columns!r}).anonymise(columns))",
+        )
+        return "\n".join(lines)
+
+
+def _usable(statement: Statement) -> tuple[Stated, ...]:
+    return tuple(one for one in statement.columns if one.name != statement.unit)

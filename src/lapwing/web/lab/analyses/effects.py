@@ -1,0 +1,76 @@
+"""What the error rests on: the number of people, without the data; and where numbers are clipped, in teaching mode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import lapwing as lw
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses import forms, rows
+from lapwing.web.lab.analyses.curated import CONFIDENCE, blank
+from lapwing.web.lab.analysis import Analysis, Data, Progress
+from lapwing.web.lab.result import Preview, Result, Series, Value
+from lapwing.web.lab.statement import Stated, Statement
+
+FACTORS = (0.1, 1.0, 10.0)
+REACH = tuple(share / 10 for share in range(1, 21))
+"""Upper bounds that are tried, from a tenth of the stated width to twice as much."""
+
+
+def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Preview], ...]:
+    """The preview for a tenth of the people, for as many as were stated, and for ten times as many. No data is read."""
+    sizes = dict.fromkeys(max(1, round(statement.people * factor)) for factor in FACTORS)
+    return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
+
+
+def clippable(analysis: Analysis, statement: Statement) -> Stated | None:
+    """The column whose upper bound changes the answer, if there is one."""
+    name = getattr(analysis, "column", None)
+    name = getattr(name, "name", name)
+    found = [one for one in statement.bounded if one.name == name]
+    return found[0] if found else None
+
+
+def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progress) -> Result:
+    """How far the mean of the column is off as its upper bound moves: by clipping, and by noise. Teaching mode only.
+
+    A low bound clips many values, which biases; a high one needs much noise. The best lies where the sum is least.
+    """
+    statement = data.statement
+    column = clippable(analysis, statement)
+    if column is None or column.bounds is None:
+        why = "uses no column with bounds, so nothing is clipped"
+        raise InvalidParameter("analysis", analysis.slug, why, "Ask for a mean, a quantile or a sum of such a column.")
+    low, high = column.bounds
+    ends = [low + share * (high - low) for share in REACH]
+    name = forms.quoted(column.name)
+    clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r}))" for end in ends)
+    with rows.opened(data) as found:
+        [[plain, *means]] = found.all(f"SELECT avg({name}), {clipped} FROM rows")
+    progress(0.5)
+    bias, noise, both = [], [], []
+    for place, (end, mean) in enumerate(zip(ends, means, strict=True)):
+        moved = None if mean is None else abs(float(mean) - float(plain))
+        off = _noise(statement, column, (low, end), epsilon)
+        total = None if moved is None or off is None else moved + off
+        for series, value in ((bias, moved), (noise, off), (both, total)):
+            series.append(Value(f"{end:g}", value, x=end))
+        progress(0.5 + 0.5 * (place + 1) / len(ends))
+    return Result(
+        "curve",
+        (
+            Series("off by clipping", tuple(bias), note="what values beyond the bound lose"),
+            Series("off by noise", tuple(noise), note="19 times in 20 it is less"),
+            Series("together", tuple(both)),
+        ),
+        f"upper bound of {column.name}",
+        notes=(f"the mean of {column.name} at ε = {epsilon:g}; not private, because it shows what clipping changes",),
+    )
+
+
+def _noise(statement: Statement, column: Stated, bounds: tuple[float, float], epsilon: float) -> float | None:
+    """How far noise may move the mean with other bounds."""
+    moved = replace(column, bounds=bounds)
+    columns = tuple(moved if one.name == column.name else one for one in statement.columns)
+    asked = blank(replace(statement, columns=columns)).agg(lw.mean(forms.quoted(column.name), name="mean"))
+    return asked.quote(epsilon=epsilon, confidence=CONFIDENCE, count=max(1, statement.people)).expected[0].error

@@ -1,0 +1,146 @@
+"""Linear regression, by every method that `lapwing.models.LinearRegression` has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from lapwing.errors import InvalidParameter
+from lapwing.models import Account, LinearRegression
+from lapwing.models.linear import METHODS
+from lapwing.noise import Entropy
+from lapwing.web.lab.analyses import forms, synthetic
+from lapwing.web.lab.analyses.curated import CONFIDENCE
+from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.result import Series, Shape, Value
+from lapwing.web.lab.statement import Stated, Statement
+
+WORDS = {
+    "sufficient_statistics": "noise on sums of products (sufficient statistics)",
+    "functional": "noise on the coefficients of the squared error (functional mechanism)",
+    "output": "noise on the solution (output perturbation)",
+}
+PLACES = 21
+"""Points of a drawn line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Linear(Model):
+    """A number from other numbers."""
+
+    slug = "linear"
+    title = "Linear regression"
+    summary = "How a number goes with others: the straight line, or plane, that predicts it best."
+    mechanism: ClassVar[str] = "noise on sums, on the loss or on the solution (lapwing.models.LinearRegression)"
+
+    predicted: Stated
+    method: str = METHODS[0]
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """What is predicted, from what, and how."""
+        methods = tuple((method, WORDS.get(method, method)) for method in METHODS)
+        found = forms.choices(features(statement))
+        return (
+            Field("target", "Predict", found, found[-1][0] if found else ""),
+            many(statement, "from"),
+            Field("method", "by", methods, METHODS[0]),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        target = forms.column(asked, "target", features(statement), "bounds")
+        columns = forms.columns(asked, "columns", features(statement), "bounds", MOST_COLUMNS)
+        if target in columns:
+            why = "is what is predicted, and predicts itself perfectly"
+            raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
+        return cls(columns, target, forms.choice(asked, "method", METHODS))
+
+    @property
+    def target(self) -> Stated | None:
+        """What is predicted."""
+        return self.predicted
+
+    def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
+        """Of the library."""
+        return LinearRegression(
+            method=self.method,
+            epsilon=epsilon,
+            bounds=self.bounds,
+            target_bounds=self.predicted.bounds,
+            confidence=CONFIDENCE,
+            account=account,
+            random_state=seed,
+        )
+
+    def options(self, epsilon: float) -> Mapping[str, str]:
+        """As Python."""
+        return {
+            "method": repr(self.method),
+            "epsilon": repr(epsilon),
+            "bounds": repr(self.bounds),
+            "target_bounds": repr(self.predicted.bounds),
+        }
+
+    def printing(self) -> tuple[str, ...]:
+        """Slopes, and where the line begins."""
+        return ("print(model.coef_, model.intercept_)", "print(model.coef_interval_)", "print(model.privacy_loss_)")
+
+    def reference(self) -> Any:
+        """Ordinary least squares."""
+        from sklearn.linear_model import LinearRegression as Plain
+
+        return Plain()
+
+    def made_up(self, count: int, entropy: Entropy, share: float = 1.0) -> Table:
+        """The target follows the columns by half."""
+        X = synthetic.within(self.bounds, count, entropy, share)
+        low, high = self.predicted.bounds or (0.0, 1.0)
+        return Table(X, low + (high - low) * synthetic.leaning(X, self.bounds, entropy, share))
+
+    def drawn(self) -> Shape:
+        """A line for one column, bars for several."""
+        return "curve" if len(self.columns) == 1 else "bars"
+
+    @property
+    def output(self) -> str:
+        """The prediction, or what columns do to it."""
+        name = self.predicted.name
+        return f"{name} predicted" if len(self.columns) == 1 else f"effect on {name}"
+
+    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+        """For one column the line; for several, what each does to the prediction along its bounds."""
+        slopes, start = np.asarray(model.coef_, dtype=float), float(model.intercept_)
+        if len(self.columns) == 1:
+            places = np.linspace(*self.bounds[0], PLACES)
+            values = tuple(Value(f"{x:g}", float(start + slopes[0] * x), x=float(x)) for x in places)
+            return (Series(self.output, values),)
+        spans: Any = getattr(model, "coef_interval_", None) if intervals else None
+        values = tuple(
+            Value(one.name, float(slopes[i]) * width, *(_ends(spans[i], width) if spans is not None else (None, None)))
+            for i, (one, width) in enumerate(zip(self.columns, _widths(self.bounds), strict=True))
+        )
+        note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
+        return (Series(self.output, values, note=note),)
+
+    def written(self, model: Any) -> tuple[str, ...]:
+        """The line as a formula."""
+        slopes = np.asarray(model.coef_, dtype=float)
+        terms = "".join(
+            f" {'−' if slope < 0 else '+'} {abs(slope):.4g} · {one.name}"
+            for slope, one in zip(slopes, self.columns, strict=True)
+        )
+        return (f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}",)
+
+
+def _widths(bounds: list[tuple[float, float]]) -> list[float]:
+    return [high - low for low, high in bounds]
+
+
+def _ends(span: Any, width: float) -> tuple[float, float]:
+    return float(span[0]) * width, float(span[1]) * width

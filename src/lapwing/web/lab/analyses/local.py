@@ -1,0 +1,248 @@
+"""Local collection: everybody randomises their own answer, as if on their device, and only that is counted.
+
+Privacy: a report is epsilon-private by itself, in the relation replace: whatever the answer was, the report is nearly
+as likely. Here the rows are at hand already, so the table's own ledger is charged as well, in its relation add_remove.
+For that the number of reports is the public number of people, never the number of rows: where there are fewer units,
+blank answers take their place, where there are more, a random part reports. Adding a unit then replaces at most one
+report, by the same epsilon.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, exp, sqrt
+from statistics import NormalDist
+from typing import Any, Self
+
+from lapwing import crowd
+from lapwing.crowd.protocol import Protocol
+from lapwing.noise import SYSTEM
+from lapwing.privacy import Loss, PureDP
+from lapwing.web.lab.analyses import forms, grouping, rows
+from lapwing.web.lab.analyses.curated import CONFIDENCE, affordable
+from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
+from lapwing.web.lab.statement import DATASET, Stated, Statement
+
+PROTOCOLS = {
+    "response": "randomized response: the truth by a coin, otherwise any answer",
+    "rappor": "RAPPOR: one noisy bit for each answer (basic, one report)",
+    "sketch": "count mean sketch: a noisy row of a hash table",
+}
+MOST_REPORTS = 1_000_000
+FUNCTIONS, WIDTH = 64, 256
+
+
+@dataclass(frozen=True, slots=True)
+class Local(Analysis):
+    """How many people would give each answer, if everybody randomised theirs."""
+
+    slug = "local"
+    title = "Local collection"
+    summary = "Everybody randomises their own answer before it is sent; nobody has to be trusted with the truth."
+
+    column: Stated
+    protocol: str = "response"
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """Which answers, and how they are randomised."""
+        protocols = tuple(PROTOCOLS.items())
+        return (
+            forms.chosen("column", "Everybody's", grouping.usable(statement)),
+            Field("protocol", "randomised by", protocols, "response"),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        column = forms.column(asked, "column", grouping.usable(statement), "keys")
+        return cls(column, forms.choice(asked, "protocol", tuple(PROTOCOLS)))
+
+    @property
+    def answers(self) -> list[str]:
+        """The stated keys as DuckDB writes them."""
+        return [str(one).lower() if isinstance(one, bool) else str(one) for one in grouping.values(self.column)]
+
+    def of_size(self, epsilon: float, unit: str) -> Protocol:
+        """The protocol whose reports cost at most epsilon."""
+        if self.protocol == "rappor":
+            return crowd.BasicOneTimeRappor(domain=self.answers, permanent_noise=permanent(epsilon), unit=unit)
+        if self.protocol == "sketch":
+            return crowd.CountMeanSketch(epsilon=epsilon, functions=FUNCTIONS, width=WIDTH, unit=unit)
+        return crowd.CategoryResponse.from_epsilon(epsilon, domain=[*self.answers, self.blank], unit=unit)
+
+    @property
+    def blank(self) -> str:
+        """What stands for no answer: none of the keys."""
+        found = "no answer"
+        while found in self.answers:
+            found += "."
+        return found
+
+    def preview(self, statement: Statement) -> Preview:
+        """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
+        errors = tuple(self._error(epsilon, statement) for epsilon in EPSILONS)
+        return Preview(
+            (Band("people", errors),),
+            CONFIDENCE,
+            0.0,
+            (
+                "local: every report is private by itself, for whoever sees it, the collector included",
+                f"as many reports as you stated people, {statement.people:,}: whoever is missing sends a blank one",
+                "the error grows like the root of the number of people, where a curator's does not grow at all",
+            ),
+            f"{PROTOCOLS[self.protocol]} (lapwing.crowd.{type(self.of_size(1.0, 'person')).__name__})",
+        )
+
+    def _error(self, epsilon: float, statement: Statement) -> float:
+        """About twice the standard error of a count, as if all answers were equally frequent."""
+        made = self.of_size(epsilon, statement.unit_word)
+        reports, scale = _size(statement)
+        error = scale * NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * sqrt(_variance(made, reports, len(self.answers)))
+        return float(f"{error:.4g}")
+
+    def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
+        """Charged to the table's ledger, then everybody's answer is randomised in memory, and counted."""
+        statement = data.statement
+        made = self.of_size(epsilon, statement.unit_word)
+        loss = self._charge(data, made)
+        progress(0.1)
+        values = self._read(data)
+        progress(0.5)
+        estimates = self._estimated(made, values)
+        progress(1.0)
+        _, scale = _size(statement)
+        low, high = estimates.interval("population")
+        found = {str(label): place for place, label in enumerate(estimates.labels)}
+        shown = []
+        for name in self.answers:
+            i = found[name]
+            ends = float(low[i]) * scale, float(high[i]) * scale
+            shown.append(Value(name, float(estimates.counts[i]) * scale, *ends))
+        notes = (
+            f"each report costs {made.privacy_loss()}: that is each person's own guarantee, against everybody",
+            "the rows are here already, so the table's ledger is charged as well: for this answer it is the same loss",
+            "estimates may be negative; cutting them off would bias them",
+        )
+        return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
+
+    def _charge(self, data: Data, made: Protocol) -> Loss:
+        loss = PureDP(made.privacy_loss().epsilon, unit=data.statement.unit_word)
+        if data.ledger is not None:
+            affordable(data.ledger, data.statement, loss)
+            data.ledger.charge(DATASET, loss)
+        return loss
+
+    def _read(self, data: Data) -> list[str]:
+        """One answer of each unit, as many as the public number says; blank ones where there are fewer."""
+        reports, _ = _size(data.statement)
+        name, unit = forms.quoted(self.column.name), data.statement.unit
+        salt = hashlib.sha256(SYSTEM.bits(256).to_bytes(32, "big")).hexdigest()
+        answer = f"coalesce(CAST({name} AS VARCHAR), '{self.blank}')"
+        if unit:
+            whose = forms.quoted(unit)
+            sql = (
+                f"SELECT arg_min({answer}, hash('{salt}', {whose}, {name})) FROM rows WHERE {whose} IS NOT NULL "
+                f"GROUP BY {whose} ORDER BY hash('{salt} unit', {whose}) LIMIT {reports}"
+            )
+        else:
+            sql = f"SELECT {answer} FROM rows ORDER BY random() LIMIT {reports}"
+        with rows.opened(data) as found:
+            values = [row[0] for row in found.all(sql)]
+        return values + [self.blank] * (reports - len(values))
+
+    def _estimated(self, made: Protocol, values: list[str]) -> Any:
+        known = set(self.answers)
+        answers = [value if value in known else self.blank for value in values]
+        counts = made.absorb(None, made.randomize(answers))
+        if isinstance(made, crowd.CountMeanSketch):
+            return made.estimate(counts, self.answers, confidence=CONFIDENCE)
+        return made.estimate(counts, confidence=CONFIDENCE)
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """How many units have each answer."""
+        with rows.opened(data) as found:
+            unit = forms.quoted(data.statement.unit) if data.statement.unit else ""
+            what = f"count(DISTINCT {unit})" if unit else "count(*)"
+            counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(found, self.column, what)]
+        progress(1.0)
+        values = tuple(Value(name, count) for name, count in zip(self.answers, counts, strict=True))
+        return Result("bars", (Series("people", values),), self.column.name)
+
+    def script(self, statement: Statement, epsilon: float) -> str:
+        """The protocol, as devices, an aggregator and an analyst use it."""
+        unit, reports = statement.unit_word, _size(statement)[0]
+        candidates = f", {self.answers!r}" if self.protocol == "sketch" else ""
+        lines = (
+            "import duckdb",
+            "from lapwing import crowd",
+            "",
+            f"protocol = {self._called(epsilon, unit)}",
+            "print(protocol.privacy_loss())  # of one report, whoever sees it",
+            f"loss = lw.PureDP(protocol.privacy_loss().epsilon, unit={unit!r})",
+            f"lw.Ledger(ledger).charge({DATASET!r}, loss)  # the rows are here already, so this table pays as well",
+            f"rows = duckdb.execute({self._selecting(statement)!r}, [source]).fetchall()",
+            f"answers = [row[0] for row in rows][:{reports}]",
+            f"answers += [{self.blank!r}] * ({reports} - len(answers))  # the number of reports is public, that of rows is not",
+            "reports = protocol.randomize(answers)  # everybody for themselves",
+            f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",
+        )
+        return "\n".join(lines)
+
+    def _called(self, epsilon: float, unit: str) -> str:
+        if self.protocol == "rappor":
+            options = f"domain={self.answers!r}, permanent_noise={permanent(epsilon)!r}"
+            return f"crowd.BasicOneTimeRappor({options}, unit={unit!r})"
+        if self.protocol == "sketch":
+            return f"crowd.CountMeanSketch(epsilon={epsilon!r}, functions={FUNCTIONS}, width={WIDTH}, unit={unit!r})"
+        domain = [*self.answers, self.blank]
+        return f"crowd.CategoryResponse.from_epsilon({epsilon!r}, domain={domain!r}, unit={unit!r})"
+
+    def _selecting(self, statement: Statement) -> str:
+        name, unit = forms.quoted(self.column.name), forms.quoted(statement.unit)
+        read = f"coalesce({as_label(self.column, name)}, '{self.blank}')"
+        source = "read_csv(?, all_varchar = true)"
+        if not statement.unit:
+            return f"SELECT {read} FROM {source} ORDER BY random()"
+        return f"SELECT arg_min({read}, hash({name})) FROM {source} GROUP BY {unit} ORDER BY random()"
+
+
+def permanent(epsilon: float) -> float:
+    """RAPPOR's noise f for one report: 2/(1 + e^(ε/2)), rounded up."""
+    return min(1.0, ceil(2e6 / (1 + exp(epsilon / 2))) / 1e6)
+
+
+def as_label(column: Stated, name: str) -> str:
+    """A column of a CSV as the text that the stated keys are."""
+    kinds = {"boolean": "BOOLEAN", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE"}
+    return f"CAST(TRY_CAST({name} AS {kinds[column.type]}) AS VARCHAR)" if column.type in kinds else name
+
+
+def _size(statement: Statement) -> tuple[int, float]:
+    """How many reports are made, and how many people each stands for."""
+    people = max(1, statement.people)
+    reports = min(people, MOST_REPORTS)
+    return reports, people / reports
+
+
+def _variance(made: Protocol, reports: int, answers: int) -> float:
+    """Of one count over the coins, for answers that are all equally frequent.
+
+    Source: `crowd.estimates.from_support` and `CountMeanSketch.estimate`, whose error also has colliding cells.
+    """
+    behind = reports / max(1, answers)
+    if isinstance(made, crowd.CountMeanSketch):
+        flip, width = float(made.flip), made.width
+        coins = reports * flip * (1 - flip) / (1 - 2 * flip) ** 2
+        others = reports - behind
+        alike = (1 - 1 / made.functions) * others + behind * others / made.functions
+        return (width / (width - 1)) ** 2 * (coins + (1 - 1 / width) / width * alike)
+    if isinstance(made, crowd.CategoryResponse):
+        true, other = float(made.keep), float(made.switch)
+    else:
+        assert isinstance(made, crowd.BasicOneTimeRappor)
+        true, other = float(made.one_probability(True)), float(made.one_probability(False))
+    return (behind * true * (1 - true) + (reports - behind) * other * (1 - other)) / (true - other) ** 2

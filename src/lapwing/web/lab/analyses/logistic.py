@@ -1,0 +1,189 @@
+"""Logistic regression: which of the stated classes a row belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import InvalidParameter
+from lapwing.models import Account, LogisticRegression
+from lapwing.models.logistic import Method
+from lapwing.noise import Entropy
+from lapwing.web.lab.analyses import forms, grouping, synthetic
+from lapwing.web.lab.analyses.local import as_label
+from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
+from lapwing.web.lab.analysis import Field
+from lapwing.web.lab.result import Series, Shape, Value
+from lapwing.web.lab.statement import Stated, Statement
+
+WORDS = {
+    "auto": "whatever suits so many rows",
+    "objective": "noise on the objective",
+    "means": "noise on sums by class",
+    "functional": "noise on the loss to second order (functional mechanism)",
+}
+PLACES = 21
+MOST_CLASSES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic(Model):
+    """A class from numbers."""
+
+    slug = "logistic"
+    title = "Logistic regression"
+    summary = "How likely each of the stated classes is, given some numbers."
+    mechanism: ClassVar[str] = "noise on the objective, or on sums by class (lapwing.models.LogisticRegression)"
+    as_text: ClassVar[bool] = True
+
+    predicted: Stated
+    method: Method = "auto"
+
+    @classmethod
+    def fields(cls, statement: Statement) -> tuple[Field, ...]:
+        """What is predicted, from what, and how."""
+        methods = tuple((method, WORDS.get(method, method)) for method in get_args(Method))
+        return (
+            forms.chosen("target", "Predict", grouping.usable(statement)),
+            many(statement, "from"),
+            Field("method", "by", methods, "auto"),
+        )
+
+    @classmethod
+    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+        """From a form."""
+        target = forms.column(asked, "target", grouping.usable(statement), "keys")
+        if not 2 <= len(grouping.values(target)) <= MOST_CLASSES:
+            why = f"has {len(grouping.values(target))} keys, and between 2 and {MOST_CLASSES} classes can be told apart"
+            raise InvalidParameter("target", target.name, why, "Choose another column.")
+        columns = forms.columns(asked, "columns", features(statement), "bounds", MOST_COLUMNS)
+        if target in columns:
+            why = "is what is predicted, and predicts itself perfectly"
+            raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
+        method: Any = forms.choice(asked, "method", get_args(Method))
+        return cls(columns, target, method)
+
+    @property
+    def target(self) -> Stated | None:
+        """What is predicted."""
+        return self.predicted
+
+    @property
+    def classes(self) -> list[str]:
+        """The stated keys as DuckDB writes them."""
+        return [str(one).lower() if isinstance(one, bool) else str(one) for one in grouping.values(self.predicted)]
+
+    def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
+        """Of the library."""
+        return LogisticRegression(
+            method=self.method,
+            epsilon=epsilon,
+            bounds=self.bounds,
+            classes=self.classes,
+            account=account,
+            random_state=seed,
+        )
+
+    def options(self, epsilon: float) -> Mapping[str, str]:
+        """As Python."""
+        return {
+            "method": repr(self.method),
+            "epsilon": repr(epsilon),
+            "bounds": repr(self.bounds),
+            "classes": repr(self.classes),
+        }
+
+    def printing(self) -> tuple[str, ...]:
+        """Weights, and a prediction at the middle of the bounds."""
+        middle = [(low + high) / 2 for low, high in self.bounds]
+        return (
+            "print(model.coef_, model.intercept_)",
+            f"print(dict(zip(model.classes_.tolist(), model.predict_proba([{middle!r}])[0].tolist())))",
+            "print(model.privacy_loss_)",
+        )
+
+    def target_sql(self, name: str) -> str:
+        """As the same text as the classes."""
+        return as_label(self.predicted, name)
+
+    def labels(self, values: Any) -> Any:
+        """Text, and None where there is no label."""
+        return values.filled(None) if isinstance(values, np.ma.MaskedArray) else values
+
+    def usable(self, y: Any) -> NDArray[np.bool_]:
+        """Labels that are classes."""
+        return np.asarray(np.isin(np.asarray([str(one) for one in y], dtype=str), self.classes))
+
+    def reference(self) -> Any:
+        """Without a penalty worth speaking of, after scaling."""
+        from sklearn.linear_model import LogisticRegression as Plain
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        return make_pipeline(StandardScaler(), Plain(C=1e4, max_iter=500))
+
+    def made_up(self, count: int, entropy: Entropy, share: float = 1.0) -> Table:
+        """Every class is as frequent as the others, and goes with the columns."""
+        X = synthetic.within(self.bounds, count, entropy, share)
+        leaning = synthetic.leaning(X, self.bounds, entropy, share)
+        order = np.empty(count, dtype=int)
+        order[np.argsort(leaning)] = np.arange(count) * len(self.classes) // count
+        return Table(X, np.array(self.classes)[order])
+
+    def drawn(self) -> Shape:
+        """A curve for one column, bars for several."""
+        return "curve" if len(self.columns) == 1 else "bars"
+
+    @property
+    def output(self) -> str:
+        """Of the second of two classes, or of any of more."""
+        what = "probability of" if len(self.columns) == 1 else "effect on the probability of"
+        return f"{what} {self._called(self.classes[1]) if len(self.classes) == 2 else self.predicted.name}"
+
+    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+        """How likely each class is along the one column; or what each column does to that along its bounds."""
+        shown = self.classes[1:] if len(self.classes) == 2 else self.classes
+        if len(self.columns) == 1:
+            places = np.linspace(*self.bounds[0], PLACES)
+            found = self._probabilities(model, places[:, None])
+            return tuple(
+                Series(
+                    f"probability of {self._called(name)}",
+                    tuple(Value(f"{x:g}", float(p), x=float(x)) for x, p in zip(places, found[name], strict=True)),
+                )
+                for name in shown
+            )
+        middle = np.array([(low + high) / 2 for low, high in self.bounds])
+        ends = np.repeat(middle[None], 2 * len(self.columns), axis=0)
+        for i, bounds in enumerate(self.bounds):
+            ends[2 * i : 2 * i + 2, i] = bounds
+        found = self._probabilities(model, ends)
+        note = "how far the probability moves from the column's lower to its upper bound, the others in the middle"
+        return tuple(
+            Series(
+                f"effect on the probability of {self._called(name)}",
+                tuple(
+                    Value(one.name, float(found[name][2 * i + 1] - found[name][2 * i]))
+                    for i, one in enumerate(self.columns)
+                ),
+                note=note,
+            )
+            for name in shown
+        )
+
+    def _called(self, name: str) -> str:
+        return f"{self.predicted.name} = {name}"
+
+    def _probabilities(self, model: Any, X: Any) -> dict[str, Any]:
+        """By class; a class that the model never saw has none."""
+        found = dict(zip(map(str, model.classes_), model.predict_proba(X).T, strict=True))
+        return {name: found.get(name, np.zeros(len(X))) for name in self.classes}
+
+    def written(self, model: Any) -> tuple[str, ...]:
+        """Which method was taken."""
+        method = getattr(model, "method_", None)
+        return (f"learnt by {WORDS.get(method, method)}",) if method else ()

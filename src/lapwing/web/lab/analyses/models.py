@@ -1,0 +1,306 @@
+"""Questions that a private estimator of `lapwing.models` answers.
+
+    price → charge (durable) → one row of each unit → fit → a few numbers that say what was learnt
+
+The estimator reads an array, so the charge comes before the file is read, here. One summary of a fitted model serves
+the private one, the exact one, and both sides of the simulation behind the preview.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.models import Account
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Loss
+from lapwing.web.lab.analyses import forms, rows, synthetic
+from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
+from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
+from lapwing.web.lab.result import Band, Preview, Result, Series, Shape
+from lapwing.web.lab.statement import DATASET, Stated, Statement
+
+Floats = NDArray[np.float64]
+MOST_ROWS = 1_000_000
+"""Of more people than that, a random part is learnt from: by their stated number, so it tells nothing."""
+MOST_COLUMNS = 20
+WHY = (
+    "Found by fitting the same model to made-up rows within your bounds, as many as you stated; "
+    "how far off the real one is depends on the data."
+)
+NARROW, CROWDED = 0.25, "if rows fill a quarter of the bounds"
+"""Bounds are wider than the data more often than not, and then a model is farther off."""
+TABLE = 1_000
+"""Which made-up rows: noise has other numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows to learn from: columns, and a target or none."""
+
+    X: Floats
+    y: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model(Analysis):
+    """A model of some columns with bounds."""
+
+    mechanism: ClassVar[str] = ""
+    as_text: ClassVar[bool] = False
+    """Whether the target is a name of a class."""
+
+    columns: tuple[Stated, ...]
+
+    @property
+    def bounds(self) -> list[tuple[float, float]]:
+        """The stated bounds of the columns."""
+        return [one.bounds or (0.0, 1.0) for one in self.columns]
+
+    @property
+    def target(self) -> Stated | None:
+        """The column that is predicted, if one is."""
+        return None
+
+    @abstractmethod
+    def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
+        """The private estimator; with a seed its noise is reproducible, for made-up rows."""
+
+    @abstractmethod
+    def reference(self) -> Any:
+        """The same without privacy, by scikit-learn."""
+
+    @abstractmethod
+    def made_up(self, count: int, entropy: Entropy, share: float = 1.0) -> Table:
+        """Rows within the bounds, or the lower share of them, that nobody has."""
+
+    @abstractmethod
+    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+        """A few numbers that say what was learnt."""
+
+    @abstractmethod
+    def drawn(self) -> Shape:
+        """How the summary is drawn."""
+
+    @abstractmethod
+    def written(self, model: Any) -> tuple[str, ...]:
+        """What was learnt, in lines for people."""
+
+    def off(self, private: Any, plain: Any, table: Table) -> Sequence[float]:
+        """How far apart two models are: by their summaries."""
+        pairs = zip(self.learnt(private), self.learnt(plain), strict=True)
+        values = [(a.value, b.value) for one, other in pairs for a, b in zip(one.values, other.values, strict=True)]
+        return [a - b for a, b in values if a is not None and b is not None]
+
+    @property
+    @abstractmethod
+    def output(self) -> str:
+        """What the error of the preview is the error of."""
+
+    def preview(self, statement: Statement) -> Preview:
+        """By simulation on rows that nobody has."""
+        people = max(1, statement.people)
+        notes = ["one row of each unit is learnt from" if statement.unit else "every row is a unit of its own"]
+        if statement.people > MOST_ROWS:
+            notes.append(f"about {MOST_ROWS:,} units are learnt from, drawn at random")
+        bands = (
+            Band(self.output, _simulated(self, people, 1.0), why=WHY),
+            Band(f"{self.output}, {CROWDED}", _simulated(self, people, NARROW), why=WHY),
+        )
+        return Preview(bands, CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
+
+    def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
+        """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""
+        loss = self.charge(data, epsilon)
+        progress(0.1)
+        table = self.read(data)
+        progress(0.6)
+        made = self.fitted(table, epsilon, loss)
+        progress(1.0)
+        return made
+
+    def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
+        """Fits again and again to the same rows, read once."""
+        loss = self.charge(Data(data.path, data.statement, None), epsilon)
+        table = self.read(data)
+        for turn in range(times):
+            progress(turn / times)
+            yield self.fitted(table, epsilon, loss)
+
+    def fitted(self, table: Table, epsilon: float, loss: Loss) -> Result:
+        """What a private fit to these rows says."""
+        model = self.estimator(epsilon).fit(*_given(table))
+        series = self.learnt(model, intervals=True)
+        return Result(self.drawn(), series, self.x_label, loss, CONFIDENCE, self.written(model))
+
+    def charge(self, data: Data, epsilon: float) -> Loss:
+        """What a fit costs, paid if there is a ledger."""
+        unit = data.statement.unit_word
+        if data.ledger is None:
+            found: Loss = self.estimator(epsilon).quote(columns=len(self.columns)).loss
+            return type(found)(found.epsilon, unit=unit)  # type: ignore[attr-defined,call-arg]
+        data.ledger.open(DATASET, data.statement.allowance)
+        account = Account(data.ledger, DATASET, unit=unit)
+        loss: Loss = self.estimator(epsilon, account).quote(columns=len(self.columns)).loss
+        affordable(data.ledger, data.statement, loss)
+        account.charge(loss)
+        return loss
+
+    @property
+    def x_label(self) -> str:
+        """What stands below the picture."""
+        return self.columns[0].name if len(self.columns) == 1 else ""
+
+    def read(self, data: Data, *, everything: bool = False) -> Table:
+        """One row of each unit, chosen by a salted hash of that unit's own rows; or every row."""
+        names = [one.name for one in (*self.columns, *([self.target] if self.target else []))]
+        sql = one_each(data.statement, names, everything=everything, text=self.as_text)
+        with rows.opened(data) as found:
+            arrays = found.arrays(sql)
+        X = np.column_stack([_doubles(arrays[f"c{i}"]) for i in range(len(self.columns))])
+        return Table(X, self.labels(arrays[f"c{len(self.columns)}"]) if self.target else None)
+
+    def labels(self, values: Any) -> Any:
+        """The target as the estimator wants it."""
+        return _doubles(values)
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """scikit-learn on every row as it is; and on the rows and bounds of the private fit."""
+        everything = self.complete(self.read(data, everything=True))
+        progress(0.4)
+        plain = self.reference().fit(*_given(everything))
+        series = self.learnt(plain)
+        progress(0.7)
+        low, high = np.array(self.bounds).T
+        table = self.complete(self.clamped(self.read(data)))
+        after = self.learnt(self.reference().fit(np.clip(table.X, low, high), *_given(table)[1:]))
+        progress(1.0)
+        beside = tuple(Series(f"{one.name} {AFTER}", one.values, one.measured_in, one.note) for one in after)
+        shown = series if same(series, beside) else (*series, *beside)
+        return Result(self.drawn(), shown, self.x_label, None, CONFIDENCE, self.written(plain))
+
+    def complete(self, table: Table) -> Table:
+        """Without the rows that plain software cannot learn from."""
+        full = np.isfinite(table.X).all(axis=1)
+        full &= self.usable(table.y) if table.y is not None else True
+        return Table(table.X[full], None if table.y is None else table.y[full])
+
+    def usable(self, y: Any) -> NDArray[np.bool_]:
+        """Which targets can be learnt from."""
+        return np.asarray(np.isfinite(y))
+
+    def clamped(self, table: Table) -> Table:
+        """With the target within its bounds, if it has some."""
+        if self.target is None or self.target.bounds is None or table.y is None:
+            return table
+        return Table(table.X, np.clip(table.y, *self.target.bounds))
+
+    def script(self, statement: Statement, epsilon: float) -> str:
+        """One row of each unit from the same file, the price, the fit, and what was learnt."""
+        model = self.estimator(epsilon)
+        target = ", y" if self.target else ""
+        lines = [
+            "import duckdb",
+            "import numpy as np",
+            f"from lapwing.models import Account, {type(model).__name__}",
+            "",
+            f"account = Account(ledger, {DATASET!r}, unit={statement.unit_word!r})",
+            f"model = {type(model).__name__}(",
+            *(f"    {name}={value}," for name, value in self.options(epsilon).items()),
+            "    account=account,",
+            ")",
+            f"print(model.quote(columns={len(self.columns)}))",
+            "",
+            f"# One row of each {statement.unit_word}; the fit pays before it looks at them.",
+            f"rows = duckdb.execute({self._selecting(statement)!r}, [source]).fetchnumpy()",
+            f"X = np.ma.column_stack([rows[name] for name in {[one.name for one in self.columns]!r}])",
+            *([f"y = rows[{self.target.name!r}]"] if self.target else []),
+            f"model.fit(X{target})",
+            *self.printing(),
+        ]
+        return "\n".join(lines)
+
+    def _selecting(self, statement: Statement) -> str:
+        """The SQL of a script, which reads a CSV as text: what is no number is left to the estimator."""
+        numbers = {one.name: f"TRY_CAST({forms.quoted(one.name)} AS DOUBLE)" for one in self.columns}
+        if self.target:
+            numbers[self.target.name] = self.target_sql(forms.quoted(self.target.name))
+        read = ", ".join(f"{sql} AS {forms.quoted(name)}" for name, sql in numbers.items())
+        names = [forms.quoted(name) for name in numbers]
+        source = "read_csv(?, all_varchar = true)"
+        if not statement.unit:
+            return f"SELECT {read} FROM {source}"
+        unit = forms.quoted(statement.unit)
+        order = ", ".join(f"t.{name}" for name in names)
+        return f"SELECT DISTINCT ON ({unit}) {read} FROM {source} AS t ORDER BY {unit}, hash({order}), {order}"
+
+    def target_sql(self, name: str) -> str:
+        """The target as a script reads it."""
+        return f"TRY_CAST({name} AS DOUBLE)"
+
+    @abstractmethod
+    def options(self, epsilon: float) -> Mapping[str, str]:
+        """The options of the estimator, as Python."""
+
+    @abstractmethod
+    def printing(self) -> tuple[str, ...]:
+        """The lines that print what was learnt."""
+
+
+def one_each(statement: Statement, names: Sequence[str], *, everything: bool = False, text: bool = False) -> str:
+    """The statement that reads columns as c0, c1, …: one row of each unit, or all rows; the last as `text`."""
+    read = [f"{forms.quoted(name)} AS c{i}" for i, name in enumerate(names)]
+    if text:
+        read[-1] = f"CAST({forms.quoted(names[-1])} AS VARCHAR) AS c{len(names) - 1}"
+    share = min(1.0, MOST_ROWS / max(1, statement.people))
+    part = "" if share == 1 else f" USING SAMPLE {100 * share:.6f} PERCENT (bernoulli)"
+    if everything or not statement.unit:
+        return f"SELECT {', '.join(read)} FROM rows{part}"
+    unit, salt = forms.quoted(statement.unit), hashlib.sha256(SYSTEM.bits(256).to_bytes(32, "big")).hexdigest()
+    contents = ", ".join(forms.quoted(name) for name in names)
+    order = f"hash('{salt}', {unit}, {contents}), {contents}"
+    place = f"row_number() OVER (PARTITION BY {unit} ORDER BY {order}) AS place"
+    kept = f"hash('{salt} unit', {unit}) % 1000000 < {round(share * 1_000_000)}" if share < 1 else "true"
+    inner = f"SELECT {', '.join(read)}, {place} FROM rows WHERE {unit} IS NOT NULL AND {kept}"
+    return f"SELECT {', '.join(f'c{i}' for i in range(len(names)))} FROM ({inner}) WHERE place = 1"
+
+
+def features(statement: Statement, but: Sequence[str] = ()) -> tuple[Stated, ...]:
+    """The columns that models learn from."""
+    return tuple(one for one in statement.bounded if one.name not in but and one.name != statement.unit)
+
+
+def many(statement: Statement, label: str, name: str = "columns") -> Field:
+    """A field for several columns with bounds."""
+    found = forms.choices(features(statement))
+    return Field(name, label, found, found[0][0] if found else "", kind="many", hint="More columns mean more noise.")
+
+
+def _doubles(values: Any) -> Floats:
+    return np.asarray(np.ma.filled(values.astype(float), np.nan))
+
+
+def _given(table: Table) -> tuple[Any, ...]:
+    return (table.X,) if table.y is None else (table.X, table.y)
+
+
+@lru_cache(maxsize=256)
+def _simulated(model: Model, people: int, share: float) -> tuple[float, ...]:
+    """The errors at every epsilon. A model is a value of public parameters, so it can be remembered by."""
+    tables: dict[int, tuple[Table, Any]] = {}
+
+    def off(count: int, epsilon: float, entropy: Entropy) -> Sequence[float]:
+        if count not in tables:
+            table = model.made_up(count, synthetic.source(TABLE), share)
+            tables[count] = table, model.reference().fit(*_given(table))
+        table, plain = tables[count]
+        return model.off(model.estimator(epsilon, seed=entropy).fit(*_given(table)), plain, table)
+
+    return synthetic.errors(people, off, CONFIDENCE)
