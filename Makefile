@@ -26,7 +26,7 @@ demo: $(WEB) $(ASSETS) ## a private analysis of a bundled data set, then the sch
 test: $(DEV) ## set up, then every check and every test
 	@tools/system-packages
 	@$(MAKE) --no-print-directory lint $(PYODIDE) $(ASSETS)
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 lint: $(DEV) ## ruff, mypy --strict and the layers of the house
 	$(BIN)/ruff check
