@@ -87,6 +87,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /moderation": then(INSTRUCTORS, 422),
     "POST /usage": then(EVERYBODY, 422),
     "GET /statistics": INSTRUCTORS,
+    "POST /statistics/grant": then(ADMINS, 422),
     "POST /statistics/{week}": then(INSTRUCTORS, 404),
     "GET /write": LEARNERS,
     "POST /write": then(LEARNERS, 422),

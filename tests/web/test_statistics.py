@@ -15,10 +15,10 @@ from fastapi import FastAPI
 from school_site import open_school, signed_in, site_of, visitor
 
 from lapwing.errors import BudgetExceeded
-from lapwing.privacy import Ledger
+from lapwing.privacy import Ledger, PureDP
 from lapwing.web import statistics
 from lapwing.web.settings import address
-from lapwing.web.statistics import EPSILON, MOST, PER_YEAR, Statistics, Week, mechanism
+from lapwing.web.statistics import EPSILON, FIRST, MOST, Statistics, Week, mechanism
 from lapwing.web.store import usage
 
 TODAY = statistics.today()
@@ -83,7 +83,7 @@ def test_a_week_is_paid_for_once_and_then_shown_for_nothing(app: FastAPI) -> Non
     client, where = signed_in(app, "Mo", "instructor"), f"/statistics?week={LAST_WEEK}"
     before = client.get(where).text
     assert "Release this week" in before
-    assert known(app).budget(LAST_WEEK.year).spent == 0, "looking costs nothing"
+    assert known(app).budget().spent == 0, "looking costs nothing"
     answer = client.post(f"/statistics/{LAST_WEEK}")
     assert (answer.status_code, answer.headers["location"]) == (303, where)
     first = client.get(where).text
@@ -96,8 +96,8 @@ def test_a_week_is_paid_for_once_and_then_shown_for_nothing(app: FastAPI) -> Non
 
     assert len(table(first)) == 2 * len(site_of(app).pages.school.pages)
     assert table(first) == table(again) == table(other.get(where).text)
-    assert known(app).budget(LAST_WEEK.year).spent == EPSILON
-    assert f"ε = {float(EPSILON):g} of {float(PER_YEAR):g} spent, {float(PER_YEAR - EPSILON):g} left" in again
+    assert known(app).budget().spent == EPSILON
+    assert f"ε = {float(EPSILON):g} of {float(FIRST):g} spent, {float(FIRST - EPSILON):g} left" in again
 
 
 def test_a_released_number_is_near_the_exact_one_and_its_interval_is_honest(app: FastAPI) -> None:
@@ -129,13 +129,13 @@ def test_exact_counts_are_never_shown_and_are_deleted_once_released(app: FastAPI
 def test_a_budget_that_is_spent_says_so_and_releases_nothing(app: FastAPI) -> None:
     client, spending, later = signed_in(app, "Mo", "instructor"), known(app), TODAY + timedelta(weeks=60)
     others = [week for number in range(1, 53) if (week := Week(LAST_WEEK.year, number)) != LAST_WEEK]
-    for week in others[: int(PER_YEAR / EPSILON)]:
+    for week in others[: int(FIRST / EPSILON)]:
         spending.release(week, ["tools"], later)
     fill(app, LAST_WEEK, {"opened tools": 9})
     with pytest.raises(BudgetExceeded):
         spending.release(LAST_WEEK, ["tools"], later)
-    budget = spending.budget(LAST_WEEK.year)
-    assert (budget.spent, budget.left, budget.weeks_left) == (PER_YEAR, 0, 0)
+    budget = spending.budget()
+    assert (budget.spent, budget.left, budget.weeks_left) == (FIRST, 0, 0)
     where = f"/statistics?week={LAST_WEEK}"
     page = client.get(where).text
     assert "is spent. This week cannot be released" in page
@@ -143,7 +143,42 @@ def test_a_budget_that_is_spent_says_so_and_releases_nothing(app: FastAPI) -> No
     assert client.post(f"/statistics/{LAST_WEEK}").status_code == 303
     assert "Nothing was released, and nothing was spent" in client.get(where).text
     assert client.get(f"/statistics?week={others[0]}").status_code == 200, "what was released stays readable"
-    assert spending.budget(LAST_WEEK.year + 1).spent == 0, "every year has a budget of its own"
+
+
+def test_the_budget_lasts_for_ever_unless_an_admin_grants_more(app: FastAPI) -> None:
+    client, spending, later = signed_in(app, "Max", "admin"), known(app), TODAY + timedelta(weeks=600)
+    weeks = [Week.of(TODAY + timedelta(weeks=26 * one)) for one in range(int(FIRST / EPSILON) + 3)]
+    *covered, first_more, second_more, too_many = weeks
+    for week in covered:
+        spending.release(week, ["tools"], later)
+    with pytest.raises(BudgetExceeded):
+        spending.release(first_more, ["tools"], later)
+    assert len({week.year for week in covered}) > 5, "no year brings anything new"
+    form = {"epsilon": "1", "seen": "1", "sure": "yes"}
+    for wrong in ({"sure": ""}, {"epsilon": "3"}, {"epsilon": "-1"}):
+        assert client.post("/statistics/grant", data={**form, **wrong}).status_code == 422
+    assert client.post("/statistics/grant", data=form).status_code == 303
+    assert client.post("/statistics/grant", data=form).status_code == 409, "pressed twice, granted once"
+    for week in (first_more, second_more, first_more, covered[0]):
+        spending.release(week, ["tools"], later)
+    with pytest.raises(BudgetExceeded):
+        spending.release(too_many, ["tools"], later)
+    budget = spending.budget()
+    assert [(one.allowed, one.spent) for one in budget.grants] == [(FIRST, FIRST), (1, 1)]
+    assert (budget.allowed, budget.left, budget.weeks_left) == (FIRST + 1, 0, 0)
+    page = client.get("/statistics").text
+    assert "ε = 11 of 11 spent, 0 left, enough for 0 more weeks. It does not renew itself." in page
+    assert page.count(f'<th scope="row">{TODAY}') == 2
+    assert "Grant more" not in signed_in(app, "Mo", "instructor").get("/statistics").text
+
+
+def test_what_was_spent_from_the_budgets_of_years_counts(app: FastAPI, tmp_path: Path) -> None:
+    ledger, old = Ledger(tmp_path / "school.ledger"), Week(2025, 7)
+    ledger.open("usage 2025", PureDP(2, unit="browser"))
+    ledger.charge("usage 2025", mechanism(1).privacy_loss(), key=f"usage {old}", binding=[str(old), MOST])
+    assert [(one.when, one.allowed, one.spent) for one in known(app).budget().grants] == [("2025", 2, EPSILON)]
+    known(app).release(old, ["tools"], TODAY)
+    assert known(app).budget().spent == EPSILON, "it is paid for already"
 
 
 def test_a_week_that_is_not_over_or_not_offered_is_not_released(app: FastAPI) -> None:
@@ -162,7 +197,7 @@ def test_a_crash_after_paying_does_not_pay_twice(app: FastAPI) -> None:
     page = signed_in(app, "Mo", "instructor").get(f"/statistics?week={LAST_WEEK}").text
     assert "It is paid for already" in page
     known(app).release(LAST_WEEK, ["tools", "vendors"], TODAY)
-    assert known(app).budget(LAST_WEEK.year).spent == EPSILON
+    assert known(app).budget().spent == EPSILON
 
 
 def test_a_damaged_ledger_releases_nothing(app: FastAPI, tmp_path: Path) -> None:
@@ -179,7 +214,7 @@ def test_a_damaged_ledger_releases_nothing(app: FastAPI, tmp_path: Path) -> None
 def test_the_ledger_lies_beside_the_database_and_tells_what_was_released(app: FastAPI, tmp_path: Path) -> None:
     known(app).release(LAST_WEEK, ["tools"], TODAY)
     ledger = Ledger(tmp_path / "school.ledger", create=False)
-    assert ledger.datasets() == [f"usage {LAST_WEEK.year}"]
+    assert ledger.datasets() == [f"usage grant 1 of {TODAY}"]
     assert [entry.act for entry in ledger.entries()] == ["open", "charge", "release"]
 
 
@@ -207,7 +242,7 @@ def test_a_team_keeps_counts_and_ledger_in_postgresql(tmp_path: Path, postgres_u
     for _ in range(2):
         assert client.post(f"/statistics/{LAST_WEEK}").status_code == 303
     assert 'class="ends"' in client.get(f"/statistics?week={LAST_WEEK}").text
-    assert known(app).budget(LAST_WEEK.year).spent == EPSILON
+    assert known(app).budget().spent == EPSILON
     with site_of(app).database.reading() as db:
         assert usage.exact(db, TODAY - timedelta(days=1), TODAY + timedelta(days=1)) == {"opened tools": 2}
     assert list(tmp_path.iterdir()) == []

@@ -5,8 +5,9 @@ opened, a nugget finished), each once. So the counts of a week, all of them toge
 browser is added or left out, and `Laplace` releases them as one vector. Nobody sees the exact counts: they are deleted
 once the week is released.
 
-Privacy: `EPSILON` for every week that is released, paid from `PER_YEAR` in the ledger beside the database; the plain
-sum holds whatever instructors choose to look at. Somebody with two browsers is two browsers. The bound is kept by the
+Privacy: `EPSILON` for every week that is released, paid from what was granted in the ledger beside the database:
+`FIRST` for ever, and what admins granted besides, each grant with its day. It never renews itself. The plain sum holds
+whatever instructors choose to look at. Somebody with two browsers is two browsers. The bound is kept by the
 browser; who changes their browser so that it tells more weakens the promise to themselves only, but can distort
 the numbers, as far as the limits for an address go.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
@@ -22,6 +24,7 @@ from pathlib import Path
 
 from sqlalchemy.orm import Session
 
+from lapwing.errors import BudgetExceeded
 from lapwing.mechanisms import Laplace
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Ledger, PureDP
@@ -32,8 +35,10 @@ from lapwing.web.store import usage
 
 EPSILON = Fraction(1, 2)
 """What a released week costs."""
-PER_YEAR = Fraction(10)
-"""What all released weeks of a year may cost together."""
+FIRST = Fraction(10)
+"""What all released weeks may cost together, for ever, unless an admin grants more."""
+GRANTS = (1, 2, 5, 10)
+"""What an admin may grant at once."""
 MOST = 6
 """How many things a browser tells in a week."""
 KINDS = ("opened", "finished")
@@ -41,6 +46,8 @@ UNIT = "browser"
 OFFERED = 8
 """How many of the last weeks can be released; which ones does not depend on what happened in them."""
 _WEEK = re.compile(r"(\d{4})-W(\d{2})")
+_GRANT = re.compile(r"usage (?:grant (?P<number>\d+) of (?P<day>\d{4}-\d{2}-\d{2})|(?P<year>\d{4}))")
+"""How the ledger names a grant; the first schools had one for each year."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -101,18 +108,45 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
-    """What a year may cost, has cost and may still cost."""
+class Grant:
+    """What somebody allowed to be spent, and what of it was."""
 
-    year: int
-    allowed: Fraction
+    name: str
+    when: str
     spent: Fraction
     left: Fraction
 
     @property
+    def allowed(self) -> Fraction:
+        """All of it."""
+        return self.spent + self.left
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """All that was ever granted."""
+
+    grants: tuple[Grant, ...]
+
+    @property
+    def allowed(self) -> Fraction:
+        """What all releases together may cost at most."""
+        return sum((one.allowed for one in self.grants), Fraction())
+
+    @property
+    def spent(self) -> Fraction:
+        """What they have cost."""
+        return sum((one.spent for one in self.grants), Fraction())
+
+    @property
+    def left(self) -> Fraction:
+        """What they may still cost."""
+        return self.allowed - self.spent
+
+    @property
     def weeks_left(self) -> int:
-        """How many more weeks can be released."""
-        return int(self.left / EPSILON)
+        """How many more weeks can be released; a week is paid from one grant."""
+        return sum(int(one.left / EPSILON) for one in self.grants)
 
 
 def today() -> date:
@@ -144,17 +178,21 @@ class Statistics:
 
     def released(self) -> list[Week]:
         """Weeks that were paid for, newest first."""
-        keys = [entry.body.get("key") for entry in self._ledger.entries() if entry.act == "charge"]
-        found = [Week.read(str(key).removeprefix("usage ")) for key in keys]
-        return sorted({week for week in found if week is not None}, reverse=True)
+        return sorted(self._paid(), reverse=True)
 
-    def budget(self, year: int) -> Budget:
-        """What a year may cost."""
-        name = self._opened(year)
-        spent, left = self._ledger.spent(name), self._ledger.remaining(name)
-        assert isinstance(spent, PureDP)
-        assert isinstance(left, PureDP)
-        return Budget(year, PER_YEAR, Fraction(spent.epsilon), Fraction(left.epsilon))
+    def budget(self) -> Budget:
+        """All that was granted. The first time, this opens the first grant."""
+        if not (names := self._names()):
+            self._open(1, FIRST)
+            names = self._names()
+        return Budget(tuple(self._grant(name) for name in names))
+
+    def grant(self, epsilon: int, seen: int) -> bool:
+        """Allow more, for good. Not if there are not as many grants as whoever decided this has `seen`."""
+        if len(self.budget().grants) != seen:
+            return False
+        self._open(seen + 1, Fraction(epsilon))
+        return True
 
     def read(self, week: Week) -> list[Row] | None:
         """What was released about a week, if it was; this costs nothing."""
@@ -177,14 +215,40 @@ class Statistics:
             usage.forget(db, week.first, week.last)
         return _rows(stored)
 
-    def _opened(self, year: int) -> str:
-        name = f"usage {year}"
-        self._ledger.open(name, PureDP(PER_YEAR, unit=UNIT))
-        return name
+    def _open(self, number: int, epsilon: Fraction) -> None:
+        self._ledger.open(f"usage grant {number} of {today()}", PureDP(epsilon, unit=UNIT))
+
+    def _names(self) -> list[str]:
+        """The grants of the ledger, oldest first."""
+        found = [match for name in self._ledger.datasets() if (match := _GRANT.fullmatch(name))]
+        return [match[0] for match in sorted(found, key=lambda one: (int(one["number"] or 0), one[0]))]
+
+    def _grant(self, name: str) -> Grant:
+        spent, left, named = self._ledger.spent(name), self._ledger.remaining(name), _GRANT.fullmatch(name)
+        assert isinstance(spent, PureDP)
+        assert isinstance(left, PureDP)
+        assert named is not None
+        return Grant(name, named["day"] or named["year"], Fraction(spent.epsilon), Fraction(left.epsilon))
+
+    def _paid(self) -> dict[Week, str]:
+        """Weeks that were paid for, with the grant that paid."""
+        bodies = [entry.body for entry in self._ledger.entries() if entry.act == "charge"]
+        found = ((Week.read(str(body.get("key")).removeprefix("usage ")), next(iter(body["costs"]))) for body in bodies)
+        return {week: name for week, name in found if week is not None}
 
     def _charge(self, week: Week) -> Charge:
+        """Pay for a week from the first grant that covers it; or give what was paid before."""
+        if paid := self._paid().get(week):
+            return self._charge_to(paid, week)
+        names = [one.name for one in self.budget().grants if one.left >= EPSILON]
+        for name in names[:-1]:
+            with suppress(BudgetExceeded):  # somebody was faster
+                return self._charge_to(name, week)
+        return self._charge_to(names[-1] if names else self._names()[-1], week)
+
+    def _charge_to(self, name: str, week: Week) -> Charge:
         loss = mechanism(1).privacy_loss()
-        return self._ledger.charge(self._opened(week.year), loss, key=f"usage {week}", binding=[str(week), MOST])
+        return self._ledger.charge(name, loss, key=f"usage {week}", binding=[str(week), MOST])
 
 
 def _noisy(db: Session, week: Week, slugs: list[str], entropy: Entropy) -> bytes:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import Request, Response
+from fastapi import Form, Request, Response
 from pydantic import BaseModel, Field
 
 from lapwing.errors import BudgetExceeded, LedgerDamaged, LedgerUnavailable
 from lapwing.web import statistics
 from lapwing.web.problems import Problem
-from lapwing.web.sessions import Instructor, Person, limited, page, personal, redirect
+from lapwing.web.sessions import Admin, Instructor, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
 from lapwing.web.statistics import Row, Statistics, Week
 from lapwing.web.store import usage
 
 router = personal()
+Chosen = Annotated[int, Form()]
+Typed = Annotated[str, Form(max_length=10)]
 
 
 class Happened(BaseModel):
@@ -74,12 +76,23 @@ def _page(
         "rows": rows,
         "titles": titles,
         "top": max(1, top),
-        "budget": known.budget(week.year),
+        "budget": known.budget(),
+        "grants": statistics.GRANTS,
         "epsilon": statistics.EPSILON,
         "most": statistics.MOST,
         "within": int(noise.accuracy(0.95)),
     }
     return page(request, site, "statistics/statistics.html", person, **shown, **values)
+
+
+@router.post("/statistics/grant")
+def grant(site: TheSite, person: Admin, epsilon: Chosen = 0, seen: Chosen = 0, sure: Typed = "") -> Response:
+    """Allow more to be spent, for good: the promise to everybody who ever comes gets weaker by that much."""
+    if epsilon not in statistics.GRANTS or sure != "yes":
+        raise Problem(422, "Choose how much, and say that you know what it means.")
+    if not _statistics(site).grant(epsilon, seen):
+        raise Problem(409, "Somebody granted more in the meantime. Look at the sum again, then decide.")
+    return redirect(site, "/statistics", f"Granted: ε = {epsilon}, for good.")
 
 
 @router.post("/statistics/{week}")
@@ -91,6 +104,6 @@ def release(week: str, site: TheSite, person: Instructor) -> Response:
     try:
         known.release(chosen, list(site.pages.school.pages), day)
     except BudgetExceeded:
-        said = f"The budget of {chosen.year} does not cover another week. Nothing was released, and nothing was spent."
+        said = "What was granted does not cover another week. Nothing was released, and nothing was spent."
         return redirect(site, f"/statistics?week={chosen}", said)
     return redirect(site, f"/statistics?week={chosen}", f"Week {chosen} is released.")
