@@ -29,7 +29,9 @@ from fastapi import Depends, Request
 import lapwing as lw
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analysis import Data
-from lapwing.web.lab.jobs import Jobs
+from lapwing.web.lab.intake import Found
+from lapwing.web.lab.jobs import Job, Jobs
+from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.problems import Problem
@@ -68,11 +70,19 @@ class Bench:
     jobs: Jobs
     lasts: float
     """Seconds that it is kept without being used."""
-    columns: tuple[Any, ...] = ()
-    """What intake found: `intake.Found` for each column, by the header or the schema alone."""
+    columns: tuple[Found, ...] = ()
+    """What intake found, by the header or the schema alone."""
     notes: tuple[str, ...] = ()
     """What intake did to the file, for the describe page."""
     suggested: Statement | None = None
+    """A statement to begin with, where there is a good one."""
+    proposals: dict[str, Proposal] = field(default_factory=dict)
+    """Bounds and keys that were found since the form was last saved, by column."""
+    read_from_data: dict[str, tuple[tuple[float, float] | None, tuple[str, ...]]] = field(default_factory=dict)
+    """Bounds and keys that teaching mode read from the data, by column: outside it they may not be stated."""
+    intake: Job | None = None
+    asks_encoding: bool = False
+    """Whether intake waits for its owner to say that the text is Latin-1."""
     statement: Statement | None = None
     answers: list[Answer] = field(default_factory=list)
     earlier: list[str] = field(default_factory=list)
@@ -179,7 +189,9 @@ class Bench:
         with self._lock:
             self.answers.clear()
             self.statement = self.suggested = None
-            self.columns = self.notes = ()
+            self.columns, self.notes, self.intake = (), (), None
+            self.proposals.clear()
+            self.read_from_data.clear()
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @property

@@ -170,6 +170,11 @@ def new_owner() -> str:
     return f"{SYSTEM.bits(256):064x}"
 
 
+def is_owner(secret: str) -> bool:
+    """Whether a browser's cookie is one of ours."""
+    return len(secret) == 64 and secret.isascii() and secret.isalnum()
+
+
 def remember_owner(response: Response, settings: Settings, owner: str) -> None:
     """Give the browser its secret; it ends with the browser's session."""
     name, secure = cookie_name(settings, COOKIE), settings.secure

@@ -1,0 +1,92 @@
+"""DuckDB for files of strangers: little memory, one folder, nothing from outside, nothing that outlives it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lapwing.web.lab.jobs import Progress
+
+if TYPE_CHECKING:
+    import duckdb
+
+MEMORY = "256MB"
+"""What DuckDB may hold at once; what does not fit goes to the folder. A test brings a file that is larger."""
+_LOOKS_EVERY = 0.2
+
+
+def quoted(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
+
+
+@contextmanager
+def engine(folder: Path, memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that sees this folder and nothing else."""
+    import duckdb
+
+    spill = folder / "spill"
+    settings = {
+        "memory_limit": memory,
+        "threads": 1,
+        "preserve_insertion_order": False,
+        "temp_directory": str(spill),
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "allow_community_extensions": False,
+        "python_enable_replacements": False,
+    }
+    connection = duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+    try:
+        connection.execute(f"SET allowed_directories = [{text(str(folder))}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute("SET lock_configuration = true")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def watched(
+    connection: duckdb.DuckDBPyConnection, progress: Progress, start: float, end: float, too_much: Callable[[], bool]
+) -> Iterator[None]:
+    """Tell how far a statement is, and stop it when its job is cancelled or when there is too much."""
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.wait(_LOOKS_EVERY):
+            share = max(0.0, connection.query_progress()) / 100
+            progress.share = max(progress.share, min(end, start + (end - start) * share))
+            if too_much():
+                connection.interrupt()
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        with progress.stops(connection):
+            yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+def size_of(folder: Path) -> int:
+    """Bytes in a folder, as far as they are there at this moment."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size if path.is_file() else 0
+        except OSError:
+            continue  # it went meanwhile
+    return total

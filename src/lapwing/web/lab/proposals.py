@@ -1,0 +1,134 @@
+"""Bounds and keys for those who do not know them: found privately at a price, or, in teaching mode, read from the data.
+
+Bounds: one private histogram over public bins whose ends are 1, 2, 5, 10, … on both sides of zero. The outermost bins
+that hold more people than noise explains say how far the values reach. Keys: the curator's private selection, which
+shows a key only if enough people have it, at a small delta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+
+import lapwing as lw
+from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.engine import engine, quoted, text
+from lapwing.web.lab.statement import Statement, Type
+
+PRICES = (0.05, 0.1, 0.2, 0.5, 1.0)
+"""What a proposal may cost."""
+_POWERS = [mantissa * 10.0**power for power in range(-2, 10) for mantissa in (1, 2, 5)]
+EDGES = (*(-one for one in reversed(_POWERS)), 0.0, *_POWERS)
+MISTAKE = 0.01
+"""How likely a bin in which nobody is may widen the bounds."""
+MOST_READ = 50
+"""Keys that teaching mode reads."""
+FIRST_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What was found for a column, and how."""
+
+    bounds: tuple[float, float] | None = None
+    keys: tuple[str, ...] = ()
+    type: Type | None = None
+    why: str = ""
+    private: bool = True
+
+
+def threshold(epsilon: float, rows: int = 1) -> int:
+    """How many people a bin must seem to hold so that noise alone is not the reason, for all bins together."""
+    return math.ceil(rows * math.log(len(EDGES) / MISTAKE) / epsilon)
+
+
+def private_bounds(data: Data, column: str, epsilon: float) -> Proposal:
+    """Bounds that most values lie between, charged to the ledger.
+
+    Privacy: one histogram over public bins, released by the curator; the rest looks at its noisy counts only.
+    """
+    stated = _as_number(data.statement, column)
+    table = stated.open(data.path, data.ledger)
+    answer = table.agg(lw.histogram(column, edges=EDGES)).release(epsilon=epsilon)
+    counts = [list(row.values())[-1] for row in answer.table]
+    least = threshold(epsilon, stated.max_rows_per_unit)
+    filled = [ends for ends, count in zip(pairwise(EDGES), counts, strict=True) if count >= least]
+    paid = f"ε = {epsilon:g}"
+    if not filled:
+        why = f"Asked privately for {paid}: no range holds so many people that it shows ({least} at that price)."
+        return Proposal(why=f"{why} State bounds yourself, or pay more.")
+    low, high = filled[0][0], filled[-1][1]
+    if 0 < low <= high / 10:  # the few bins next to zero are narrow, and cost nothing
+        low = 0.0
+    if 0 > high >= low / 10:
+        high = 0.0
+    return Proposal((low, high), type=stated.column(column).type, why=f"Found privately for {paid}. Keep or change it.")
+
+
+def private_keys(data: Data, column: str, epsilon: float, delta: float) -> Proposal:
+    """Keys that enough people have, charged to the ledger."""
+    statement = data.statement
+    if not statement.delta:
+        hint = "Allow a delta, such as 1e-6, in what may be spent; then ask again."
+        raise InvalidParameter("delta", 0, "a key is found with a small probability of showing one person's", hint)
+    stated = replace(
+        statement, columns=tuple(replace(one, keys=()) if one.name == column else one for one in statement.columns)
+    )
+    table = stated.open(data.path, data.ledger)
+    answer = table.group_by(column).agg(lw.count()).release(epsilon=epsilon, delta=delta)
+    keys = tuple(_written(key) for key in answer.table[column] if key is not None)
+    paid = f"ε = {epsilon:g} and δ = {delta:g}"
+    if not keys:
+        return Proposal(
+            why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state them."
+        )
+    return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are not among them.")
+
+
+def read_bounds(path: Path, column: str, type: Type) -> Proposal:
+    """The smallest and the largest value. Not private: teaching mode only."""
+    with engine(path.parent) as connection:
+        value = f"TRY_CAST({quoted(column)} AS DOUBLE)"
+        query = (
+            f"SELECT min(v), max(v) FROM (SELECT {value} AS v FROM read_parquet({text(str(path))})) WHERE isfinite(v)"
+        )
+        [[low, high]] = connection.execute(query).fetchall()
+    if low is None or not low < high:
+        return Proposal(why="The data has no two numbers here.", private=False)
+    return Proposal((low, high), type=type, why="Read from the data: not private.", private=False)
+
+
+def read_keys(path: Path, column: str) -> Proposal:
+    """The most frequent values. Not private: teaching mode only."""
+    with engine(path.parent) as connection:
+        query = (
+            f"SELECT CAST({quoted(column)} AS VARCHAR) AS k, count(*) FROM read_parquet({text(str(path))}) "
+            f"WHERE k IS NOT NULL AND length(k) BETWEEN 1 AND 200 GROUP BY k ORDER BY 2 DESC, k LIMIT {MOST_READ}"
+        )
+        keys = tuple(str(key) for key, _ in connection.execute(query).fetchall())
+    return Proposal(keys=keys, why="Read from the data: not private.", private=False)
+
+
+def first_rows(path: Path) -> list[tuple[str, ...]]:
+    """A few records. Not private: teaching mode only, shown once and not kept."""
+    with engine(path.parent) as connection:
+        found = connection.execute(f"SELECT * FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
+    return [tuple("" if cell is None else str(cell)[:80] for cell in row) for row in found]
+
+
+def _as_number(statement: Statement, column: str) -> Statement:
+    """The same statement, where the column is a number without bounds."""
+    kind: Type = "integer" if statement.column(column).type == "integer" else "number"
+    return replace(
+        statement,
+        columns=tuple(
+            replace(one, type=kind, bounds=None, keys=()) if one.name == column else one for one in statement.columns
+        ),
+    )
+
+
+def _written(key: object) -> str:
+    return str(key).lower() if isinstance(key, bool) else str(key)

@@ -1,0 +1,230 @@
+"""The form that describes a table: what stands in it at first, and the statement that it makes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+from lapwing.errors import LapwingError
+from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.intake import Found
+from lapwing.web.lab.names import table_name
+from lapwing.web.lab.proposals import Proposal
+from lapwing.web.lab.statement import Stated, Statement, Type
+from lapwing.web.lab.suggest import suggest, unit_among
+
+TYPES: tuple[Type, ...] = get_args(Type)
+TYPE_WORDS: Mapping[Type, str] = {
+    "number": "number",
+    "integer": "whole number",
+    "text": "text",
+    "boolean": "yes or no",
+    "date": "date",
+}
+DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5")
+MOST_KEYS, LONGEST_KEY = 500, 200
+LEAST_EPSILON, LARGEST_EPSILON = 0.01, 10.0
+MOST_PEOPLE = 10**10
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One column in the form, as text."""
+
+    place: int
+    name: str
+    original: str
+    type: str
+    low: str
+    high: str
+    keys: str
+    why: str
+    mark: str = ""
+    """How it was found, if not by its owner: "private" or "read" from the data."""
+
+
+@dataclass(slots=True)
+class Filled:
+    """The form with what was typed, and what is wrong with it."""
+
+    lines: list[Line]
+    values: dict[str, str]
+    teaching: bool
+    complaints: dict[str, str] = field(default_factory=dict)
+
+
+def first(bench: Bench) -> Statement:
+    """What is stated, or, before anything is, what names and types suggest."""
+    if bench.statement or bench.suggested:
+        return bench.statement or bench.suggested  # type: ignore[return-value]
+    columns: tuple[Found, ...] = bench.columns
+    unit = unit_among(one.name for one in columns)
+    found = []
+    for one in columns:
+        thought = suggest(one.name, one.type)
+        found.append(Stated(one.name, thought.type, None if one.name == unit else thought.bounds, thought.keys))
+    return Statement(name=table_name(bench.title), columns=tuple(found), unit=unit)
+
+
+def filled(bench: Bench) -> Filled:
+    """The form as it is shown first, with what was proposed since."""
+    stated = first(bench)
+    lines = []
+    for place, (found, one) in enumerate(zip(bench.columns, stated.columns, strict=True)):
+        thought = suggest(found.name, found.type)
+        why = "" if bench.statement or bench.suggested else thought.why
+        low, high = (_number(one.bounds[0]), _number(one.bounds[1])) if one.bounds else ("", "")
+        line = Line(place, one.name, found.original, one.type, low, high, _joined(one.keys), why)
+        lines.append(_proposed(line, bench.proposals.get(one.name)))
+    values = {
+        "name": stated.name,
+        "unit": stated.unit,
+        "rows": str(stated.max_rows_per_unit),
+        "people": str(stated.people),
+        "epsilon": f"{stated.epsilon:g}",
+        "delta": f"{stated.delta:g}".replace("e-0", "e-"),
+    }
+    return Filled(lines, values, stated.teaching)
+
+
+def _proposed(line: Line, proposal: Proposal | None) -> Line:
+    if proposal is None:
+        return line
+    kind = proposal.type or line.type
+    low, high = map(_number, proposal.bounds) if proposal.bounds else (line.low, line.high)
+    keys = _joined(proposal.keys) if proposal.keys else line.keys
+    mark = "private" if proposal.private else "read"
+    return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark)
+
+
+def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Filled]:
+    """The statement that a form makes, or None and what is wrong with the form."""
+    shown = filled(bench)
+    wrong: dict[str, str] = {}
+    lines, columns = [], []
+    for line in shown.lines:
+        kind, low, high, keys = (
+            form.get(f"{name}-{line.place}", "").strip() for name in ("type", "low", "high", "keys")
+        )
+        line = replace(line, type=kind, low=low, high=high, keys=keys)
+        lines.append(line)
+        columns.append(_column(line, wrong))
+    values = {name: form.get(name, "").strip() for name in shown.values}
+    teaching = form.get("teaching") == "yes"
+    names = {one.name for one in columns}
+    if values["unit"] and values["unit"] not in names:
+        wrong["unit"] = "Choose a column of this table, or each row."
+    name = values["name"]
+    if not name.isascii() or not name.isidentifier() or len(name) > 40:
+        wrong["name"] = "Take letters, digits and underscores, beginning with a letter."
+    rows = _whole(values["rows"], 1, 10_000, "rows", wrong)
+    people = _whole(values["people"], 1, MOST_PEOPLE, "people", wrong)
+    epsilon = _decimal(values["epsilon"])
+    if epsilon is None or not LEAST_EPSILON <= epsilon <= LARGEST_EPSILON:
+        wrong["epsilon"] = f"Write a number between {LEAST_EPSILON} and {LARGEST_EPSILON:g}. Less protects more."
+    delta = _decimal(values["delta"])
+    if delta is None or values["delta"] not in DELTAS:
+        wrong["delta"] = "Choose one of the list."
+    if not teaching:
+        _not_read(bench, columns, wrong)
+    shown = Filled(lines, values, teaching, wrong)
+    if wrong or epsilon is None or delta is None:
+        return None, shown
+    made = Statement(
+        name=name,
+        columns=tuple(columns),
+        unit=values["unit"],
+        max_rows_per_unit=rows if values["unit"] else 1,
+        people=people,
+        epsilon=epsilon,
+        delta=delta,
+        teaching=teaching,
+    )
+    try:
+        made.open(bench.path, None)  # reads the schema and checks everything else that can be wrong
+    except LapwingError as error:
+        wrong["form"] = str(error)
+        return None, shown
+    return made, shown
+
+
+def _column(line: Line, wrong: dict[str, str]) -> Stated:
+    kind: Type = next((one for one in TYPES if one == line.type), "text")
+    place = f"column-{line.place}"
+    if kind != line.type:
+        wrong[place] = "Choose a type from the list."
+    bounds = None
+    if kind in ("number", "integer") and (line.low or line.high):
+        low, high = _decimal(line.low), _decimal(line.high)
+        if low is None or high is None:
+            wrong[place] = "Write both bounds as numbers, such as 0 and 120, or neither."
+        elif not low < high:
+            wrong[place] = "The lower bound must be below the upper one."
+        else:
+            bounds = (low, high)
+    keys = _split(line.keys)
+    if len(keys) > MOST_KEYS or any(len(key) > LONGEST_KEY for key in keys):
+        wrong[place] = f"At most {MOST_KEYS} keys of {LONGEST_KEY} characters each."
+    made = Stated(line.name, kind, bounds, keys)
+    try:
+        made.values  # noqa: B018 - says which key is none
+    except LapwingError as error:
+        wrong[place] = str(error)
+    return made
+
+
+def _not_read(bench: Bench, columns: list[Stated], wrong: dict[str, str]) -> None:
+    """Outside teaching mode nothing may stand that was read from the data."""
+    for place, one in enumerate(columns):
+        read_before = bench.read_from_data.get(one.name)
+        if read_before is None:
+            continue
+        bounds, keys = read_before
+        if (bounds is not None and one.bounds == bounds) or (keys and one.keys == keys):
+            wrong[f"column-{place}"] = (
+                "This was read from the data, which only teaching mode may do. State what you know without looking, "
+                "or empty it."
+            )
+
+
+def _split(text: str) -> tuple[str, ...]:
+    """Keys between commas; one with a comma stands in quotation marks.
+
+    >>> _split('North, "Over there, far", South')
+    ('North', 'Over there, far', 'South')
+    """
+    try:
+        cells = next(csv.reader([" ".join(text.splitlines())], skipinitialspace=True), [])
+    except csv.Error:
+        cells = text.split(",")
+    return tuple(dict.fromkeys(cell.strip() for cell in cells if cell.strip()))
+
+
+def _joined(keys: tuple[str, ...]) -> str:
+    out = io.StringIO()
+    csv.writer(out, lineterminator="").writerow(keys)
+    return out.getvalue().replace(",", ", ") if not any("," in key for key in keys) else out.getvalue()
+
+
+def _decimal(text: str) -> float | None:
+    try:
+        value = float(text.replace("−", "-"))
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _whole(text: str, least: int, most: int, name: str, wrong: dict[str, str]) -> int:
+    digits = text.replace(",", "").replace(" ", "")
+    value = int(digits) if digits.isdecimal() and len(digits) < 20 else 0
+    if not least <= value <= most:
+        wrong[name] = f"Write a whole number from {least:,} to {most:,}."
+    return value
+
+
+def _number(value: float) -> str:
+    return f"{value:.15g}"

@@ -1,0 +1,155 @@
+"""What a column probably is, told from its name and its declared type alone: a start for its owner, never a look.
+
+Each suggestion says why. The words of a name are compared with English and German ones; the first that fits counts.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from lapwing.web.lab.statement import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A type, perhaps bounds or keys, and why."""
+
+    type: Type
+    bounds: tuple[float, float] | None = None
+    keys: tuple[str, ...] = ()
+    why: str = ""
+    person: bool = False
+    """Whether the column seems to say whose row it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    words: str
+    """Any of these is a word of the name."""
+    type: Type
+    why: str
+    bounds: tuple[float, float] | None = None
+    keys: tuple[str, ...] = ()
+
+
+_PEOPLE = (
+    "patient patients patientin person people user users customer customers client member household respondent "
+    "subject participant student employee citizen kunde kundin nutzer benutzer mitglied haushalt teilnehmer schueler "
+    "mitarbeiter"
+)
+_IDENTITY = "id ids uuid guid nr no number nummer key kennung pseudonym token"
+_RULES = (
+    _Rule("age ages alter jahre years", "integer", "Ages of people lie between 0 and 120.", (0, 120)),
+    _Rule("pct percent percentage prozent anteil", "number", "A percentage lies between 0 and 100.", (0, 100)),
+    _Rule(
+        "share ratio probability quote fraction wahrscheinlichkeit", "number", "A share lies between 0 and 1.", (0, 1)
+    ),
+    _Rule("date datum day_of_birth dob geburtsdatum geburtstag birthday admission", "date", "The name says date."),
+    _Rule("year yr jahr geburtsjahr birthyear", "integer", "Years of our time.", (1900, 2100)),
+    _Rule("month monat", "integer", "There are twelve months.", (1, 12), tuple(map(str, range(1, 13)))),
+    _Rule(
+        "weekday wochentag dow",
+        "integer",
+        "There are seven days; some count from 0.",
+        (0, 7),
+        tuple(map(str, range(8))),
+    ),
+    _Rule("hour stunde", "integer", "A day has 24 hours.", (0, 23), tuple(map(str, range(24)))),
+    _Rule("minute minutes minuten", "number", "Minutes of a day.", (0, 1440)),
+    _Rule("hours stunden", "number", "A week has 168 hours.", (0, 168)),
+    _Rule(
+        "sex gender geschlecht",
+        "text",
+        "How it is spelled is a guess: write what your table has.",
+        None,
+        ("female", "male", "other"),
+    ),
+    _Rule("lat latitude breitengrad", "number", "Latitudes lie between −90 and 90.", (-90, 90)),
+    _Rule("lon lng long longitude laengengrad", "number", "Longitudes lie between −180 and 180.", (-180, 180)),
+    _Rule("bmi", "number", "What is outside counts as the nearest end.", (10, 80)),
+    _Rule("height groesse koerpergroesse", "number", "Heights of people in centimetres.", (0, 250)),
+    _Rule("weight gewicht koerpergewicht", "number", "Weights of people in kilograms.", (0, 300)),
+    _Rule("temperature temperatur temp", "number", "Degrees of weather or bodies, in Celsius.", (-50, 60)),
+    _Rule("systolic diastolic blutdruck", "number", "Blood pressure in mmHg.", (0, 300)),
+    _Rule("pulse puls heart_rate herzfrequenz", "number", "Beats in a minute.", (0, 250)),
+    _Rule(
+        "income salary wage earnings einkommen gehalt lohn verdienst",
+        "number",
+        "A year's income; more counts as the upper end.",
+        (0, 200_000),
+    ),
+    _Rule(
+        "cost costs price amount fee bill revenue spend kosten preis betrag umsatz rechnung",
+        "number",
+        "A guess: who spends more counts as the upper end.",
+        (0, 10_000),
+    ),
+    _Rule("rating stars sterne bewertung note grade", "number", "Ratings and marks are small numbers.", (0, 10)),
+    _Rule("score punkte points", "number", "A guess: many scores end at 100.", (0, 100)),
+    _Rule(
+        "count visits children kinder anzahl besuche n num times members",
+        "integer",
+        "A number of things of one person; more counts as the upper end.",
+        (0, 20),
+    ),
+    _Rule("zip zipcode plz postcode postal postleitzahl phone telefon", "text", "Digits that are no quantity."),
+    _Rule(
+        "smoker raucher married verheiratet retired active aktiv deceased",
+        "boolean",
+        "The name asks yes or no.",
+        None,
+        ("true", "false"),
+    ),
+)
+_ASKS = {"is", "has", "was", "ist", "hat", "war", "flag", "can", "kann"}
+
+
+def suggest(name: str, declared: Type | None = None) -> Suggestion:
+    """What a column of this name and type probably is.
+
+    >>> suggest("patientAge").bounds, suggest("Größe_cm").bounds, suggest("is_smoker").type
+    ((0, 120), (0, 250), 'boolean')
+    """
+    words = words_in(name)
+    found = _by_name(words)
+    if declared is None:
+        return found
+    if declared == found.type or {declared, found.type} == {"integer", "number"}:
+        return Suggestion(declared, found.bounds, found.keys, found.why or "As the file says.", found.person)
+    keys = ("true", "false") if declared == "boolean" else ()
+    return Suggestion(declared, None, keys, "As the file says.", found.person)
+
+
+def words_in(name: str) -> tuple[str, ...]:
+    """The words of a name, in lower case, with umlauts spelled out.
+
+    >>> words_in("bodyWeight (kg)"), words_in("GRÖSSE_cm")
+    (('body', 'weight', 'kg'), ('groesse', 'cm'))
+    """
+    spelled = re.sub(r"(?<=[a-zäöüß0-9])(?=[A-ZÄÖÜ])", " ", name).lower()
+    for sign, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
+        spelled = spelled.replace(sign, letters)
+    plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
+    return tuple(re.findall(r"[a-z]+|\d+", plain))
+
+
+def unit_among(names: Iterable[str]) -> str:
+    """The column that seems to say whose row it is, or nothing."""
+    found = [name for name in names if suggest(name).person]
+    return found[0] if found else ""
+
+
+def _by_name(words: tuple[str, ...]) -> Suggestion:
+    people, identity = set(_PEOPLE.split()), set(_IDENTITY.split())
+    if words and (words[-1] in identity or words[0] in ("id", "uuid") or (len(words) == 1 and words[0] in people)):
+        whose = len(words) == 1 or bool(people & set(words))
+        return Suggestion("text", why="This seems to name somebody or something.", person=whose)
+    if words and words[0] in _ASKS:
+        return Suggestion("boolean", None, ("true", "false"), "The name asks yes or no.")
+    for rule in _RULES:
+        if set(words) & set(rule.words.split()):
+            return Suggestion(rule.type, rule.bounds, rule.keys, rule.why)
+    return Suggestion("text", why="The name says nothing to us: choose what it is.")
