@@ -41,10 +41,17 @@ RULES = {
     "nugget preview": Rule(240, 60),
     "upload": Rule(30, 600),
     "export": Rule(10, 600),
-}
+    "lab preview": Rule(600, 60),
+    "lab release": Rule(120, 60),
+    "lab export": Rule(120, 60),
+    "lab bring": Rule(40, 600),
+    "lab state": Rule(120, 600),
+    "lab propose": Rule(60, 600),
+    "guide": Rule(120, 60),
     "survey": Rule(20, 3600),
     "survey answer": Rule(300, 60),  # a lecture hall may have one address
     "survey links": Rule(20, 600),
+}
 _MOST_KEYS = 100_000
 
 
