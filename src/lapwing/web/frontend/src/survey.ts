@@ -41,7 +41,8 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
 
   async function deliver(): Promise<string> {
     const one = kept() as Kept;
-    const done = `You have answered. Your browser sent “${word(one.value)}”, which may or may not be your answer: only you know. Answering again would send the same.`;
+    const meant = survey.kind === "number" ? "one of the two ends; your number was not sent" : "which may or may not be your answer: only you know";
+    const done = `You have answered. Your browser sent “${word(one.value)}”, ${meant}. Answering again would send the same.`;
     if (one.sent) return done;
     keep({ ...one, tried: true });
     const answer = await send(`/survey/${survey.id}/answers`, { report: report(survey, one.value), token: one.token }).catch(() => null);

@@ -166,3 +166,6 @@ export function sample(plan: Plan, truth: number | string, count: number): numbe
   }
   return counts;
 }
+
+/** For tests: whether a text is taken for a number. */
+export const readable = (text: string): boolean => decimal(text) !== null;
