@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from sqlalchemy import select
 from lapwing.adversary import audit
 from lapwing.mechanisms import RandomizedResponse
 from lapwing.noise import Entropy, Reproducible
-from lapwing.web import votes
+from lapwing.web import settings, votes
+from lapwing.web.school.library import School
 from lapwing.web.school.nugget import ROLES
 from lapwing.web.store import votes as store
 from lapwing.web.tables import VoteCast, VoteTally, VoteToken
@@ -124,6 +126,14 @@ def app(tmp_path: Path) -> FastAPI:
     return open_school(tmp_path)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def anywhere(request: pytest.FixtureRequest, tmp_path: Path) -> FastAPI:
+    """A school in a file, and one in the database of a team."""
+    if request.param == "sqlite":
+        return open_school(tmp_path)
+    return open_school(tmp_path, database=settings.address(request.getfixturevalue("postgres_url")))
+
+
 def ballot(number: int = 1, **other: Any) -> dict[str, Any]:
     return {"slug": SLUG, "role": "student", "yes": True, "truth": str(TRUTH), "token": f"{number:032x}", **other}
 
@@ -138,7 +148,8 @@ def send(client: TestClient, **other: Any) -> Any:
     return answer.json()["counted"] if answer.status_code == 200 else answer.status_code
 
 
-def test_voting_twice_counts_once(app: FastAPI) -> None:
+def test_voting_twice_counts_once(anywhere: FastAPI) -> None:
+    app = anywhere
     ada, nobody = signed_in(app), visitor(app)
     assert [send(nobody), send(nobody), send(nobody, yes=False, role="engineer")] == [True, False, False]
     assert send(nobody, slug="tools") is True, "the same number for another nugget is another vote"
@@ -188,7 +199,8 @@ def test_votes_are_limited(tmp_path: Path) -> None:
     assert tallies(app)[SLUG]["student"].reports == 60
 
 
-def test_a_vote_leaves_no_trace_but_two_numbers_and_that_it_was_cast(app: FastAPI) -> None:
+def test_a_vote_leaves_no_trace_but_two_numbers_and_that_it_was_cast(anywhere: FastAPI) -> None:
+    app = anywhere
     client = signed_in(app)
     send(client, number=5)
     send(visitor(app), number=6, yes=False, role=UNSAID)
@@ -201,13 +213,50 @@ def test_a_vote_leaves_no_trace_but_two_numbers_and_that_it_was_cast(app: FastAP
     assert client.get("/account/data").json()["votes_cast"] == [{"user_id": 1, "slug": SLUG}]
 
 
-def test_many_votes_at_once_are_all_counted(app: FastAPI) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    client = visitor(app)
+def test_many_votes_at_once_are_all_counted(anywhere: FastAPI) -> None:
+    client = visitor(anywhere)
     with ThreadPoolExecutor(8) as pool:
         assert all(pool.map(lambda n: send(client, number=n, yes=n % 4 == 0), range(80)))
-    assert tallies(app) == {SLUG: {"student": Tally(80, 20)}}
+    assert tallies(anywhere) == {SLUG: {"student": Tally(80, 20)}}
+
+
+def test_the_same_vote_many_times_at_once_is_counted_once(anywhere: FastAPI) -> None:
+    client = visitor(anywhere)
+    with ThreadPoolExecutor(8) as pool:
+        counted = list(pool.map(lambda _: send(client), range(24)))
+    assert sorted(counted) == [False] * 23 + [True]
+    assert tallies(anywhere) == {SLUG: {"student": Tally(1, 1)}}
+
+
+def test_what_browsers_recommend_by_follows_every_vote_that_is_counted_here_or_elsewhere(anywhere: FastAPI) -> None:
+    client, slugs = visitor(anywhere), list(site_of(anywhere).pages.school.pages)
+
+    def told() -> Any:
+        return client.get("/recommendation").json()["votes"]
+
+    def keep(slug: str, count: int) -> None:  # as another server does, behind the back of this one
+        with site_of(anywhere).database.writing() as db:
+            for n in range(count):
+                store.cast(db, slug, "student", n % 2 == 0, token=f"{n:032x}", user_id=None)
+
+    assert told() == told() == {}
+    keep(slugs[0], FEWEST)
+    assert told() == {slugs[0]: {EVERYBODY: [FEWEST, FEWEST // 2], "student": [FEWEST, FEWEST // 2]}}
+    assert send(client, number=FEWEST, slug=slugs[0]) is True
+    assert told()[slugs[0]]["student"] == [FEWEST + 1, FEWEST // 2 + 1]
+    packed = client.get("/recommendation", headers={"accept-encoding": "gzip"})
+    plain = client.get("/recommendation", headers={"accept-encoding": "identity"})
+    assert (packed.headers["content-encoding"], packed.content) == ("gzip", plain.content)
+
+
+def test_what_browsers_recommend_by_follows_the_nuggets(app: FastAPI) -> None:
+    client, pages = visitor(app), site_of(app).pages
+    before = client.get("/recommendation").json()["nuggets"]
+    fewer = [page.nugget for page in pages.school if page.nugget.slug != "the-family"]
+    pages.show(School(fewer, pages.school.common, ready=[pages.school]))
+    assert [one["slug"] for one in client.get("/recommendation").json()["nuggets"]] == [
+        one["slug"] for one in before if one["slug"] != "the-family"
+    ]
 
 
 def test_the_page_tells_what_the_votes_say_once_there_are_enough(app: FastAPI) -> None:

@@ -4,26 +4,56 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from fastapi import Request, Response
 
 from lapwing.web import votes
+from lapwing.web.pages import Pages
 from lapwing.web.recommend import told
+from lapwing.web.school.library import School
 from lapwing.web.sessions import personal
-from lapwing.web.site import TheSite
+from lapwing.web.site import Site, TheSite
 from lapwing.web.store import votes as store
 
 router = personal()
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was said last: about which nuggets, and after which votes."""
+
+    school: School
+    stamp: tuple[int, int]
+    plain: bytes
+    packed: bytes
+
+
+_MADE: WeakKeyDictionary[Pages, _Made] = WeakKeyDictionary()
+
+
 @router.get("/recommendation")
 def recommendation(request: Request, site: TheSite) -> Response:
     """The nuggets, what builds on what, the rules, and what the votes say."""
-    with site.database.reading() as db:
-        published = votes.published(store.tallies(db))
-    found = told((page.nugget for page in site.pages.school), published)
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+    made = _made(site)
     headers = {"cache-control": "public, max-age=300", "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
-        text, headers["content-encoding"] = gzip.compress(text, 6), "gzip"
-    return Response(text, media_type="application/json", headers=headers)
+        packed = {**headers, "content-encoding": "gzip"}
+        return Response(made.packed, media_type="application/json", headers=packed)
+    return Response(made.plain, media_type="application/json", headers=headers)
+
+
+def _made(site: Site) -> _Made:
+    """Made anew when the nuggets change or a vote was counted, here or by another server."""
+    school = site.pages.school
+    with site.database.reading() as db:
+        stamp = store.stamp(db)
+        before = _MADE.get(site.pages)
+        if before is not None and before.school is school and before.stamp == stamp:
+            return before
+        published = votes.published(store.tallies(db))
+    found = told((page.nugget for page in school), published)
+    plain = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
+    made = _MADE[site.pages] = _Made(school, stamp, plain, gzip.compress(plain, 6, mtime=0))
+    return made

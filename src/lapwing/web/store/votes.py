@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from sqlalchemy import select, update
+from sqlalchemy import func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -46,6 +46,12 @@ def _add(db: Session, slug: str, role: str, yes: bool) -> None:
 def cast_by(db: Session, user_id: int) -> list[str]:
     """The nuggets somebody voted on."""
     return list(db.scalars(select(VoteCast.slug).where(VoteCast.user_id == user_id).order_by(VoteCast.slug)))
+
+
+def stamp(db: Session) -> tuple[int, int]:
+    """Changes with every vote that is counted: all reports, and those that say yes."""
+    row = db.execute(select(func.sum(VoteTally.reports), func.sum(VoteTally.ones))).one()
+    return int(row[0] or 0), int(row[1] or 0)
 
 
 def tallies(db: Session) -> dict[str, dict[str, Tally]]:
