@@ -226,7 +226,9 @@ def test_a_program_of_an_author_reaches_nobody(live_school: Any, visit: Visitor)
     nosy = (
         "```exercise\nid: nosy\ntitle: Nosy\ntask: x\nsolution: x\nstarter: |\n  import js\n"
         "  ways = ('fetch', 'XMLHttpRequest', 'WebSocket', 'Worker', 'indexedDB', 'caches', 'importScripts')\n"
-        "  print('ways out:', [way for way in ways if getattr(js, way, None) is not None])\n```\n"
+        "  found = [way for way in (*ways, 'FontFace') if getattr(js, way, None) is not None]\n"
+        "  found += [way for way in ('storageBuckets', 'storage') if getattr(js.navigator, way, None) is not None]\n"
+        "  print('ways out:', found)\n```\n"
     )
     write_at_the_end(page, f"\n{nosy}")
     saved(page)

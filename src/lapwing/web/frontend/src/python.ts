@@ -15,14 +15,16 @@ export type Told =
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 const tell = (told: Told): void => scope.postMessage(told);
 
-const WAYS_OUT = ["fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "Worker", "SharedWorker", "BroadcastChannel", "importScripts", "indexedDB", "caches", "cookieStore"];
+const WAYS_OUT = ["fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "Worker", "SharedWorker", "BroadcastChannel", "importScripts", "indexedDB", "caches", "cookieStore", "FontFace", "fonts"];
+const WAYS_BEHIND = ["storageBuckets", "storage", "serviceWorker", "sendBeacon"]; // a bucket has a cache, and a cache asks for pages
 
 /** Programs of authors run in the browsers of readers: once all is loaded, they reach neither the school nor anybody else. */
 function cutOff(): void {
-  for (const name of WAYS_OUT) {
-    for (let holder: object | null = scope; holder; holder = Object.getPrototypeOf(holder) as object | null) Reflect.deleteProperty(holder, name);
-    Object.defineProperty(scope, name, { value: undefined });
-  }
+  for (const [from, names] of [[scope, WAYS_OUT], [scope.navigator, WAYS_BEHIND]] as [object, string[]][])
+    for (const name of names) {
+      for (let holder: object | null = from; holder; holder = Object.getPrototypeOf(holder) as object | null) Reflect.deleteProperty(holder, name);
+      Object.defineProperty(from, name, { value: undefined });
+    }
 }
 
 const JUDGE = `
