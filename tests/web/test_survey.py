@@ -412,7 +412,7 @@ def test_makers_and_respondents_are_limited(app: FastAPI) -> None:
     made = Made(app)
     site_of(app).limits.rules = {
         **RULES,
-        "survey": Rule(2, 3600),
+        "survey": Rule(3, 3600),
         "survey answer": Rule(3, 60),
         "survey links": Rule(1, 60),
     }
