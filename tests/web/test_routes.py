@@ -109,6 +109,11 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /uploads": then(LEARNERS, 422),
     "GET /uploads/{name}": then(EVERYBODY, 404),
     "POST /uploads/{name}/delete": then(LEARNERS, 404),
+    "GET /guide": EVERYBODY,
+    "GET /guide/advice": then(EVERYBODY, 422),
+    "GET /guide/report": then(EVERYBODY, 422),
+    "GET /guide/rules": EVERYBODY,
+    "GET /guide/so-far": EVERYBODY,
 }
 BODIES: dict[str, object] = {"POST /me/progress": {}}
 """What has to be sent as JSON to be read at all."""

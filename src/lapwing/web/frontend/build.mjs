@@ -25,6 +25,8 @@ const result = await build({
     join(here, "src", "survey-new.ts"),
     join(here, "src", "styles", "survey.css"),
     join(here, "src", "write.ts"),
+    join(here, "src", "guide.ts"),
+    join(here, "src", "styles", "guide.css"),
     join(here, "src", "icon.svg"),
     ...widgets.map((name) => join(here, "src", "widgets", name)),
   ],

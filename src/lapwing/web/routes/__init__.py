@@ -21,6 +21,7 @@ from lapwing.web.routes import (
     admin,
     authoring,
     discussion,
+    guide,
     me,
     moderation,
     reading,
@@ -38,5 +39,6 @@ ROUTERS = (
     *(votes.router, recommendation.router, survey.router),
     *(discussion.router, moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
+    guide.router,
 )
 """All of them, in the order in which they are asked."""

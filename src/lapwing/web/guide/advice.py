@@ -1,0 +1,252 @@
+"""The recommendation: what the rules say to a whole interview, in numbers and in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
+
+import yaml
+
+from lapwing.errors import MissingExtra
+from lapwing.privacy.explain import Explanation, explain
+from lapwing.web.guide import rules as engine
+from lapwing.web.guide.answers import QUESTIONS, WANTED, Answers
+from lapwing.web.guide.expected import Bar, Expected
+from lapwing.web.guide.plan import Plan, parts, plan
+from lapwing.web.guide.rules import Rule
+from lapwing.web.guide.snippets import number, program
+from lapwing.web.guide.trial import expected
+
+HEADLINES = {
+    "yes": "Yes, use differential privacy",
+    "not yet": "Not yet",
+    "no": "No, differential privacy is not for this",
+}
+MODELS = {
+    "central": "with a curator",
+    "secure sum": "with a secure sum",
+    "shuffled": "with a mixer",
+    "local": "on people's own devices",
+}
+_FEWEST, _MOST_READ = 20, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something or somebody that helps."""
+
+    name: str
+    text: str
+    ours: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """One question: what to expect, and whether that is enough."""
+
+    ask: str
+    expected: Expected
+    enough: bool
+    needed: int
+    """About so many people would be enough; 0 if nobody can say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All that the guide has to say."""
+
+    answers: Answers
+    verdict: str
+    rules: tuple[Rule, ...]
+    plan: Plan | None
+    outlook: tuple[Outlook, ...]
+    explanation: Explanation | None
+    program: str
+
+    @property
+    def headline(self) -> str:
+        """The verdict, for the top of a page."""
+        return HEADLINES[self.verdict]
+
+    @property
+    def reasons(self) -> list[Rule]:
+        """Those rules that gave this verdict."""
+        return [rule for rule in self.rules if rule.verdict == self.verdict]
+
+    def about(self, *topics: str) -> list[Rule]:
+        """Rules that fired about something."""
+        return [rule for rule in self.rules if rule.topic in topics]
+
+    def by(self, name: str) -> Rule | None:
+        """The rule that settled a parameter."""
+        return engine.settled_by(self.rules, name)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """Each once, in the order of the rules."""
+        named = [name for rule in self.rules for name in rule.then.get("tools", ())]
+        return [tools()[name] for name in dict.fromkeys(named)] if self.verdict != "no" else []
+
+    @property
+    def read(self) -> list[str]:
+        """Nuggets to read: those of the verdict first, then what most rules name."""
+        named = [slug for rule in self.reasons for slug in rule.read]
+        others = [slug for rule in self.rules for slug in rule.read]
+        others.sort(key=lambda slug: -others.count(slug))
+        return list(dict.fromkeys(named + (others if self.verdict != "no" else [])))[:_MOST_READ]
+
+    @property
+    def model(self) -> str:
+        """Where noise is added, in words."""
+        return MODELS[self.plan.model] if self.plan else ""
+
+    @property
+    def guarantee(self) -> str:
+        """The whole promise in one line."""
+        return str(self.plan.loss) if self.plan else ""
+
+    @property
+    def split(self) -> str:
+        """How the budget is shared out."""
+        made = self.plan
+        if made is None:
+            return ""
+        if made.model == "local":
+            again = " Reports that are sent again cost nothing more while the answer stays the same."
+            return f"Every report costs ε = {number(made.part_epsilon)}.{again if self.answers.often != 'once' else ''}"
+        if made.model == "shuffled":
+            per = f" and ε = {number(made.epsilon / made.releases)} for each release" if made.releases > 1 else ""
+            return (
+                f"Each report is randomised with ε = {number(made.part_epsilon)}. In a shuffled batch of "
+                f"{made.reports:,} that is at most ε = {number(made.epsilon)} in all{per}."
+            )
+        if made.parts == 1:
+            return "One question, one release: it gets the whole budget."
+        shared = f"{_several(made.releases, 'release')} of {_several(len(made.asks), 'question')}"
+        if made.part_rho:
+            return (
+                f"{shared}: each part gets ρ = {number(made.part_rho)} of zCDP "
+                f"(for pure mechanisms ε = {number(made.part_epsilon)}), which adds up to the total."
+            )
+        return f"{shared}: each part gets ε = {number(made.part_epsilon)}, which adds up to the total."
+
+    @property
+    def odds(self) -> str:
+        """What the promise means, in a sentence."""
+        if self.explanation is None or self.plan is None:
+            return ""
+        data = self.explanation.data
+        what = "what somebody answered" if self.plan.at_source else "that somebody is in the data"
+        said = (
+            f"Whoever would bet {data['out_of_100_before']} of 100 {'on ' if self.plan.at_source else ''}{what} "
+            f"can come to bet at most {data['out_of_100_after']} of 100; no answer becomes more than "
+            f"{data['odds_factor']:.3g} times as likely through one person."
+        )
+        rare = f" This holds but for a chance of {number(self.plan.delta)}." if self.plan.delta else ""
+        return said + rare
+
+
+def _several(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+@cache
+def tools() -> Mapping[str, Tool]:
+    """All that rules may name."""
+    text = files("lapwing").joinpath("web", "guide", "tools.yaml").read_text(encoding="utf-8")
+    return {name: Tool(**entry) for name, entry in yaml.safe_load(text).items()}
+
+
+def known(answers: Answers) -> dict[str, Any]:
+    """The facts that follow from the answers alone."""
+    facts = {one.name: getattr(answers, one.name) for one in fields(answers)}
+    return facts | {"statistics": len(answers.statistics)}
+
+
+def first_rules(answers: Answers) -> list[Rule]:
+    """What fires before anything is computed."""
+    facts = known(answers)
+    facts["parts"] = parts(answers, engine.fired(facts))
+    return engine.fired(facts)
+
+
+@lru_cache(maxsize=512)
+def advise(answers: Answers) -> Advice:
+    """The recommendation for an interview. The same answers always give the same."""
+    found = first_rules(answers)
+    made = plan(answers, found) if engine.verdict(found) == "yes" else None
+    outlook = _outlook(made, WANTED[answers.need]) if made else ()
+    facts = known(answers) | {"parts": made.parts if made else 0}
+    if outlook:
+        met = sum(one.enough for one in outlook)
+        facts |= {"met": met, "missed": len(outlook) - met}
+    found = engine.fired(facts)
+    return Advice(
+        answers,
+        engine.verdict(found),
+        tuple(found),
+        made,
+        outlook,
+        explain(made.loss) if made else None,
+        program(made) if made else "",
+    )
+
+
+def _outlook(made: Plan, wanted: float) -> tuple[Outlook, ...]:
+    found = []
+    for ask in made.asks:
+        try:
+            one = expected(made, ask)
+        except MissingExtra:  # models want scikit-learn, and the school does not
+            continue
+        found.append(Outlook(ask, one, one.error <= wanted, _needed(made, ask, one.error, wanted)))
+    return tuple(found)
+
+
+def _needed(made: Plan, ask: str, error: float, wanted: float) -> int:
+    """So many people would be enough: errors fall like 1/n with a curator, like 1/√n without one."""
+    if error <= wanted or wanted == 0 or ask == "model":
+        return 0
+    times = 1.05 * error / wanted  # errors are estimates themselves
+    people = made.people * (times**2 if made.at_source else times)
+    step: int = 10 ** max(0, math.floor(math.log10(people)) - 1)
+    return max(_FEWEST, math.ceil(people / step) * step)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A bar in places of a picture whose axis is 100 wide."""
+
+    label: str
+    exact: float
+    private: float
+    low: float
+    high: float
+    said: str
+
+
+def picture(one: Expected) -> list[Line]:
+    """Where everything stands; what lies outside is drawn at the edge."""
+
+    def place(value: float) -> float:
+        return round(100 * min(max(value / one.most, 0.0), 1.0), 2)
+
+    def line(bar: Bar) -> Line:
+        low, high = bar.private - bar.within, bar.private + bar.within
+        said = f"exact {_shown(bar.exact)}, private {_shown(bar.private)}, give or take {_shown(bar.within)}"
+        return Line(bar.label, place(bar.exact), place(bar.private), place(low), place(high), said)
+
+    return [line(bar) for bar in one.bars]
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+
+
+def asked(name: str) -> str:
+    """A question of the interview as its reader sees it."""
+    return QUESTIONS["ask"].text(name)

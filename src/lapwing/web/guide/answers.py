@@ -1,0 +1,286 @@
+"""The interview: what is asked, what may be answered, and what to say to an answer that does not fit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from urllib.parse import urlencode
+
+MOST_PEOPLE = 10**10
+MOST_GROUPS = 1_000_000
+_LONGEST = 40
+"""Characters of an answer that are shown again when it does not fit."""
+_WHOLE = re.compile(r"[0-9]+|[0-9]{1,3}([,'’_ \u00a0\u202f][0-9]{3})+")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer: its short name in addresses and rules, what a reader sees, and a line about it."""
+
+    name: str
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. `kind` is "one" (of the options), "some" of them, or a whole "number" from 1 to `most`."""
+
+    name: str
+    ask: str
+    why: str
+    kind: str = "one"
+    options: tuple[Option, ...] = ()
+    most: int = 0
+    unit: str = ""
+
+    def text(self, name: str) -> str:
+        """An option as a reader sees it."""
+        return next((one.text for one in self.options if one.name == name), name)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Questions that stand on one screen."""
+
+    title: str
+    questions: tuple[Question, ...]
+
+
+STEPS = (
+    Step(
+        "The data",
+        (
+            Question(
+                "about",
+                "What are the data about?",
+                "Differential privacy protects people. Without people there is nobody to protect.",
+                options=(
+                    Option("people", "People", "Customers, pupils, readers, drivers. A device with an owner counts."),
+                    Option("sensitive", "People, and it could hurt them", "Health, money, places, beliefs, children."),
+                    Option("public", "People, but every record is public already", "Published by right, name by name."),
+                    Option("things", "Not people", "Weather, machines, prices; nobody can be traced through them."),
+                ),
+            ),
+            Question(
+                "form",
+                "What does a record look like?",
+                "Noise goes onto numbers. Text and pictures have to become numbers first.",
+                options=(
+                    Option("table", "A row with columns", "Numbers, categories, dates, yes or no."),
+                    Option("text", "Free text, pictures or sound", "Letters, notes, photographs, recordings."),
+                ),
+            ),
+            Question(
+                "people",
+                "How many people are in it?",
+                "Noise has a fixed size. The more people, the less it matters.",
+                "number",
+                most=MOST_PEOPLE,
+                unit="people",
+            ),
+            Question(
+                "rows",
+                "How many records does one person have?",
+                "What one person can do to an answer decides how much noise it needs.",
+                options=(
+                    Option("one", "One", "A patient, a pupil, a questionnaire."),
+                    Option("few", "A few", "Two to ten: visits, orders, tests."),
+                    Option("many", "Many", "Clicks, trips, messages."),
+                    Option("unknown", "Nobody can tell", "Records cannot be traced to a person, not even by us."),
+                ),
+            ),
+        ),
+    ),
+    Step(
+        "The questions",
+        (
+            Question(
+                "ask",
+                "What do you want to find out?",
+                "Tick all that apply. They share one budget.",
+                "some",
+                options=(
+                    Option("count", "How many, or what share", "Smokers among patients."),
+                    Option("histogram", "How many in each group", "Patients by region, orders by weekday."),
+                    Option("top", "What is most common", "The favourite of a list that you know."),
+                    Option("mean", "A mean or a sum", "Mean age, total spending."),
+                    Option("quantile", "A median or another quantile", "Median income, the slowest tenth."),
+                    Option("table", "A table of groups, or SQL", "Count and mean by region and year."),
+                    Option("words", "Frequent words that nobody has on a list", "New words, search terms, addresses."),
+                    Option("model", "A model that predicts", "Regression, classification, a network."),
+                    Option("records", "Single records", "The file of one patient; rows for another team."),
+                    Option("outliers", "Who is unusual", "Fraud, abuse, a rare case to treat."),
+                ),
+            ),
+            Question(
+                "groups",
+                "Into how many groups are results split?",
+                "The smallest group decides what noise can be borne. 1 if there are none.",
+                "number",
+                most=MOST_GROUPS,
+                unit="groups",
+            ),
+            Question(
+                "need",
+                "How far off may a result be, at worst in 95 of 100 releases?",
+                "Accuracy first; epsilon follows. For groups this is a share of the smallest one.",
+                options=(
+                    Option("rough", "By a tenth", "Which way is it going?"),
+                    Option("good", "By 3 of 100", "Like a good poll."),
+                    Option("fine", "By 1 of 100", "Like official statistics."),
+                    Option("exact", "Not at all", "Bills, doses, seats."),
+                ),
+            ),
+        ),
+    ),
+    Step(
+        "The setting",
+        (
+            Question(
+                "trust",
+                "Who may see the true data?",
+                "Trust decides where the noise is added, and that decides how much of it there is.",
+                options=(
+                    Option("us", "One place that people trust", "A clinic, a registry, our own data team."),
+                    Option("partners", "Several organisations, each only its own", "Banks or clinics that compare."),
+                    Option("mixer", "Nobody, but somebody may mix the reports", "It strips names and sees no more."),
+                    Option("nobody", "Nobody but the people themselves", "Noise on their phone or in their browser."),
+                ),
+            ),
+            Question(
+                "often",
+                "How often will you publish?",
+                "Losses add up over everything that is ever released about the same people.",
+                options=(
+                    Option("once", "Once"),
+                    Option("yearly", "Every year", "We reckon with five years."),
+                    Option("monthly", "Every month", "We reckon with a year."),
+                    Option("daily", "Every day, or all the time", "We reckon with a year of days."),
+                    Option("asking", "Whenever an analyst asks", "We reckon with fifty questions."),
+                ),
+            ),
+            Question(
+                "same",
+                "Is it the same people each time?",
+                "If everybody is in one release only, nothing adds up for anybody.",
+                options=(Option("yes", "Yes, or some of them"), Option("no", "No, others every time")),
+            ),
+            Question(
+                "seen",
+                "Who sees the results?",
+                "What is public is public for ever.",
+                options=(
+                    Option("team", "A team that is bound by contract"),
+                    Option("partners", "Partners outside"),
+                    Option("public", "Everybody"),
+                ),
+            ),
+            Question(
+                "law",
+                "Which rules apply?",
+                "The guide is no lawyer. It says what to ask one.",
+                options=(
+                    Option("none", "None that I know of"),
+                    Option("gdpr", "GDPR", "Data about people in Europe."),
+                    Option("hipaa", "HIPAA", "Health data in the United States."),
+                    Option("official", "Duties of official statistics", "A census, a statistical office."),
+                ),
+            ),
+        ),
+    ),
+)
+QUESTIONS = {one.name: one for step in STEPS for one in step.questions}
+STATISTICS = ("count", "histogram", "top", "mean", "quantile", "table", "words", "model")
+"""What differential privacy can answer; the others are about single people."""
+WANTED = {"rough": 0.10, "good": 0.03, "fine": 0.01, "exact": 0.0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """A whole interview."""
+
+    about: str
+    form: str
+    people: int
+    rows: str
+    ask: tuple[str, ...]
+    groups: int
+    need: str
+    trust: str
+    often: str
+    same: str
+    seen: str
+    law: str
+
+    @property
+    def statistics(self) -> tuple[str, ...]:
+        """What is asked about groups of people."""
+        return tuple(one for one in self.ask if one in STATISTICS)
+
+    @property
+    def address(self) -> str:
+        """The interview as the end of an address: the same answers always give the same."""
+        given = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        return urlencode(given, doseq=True)
+
+    def told(self) -> list[tuple[Question, str]]:
+        """Each question, and what was answered, in words."""
+        made = []
+        for one in QUESTIONS.values():
+            value = getattr(self, one.name)
+            if one.kind == "number":
+                text = f"{value:,}"
+            else:
+                text = "; ".join(map(one.text, (value,) if isinstance(value, str) else value))
+            made.append((one, text))
+        return made
+
+
+Given = Mapping[str, Sequence[str]]
+
+
+def read(given: Given) -> tuple[Answers | None, dict[str, str]]:
+    """The answers, if all fit; else what to write instead, by question."""
+    values: dict[str, object] = {}
+    complaints: dict[str, str] = {}
+    for one in QUESTIONS.values():
+        value, complaint = _read(one, [text.strip() for text in given.get(one.name, ()) if text.strip()])
+        if complaint:
+            complaints[one.name] = complaint
+        else:
+            values[one.name] = value
+    return (None if complaints else Answers(**values)), complaints  # type: ignore[arg-type]
+
+
+def partly(given: Given) -> dict[str, object]:
+    """What is answered so far; what does not fit is not."""
+    found = {}
+    for one in QUESTIONS.values():
+        value, complaint = _read(one, [text.strip() for text in given.get(one.name, ()) if text.strip()])
+        if not complaint:
+            found[one.name] = value
+    return found
+
+
+def _read(question: Question, texts: list[str]) -> tuple[object, str]:
+    if not texts:
+        return None, "Write a whole number." if question.kind == "number" else "Choose an answer."
+    if question.kind == "number":
+        return _number(question, texts[-1])
+    known = [one.name for one in question.options]
+    if wrong := next((text for text in texts if text not in known), None):
+        return None, f"“{wrong[:_LONGEST]}” is none of the answers. Choose one of those below."
+    if question.kind == "one":
+        return texts[-1], ""
+    return tuple(name for name in known if name in texts), ""
+
+
+def _number(question: Question, text: str) -> tuple[object, str]:
+    if not _WHOLE.fullmatch(text):
+        return None, f"“{text[:_LONGEST]}” is no whole number. Write digits only, such as 2000."
+    digits = re.sub(r"\D", "", text)
+    if len(digits) > _LONGEST or not 1 <= int(digits) <= question.most:
+        return None, f"Write a number from 1 to {question.most:,}."
+    return int(digits), ""

@@ -1,0 +1,110 @@
+"""How accurate it will be: what is told about each question, and the people who are made up to try it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+SHARE = 0.3
+"""Of the made-up people who say yes."""
+RANGE = 100
+"""Numbers lie between 0 and this."""
+MADE_UP = 20_000
+"""People who are made up at most; errors of more are scaled by the law that they follow."""
+SHOWN = 6
+"""Groups in a picture at most."""
+Z = NormalDist().inv_cdf(0.975)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One line of a picture: the exact answer, one private answer, and how far off it may be."""
+
+    label: str
+    exact: float
+    private: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What to expect of one question. `error` is relative to what `relative_to` names."""
+
+    mechanism: str
+    sentence: str
+    error: float
+    relative_to: str
+    runs: int = 0
+    kept: int = 0
+    """So many of the runs were within what was promised."""
+    bars: tuple[Bar, ...] = ()
+    most: float = 1.0
+    """The end of the picture's axis."""
+    axis: str = ""
+
+
+def group_sizes(people: int, groups: int) -> np.ndarray[Any, Any]:
+    """Made-up sizes, from one and a half times the average down to half of it."""
+    count = min(groups, people, 100_000)
+    shares = np.linspace(1.5, 0.5, count) if count > 1 else np.ones(1)
+    sizes: np.ndarray[Any, Any] = np.maximum(1, np.round(shares / shares.sum() * people)).astype(np.int64)
+    return sizes
+
+
+def smallest(people: int, groups: int) -> float:
+    """People in the smallest of these groups."""
+    return max(1.0, people / groups / (2 if groups > 1 else 1))
+
+
+def ages(count: int) -> np.ndarray[Any, Any]:
+    """Made-up numbers between 0 and RANGE: a hill with its top at 40, the same each time."""
+    places = (np.arange(count) + 0.5) / count
+    low = np.sqrt(places * RANGE * 40)
+    high = RANGE - np.sqrt((1 - places) * RANGE * 60)
+    return np.where(places < 0.4, low, high)
+
+
+def group_bars(sizes: Any, drawn: Any, within: float) -> tuple[Bar, ...]:
+    """Some of the groups for a picture, the largest and the smallest among them."""
+    places = np.unique(np.linspace(0, len(sizes) - 1, min(len(sizes), SHOWN)).round().astype(int))
+    return tuple(Bar(f"group {place + 1:,}", float(sizes[place]), float(drawn[place]), within) for place in places)
+
+
+def people_in(number: float) -> str:
+    """So many people, for a sentence.
+
+    >>> people_in(1), people_in(2500), people_in(2.5)
+    ('1 person', '2,500 people', '2.5 people')
+    """
+    text = f"{number:,.0f}" if number >= 10 or number == int(number) else f"{number:.1f}"
+    return f"{text} {'person' if number == 1 else 'people'}"
+
+
+def share_of(share: float, whole: str) -> str:
+    """A share in words.
+
+    >>> share_of(0.0123, "all"), share_of(3, "all"), share_of(1e-9, "all")
+    ('1.2 % of all', 'more than all', 'next to nothing of all')
+    """
+    if share > 1:
+        return f"more than {whole}"
+    if share < 1e-7:
+        return f"next to nothing of {whole}"
+    digits = max(0, 1 - math.floor(math.log10(100 * share)))
+    return f"{100 * share:.{digits}f} % of {whole}"
+
+
+def number(value: float) -> str:
+    """Two digits are enough.
+
+    >>> number(0.1234), number(48.7), number(0.0000059)
+    ('0.12', '49', '0.0000059')
+    """
+    if value >= 10:
+        return f"{value:,.0f}"
+    digits = 1 - math.floor(math.log10(value)) if value > 0 else 0
+    return f"{value:.{digits}f}"

@@ -1,0 +1,150 @@
+"""What the rules settle, in numbers: the whole budget, and what each part of it may spend."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from lapwing.mechanisms.gaussian import largest_rho
+from lapwing.privacy import ApproxDP, PureDP
+from lapwing.privacy.shuffling import clones_delta
+from lapwing.web.guide.answers import Answers
+from lapwing.web.guide.rules import Rule, settled
+
+POSSIBLE = {
+    "central": ("count", "histogram", "top", "mean", "quantile", "table", "words", "model"),
+    "secure sum": ("count", "histogram", "top", "mean", "table"),
+    "shuffled": ("count", "histogram", "top", "mean", "quantile", "table"),
+    "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
+}
+"""What each model can answer."""
+LARGEST_LOCAL = 4.0
+"""Against the mixer only the noise on each report protects, so it is never less than this leaves."""
+_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A budget and how it is split. All losses are per person."""
+
+    model: str
+    asks: tuple[str, ...]
+    people: int
+    groups: int
+    rows: int
+    epsilon: Fraction
+    delta: Fraction
+    releases: int
+    concentrated: bool
+    part_epsilon: Fraction
+    """Of one question in one release; in the local and the shuffled model, of one report."""
+    part_delta: Fraction
+    part_rho: Fraction | None = None
+
+    @property
+    def parts(self) -> int:
+        """Into how many the budget is split."""
+        return self.releases * len(self.asks)
+
+    @property
+    def relation(self) -> str:
+        """Where people randomise themselves, everybody can see who reports."""
+        return "replace" if self.at_source else "add_remove"
+
+    @property
+    def at_source(self) -> bool:
+        """Whether people randomise their own answers."""
+        return self.model in ("local", "shuffled")
+
+    @property
+    def loss(self) -> PureDP | ApproxDP:
+        """The whole promise."""
+        relation = "replace" if self.at_source else "add_remove"
+        if self.delta:
+            return ApproxDP(self.epsilon, self.delta, relation=relation)  # type: ignore[arg-type]
+        return PureDP(self.epsilon, relation=relation)  # type: ignore[arg-type]
+
+    @property
+    def reports(self) -> int:
+        """How many people answer one question: of several, each person draws one."""
+        return max(1, self.people // len(self.asks)) if self.at_source else self.people
+
+
+def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
+    """The questions that can be answered in the model that the rules settle."""
+    known = POSSIBLE[settled(rules)["model"]]
+    return tuple(
+        one for one in answers.statistics if one in known and (answers.form == "table" or one not in ("model",))
+    )
+
+
+def parts(answers: Answers, rules: list[Rule]) -> int:
+    """Into how many parts the budget is split."""
+    return int(settled(rules).get("releases", "1")) * len(possible(answers, rules))
+
+
+def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
+    """In numbers; nothing if no question is left that could be answered."""
+    found, asks = settled(rules), possible(answers, rules)
+    if not asks or "epsilon" not in found:
+        return None
+    epsilon, releases = Fraction(found["epsilon"]), int(found.get("releases", "1"))
+    delta = small(answers.people) if found.get("delta") else Fraction(0)
+    concentrated = found.get("accounting") == "concentrated"
+    model, count = found["model"], releases * len(asks)
+    rho = None
+    part, part_delta = epsilon / count, delta / count
+    if concentrated:
+        half = delta / 2 if "words" in asks else delta  # the other half shows words
+        rho = largest_rho(epsilon, half) / count
+        part, part_delta = Fraction(math.sqrt(2 * rho)), (delta - half) / count
+    elif model == "local":
+        part = epsilon
+    elif model == "shuffled":
+        part_delta = delta / releases
+        people = max(1, answers.people // len(asks))
+        part = Fraction(local_loss(people, float(epsilon / releases), float(part_delta)))
+    return Plan(
+        model=model,
+        asks=asks,
+        people=answers.people,
+        groups=answers.groups,
+        rows=int(found.get("rows", "1")),
+        epsilon=epsilon,
+        delta=delta,
+        releases=releases,
+        concentrated=concentrated,
+        part_epsilon=part if part == epsilon else shortened(part),
+        part_delta=part_delta,
+        part_rho=shortened(rho) if rho else None,
+    )
+
+
+def small(people: int) -> Fraction:
+    """A delta far below one in so many people: a hundredth of it at most, and never above a millionth."""
+    return Fraction(1, 10 ** max(6, len(str(people - 1)) + 2))
+
+
+def shortened(value: Fraction) -> Fraction:
+    """Rounded down to a few digits, so that what is written is what is used.
+
+    >>> shortened(Fraction(1, 12))
+    Fraction(833, 10000)
+    """
+    places = _DIGITS - 1 - math.floor(math.log10(value))
+    return Fraction(math.floor(value * Fraction(10) ** places)) / Fraction(10) ** places
+
+
+@lru_cache(maxsize=512)
+def local_loss(people: int, target: float, delta: float) -> float:
+    """The largest loss of a report that costs at most `target` in a shuffled batch of so many people."""
+    low, high = target, max(LARGEST_LOCAL, target)
+    for _ in range(12):
+        middle = (low + high) / 2
+        if clones_delta(middle, people, target, tail=delta) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low

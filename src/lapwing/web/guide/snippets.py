@@ -1,0 +1,202 @@
+"""Programs that do what the guide recommends: short, complete, and run by the tests.
+
+Each stands on made-up people, so that it runs as it is; put your own data in their place.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from string import Template
+
+from lapwing.web.guide.plan import Plan
+from lapwing.web.guide.without_curator import LONG_LIST
+
+_DATA = {
+    "count": "smokes = [True, False, False] * 1000",
+    "histogram": 'regions = ["North", "South", "East"] * 1000',
+    "top": 'favourites = {"tea": 1200, "coffee": 1500, "water": 300}  # how many people prefer what',
+    "mean": "ages = [34, 51, 29] * 1000",
+    "quantile": "incomes = [1800, 2400, 3900] * 1000",
+    "words": 'people_with = {"plover": 900, "dunlin": 400, "a very private word": 1}  # how many people use each',
+}
+_CENTRAL = {
+    "count": """
+smokers = lw.Count(epsilon=$epsilon$rows)
+print("smokers:", smokers.release(smokes), "±", smokers.accuracy(0.95))""",
+    "histogram": """
+groups = lw.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
+print("by region:", groups.release(regions), "±", groups.accuracy(0.95))""",
+    "top": """
+choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list(favourites), monotone=True)
+print("favourite:", choice.release(list(favourites.values())))""",
+    "mean": """
+mean = lw.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public knowledge, never read from the data
+print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=2000))  # known to be 2000 or more""",
+    "quantile": """
+median = lw.Median(epsilon=$epsilon, bounds=(0, 20_000), granularity=10$rows)
+print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
+    "words": """
+shown = lw.KeySelection(epsilon=$epsilon, delta=$delta$groups)
+words = sorted(people_with)
+print("frequent words:", [w for w, yes in zip(words, shown.release([people_with[w] for w in words])) if yes])""",
+    "table": """
+import numpy as np
+
+people = lw.open(
+    {
+        "person": np.arange(3000),
+        "region": np.array(["North", "South", "East"] * 1000),
+        "age": np.array([34.0, 51.0, 29.0] * 1000),
+    },  # or the path of a CSV or Parquet file, a data frame, a database
+    name="people",
+    unit="person",
+    bounds={"age": (0, 100)},
+    keys={"region": ["North", "South", "East", "West"]},
+    allowance=lw.PureDP($total),
+    ledger="people-ledger.db",  # what is spent stays spent, also tomorrow
+)$bounded
+query = people.group_by("region").agg(lw.count(), lw.mean("age"))
+print(query.quote(epsilon=$epsilon))  # what it costs and how accurate it will be; nothing is read yet
+print(query.release(epsilon=$epsilon))""",
+    "model": """
+import numpy as np
+from lapwing.models import LinearRegression
+
+rng = np.random.default_rng()
+age = rng.uniform(18, 90, (3000, 1))
+cost = 300 + 20 * age[:, 0]
+model = LinearRegression(epsilon=$epsilon_each, bounds=(18, 90), target_bounds=(0, 3000))
+print(model.quote(columns=1))
+print("slope:", model.fit(age, cost).coef_)  # predictions cost nothing any more""",
+}
+_CONCENTRATED = {
+    "count": """
+smokers = lw.Gaussian.for_rho($rho, sensitivity=$bound, on_grid=True)
+print("smokers:", smokers.release(sum(smokes)), "±", smokers.accuracy(0.95))""",
+    "histogram": """
+keys = ["North", "South", "East", "West"]  # public
+groups = lw.Gaussian.for_rho($rho, sensitivity=$bound, dimensions=len(keys), on_grid=True)
+print("by region:", groups.release([regions.count(key) for key in keys]), "±", groups.accuracy(0.95))""",
+}
+_SECURE = Template("""from lapwing.anonymity import SecureSum
+
+cells = ["people", "smokers", "total age"]
+study = SecureSum(
+    cells=cells,
+    companies=["North clinic", "South clinic", "East clinic"],
+    epsilon=$epsilon,  # of all questions in this release together
+    sensitivity={"people": $bound, "smokers": $bound, "total age": $ages},  # one person at most; clamp what goes beyond
+    cells_per_person=len(cells),
+)
+tables = {
+    "North clinic": {"people": 1200, "smokers": 310, "total age": 51_000},
+    "South clinic": {"people": 800, "smokers": 190, "total age": 35_500},
+    "East clinic": {"people": 2100, "smokers": 520, "total age": 90_200},
+}
+totals = study.run(tables).totals  # here all parties in one program; each server adds noise of its own
+print(totals, "mean age:", totals["total age"] / max(1, totals["people"]))""")
+_LOCAL = {
+    "count": (
+        "BinaryResponse.from_epsilon($epsilon)",
+        "[True] * 900 + [False] * 2100",
+    ),
+    "histogram": (
+        '$categories(epsilon=$epsilon, domain=["North", "South", "East", "West"])',
+        '["North"] * 1200 + ["South"] * 1000 + ["East"] * 800',
+    ),
+    "top": (
+        '$categories(epsilon=$epsilon, domain=["tea", "coffee", "water"])',
+        '["coffee"] * 1500 + ["tea"] * 1200 + ["water"] * 300',
+    ),
+    "table": (
+        '$categories(epsilon=$epsilon, domain=["North, young", "North, old", "South, young", "South, old"])',
+        '["North, young"] * 1200 + ["South, old"] * 1800',
+    ),
+    "quantile": (
+        '$categories(epsilon=$epsilon, domain=[f"{low} to {low + 10}" for low in range(0, 100, 10)])',
+        '["30 to 40"] * 2000 + ["70 to 80"] * 1000',
+    ),
+    "mean": (
+        "Piecewise.from_epsilon($epsilon, bounds=(0, 100))",
+        "[34, 51, 29] * 1000",
+    ),
+    "words": (
+        'PrefixExtension(epsilon=$epsilon, alphabet="abcdefghijklmnopqrstuvwxyz", length=6, keep=16, functions=1024)',
+        '["dunlin"] * 20_000 + ["plover"] * 10_000',
+    ),
+}
+_ROLES = Template("""
+# $title
+protocol = crowd.$protocol
+reports = protocol.randomize($people)  # on each device: one person, one report
+counts = protocol.absorb(None, reports)  # the aggregator keeps whole numbers only
+print(protocol.estimate(counts))  # unbiased, with intervals""")
+_TITLES = {
+    "count": "How many say yes",
+    "histogram": "How many in each group",
+    "top": "What is most common",
+    "table": "A table: every cell is an answer",
+    "quantile": "A quantile: read it from the counts of public bins",
+    "mean": "A mean",
+    "words": "Words that nobody has on a list",
+}
+
+
+def number(value: Fraction) -> str:
+    """As Python writes it, with the few digits it has.
+
+    >>> number(Fraction(833, 10000)), number(Fraction(1))
+    ('0.0833', '1')
+    """
+    return f"{float(value):.6g}"
+
+
+def program(plan: Plan) -> str:
+    """What the plan says, as a program."""
+    if plan.at_source:
+        return _crowd(plan)
+    if plan.model == "secure sum":
+        share = plan.epsilon / plan.releases
+        return _SECURE.substitute(epsilon=number(share), bound=plan.rows, ages=100 * plan.rows)
+    return _curated(plan)
+
+
+def _curated(plan: Plan) -> str:
+    several = f", max_rows_per_unit={plan.rows}" if plan.rows > 1 else ""
+    values = {
+        "epsilon": number(plan.part_epsilon),
+        "epsilon_each": number(plan.part_epsilon / plan.rows),
+        "total": number(plan.epsilon),
+        "rho": number(plan.part_rho or Fraction(0)),
+        "delta": number(plan.part_delta),
+        "bound": str(plan.rows),
+        "rows": several,
+        "groups": f", max_groups_per_unit={plan.rows}" if plan.rows > 1 else "",
+        "bounded": f"\npeople = people.bounded(max_rows_per_unit={plan.rows})" if plan.rows > 1 else "",
+    }
+    stand_ins = [_DATA[ask] for ask in plan.asks if ask in _DATA]
+    lines = ["import lapwing as lw"]
+    if stand_ins:
+        most = f"; at most {plan.rows} records of each person" if plan.rows > 1 else ""
+        lines += ["", f"# Made-up people. Put your own data here{most}.", *stand_ins]
+    for ask in plan.asks:
+        text = _CONCENTRATED.get(ask) if plan.part_rho else None
+        lines.append(Template(text or _CENTRAL[ask]).substitute(values))
+    return "\n".join(lines)
+
+
+def _crowd(plan: Plan) -> str:
+    categories = "HadamardResponse" if plan.groups > LONG_LIST else "UnaryEncoding.optimized"
+    lines = ["from lapwing import crowd"]
+    for ask in plan.asks:
+        protocol, people = _LOCAL[ask]
+        made = Template(protocol).substitute(epsilon=number(plan.part_epsilon), categories=categories)
+        lines.append(_ROLES.substitute(title=_TITLES[ask], protocol=made, people=people))
+    if plan.model == "shuffled":
+        lines += [
+            "",
+            "# The mixer opens a batch only when enough people have reported.",
+            f"batch = crowd.Shuffled(protocol, n={plan.reports}, delta={number(plan.part_delta)})",
+            "print(batch.explain())",
+        ]
+    return "\n".join(lines)

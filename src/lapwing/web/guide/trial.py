@@ -1,0 +1,44 @@
+"""How accurate it will be: the library's own mechanisms, on made-up people, as many as there are.
+
+What a mechanism promises is computed from its exact law; then it is run some times, to show what that looks like. Work
+is bounded: of very many people a part is made up, and errors are scaled by the law that they follow.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from functools import lru_cache
+from importlib import import_module
+
+from lapwing.adversary.attacks.attack import repeatable
+from lapwing.errors import MissingExtra
+from lapwing.web.guide.expected import Expected
+from lapwing.web.guide.plan import Plan
+from lapwing.web.guide.with_curator import CENTRAL
+from lapwing.web.guide.without_curator import AT_SOURCE
+
+_ONE = threading.Lock()
+"""Trials wait for each other: each is short, and they share two things that threads must not use at the same time,
+the filters of warnings and the processor."""
+
+
+def wake() -> None:
+    """Load what models need, which takes seconds, while somebody still answers the interview."""
+    threading.Thread(target=_models, daemon=True).start()
+
+
+def _models() -> None:
+    with suppress(MissingExtra):
+        import_module("lapwing.models")
+
+
+@lru_cache(maxsize=1024)
+def expected(plan: Plan, ask: str) -> Expected:
+    """What to expect of one question of a plan. The same plan always gives the same: the noise is reproducible."""
+    if ask == "model":
+        import_module("lapwing.models")
+    asked = AT_SOURCE if plan.at_source else CENTRAL
+    alike = asked[ask].__name__  # favourites without a curator are tried like groups
+    with _ONE:
+        return asked[ask](plan, repeatable("guide", alike, plan.model, plan.people, plan.groups, plan.part_epsilon))

@@ -1,0 +1,302 @@
+"""Trials where noise is added once: by a curator, or by servers that add up."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lapwing.errors import NotPrivateWarning
+from lapwing.mechanisms import Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
+from lapwing.web.guide.expected import (
+    MADE_UP,
+    RANGE,
+    SHARE,
+    Bar,
+    Expected,
+    Z,
+    ages,
+    group_bars,
+    group_sizes,
+    number,
+    people_in,
+    share_of,
+    smallest,
+)
+from lapwing.web.guide.plan import Plan, shortened
+
+if TYPE_CHECKING:
+    from lapwing.noise import Entropy
+
+SERVERS = 2
+"""Of a secure sum; each adds noise."""
+_OFTEN, _SELDOM, _RARELY = 200, 20, 3
+_CELLS = 20_000
+"""Noisy counts drawn for one trial at most."""
+_STEPS = 64
+"""Of a grid on which Gaussian noise is drawn, in one standard deviation."""
+Noise = Laplace | Gaussian
+
+
+def count(plan: Plan, entropy: Entropy) -> Expected:
+    """How many say yes."""
+    noise, name = _noise(plan)
+    exact, within = round(SHARE * plan.people), _within(plan, noise)
+    draws = [_draw(plan, noise, exact, entropy) for _ in range(_OFTEN)]
+    sampling = Z * math.sqrt(SHARE * (1 - SHARE) / plan.people)
+    return Expected(
+        mechanism=name,
+        sentence=f"A count is off by at most {people_in(within)} in 95 of 100 releases, "
+        f"{share_of(within / plan.people, 'all')}. If your people are themselves a sample of others, drawing them "
+        f"moves a share by up to {100 * sampling:.2g} points anyway.",
+        error=within / plan.people,
+        relative_to="all people",
+        runs=_OFTEN,
+        kept=sum(abs(one - exact) <= within for one in draws),
+        bars=(Bar("say yes", exact, draws[0], within),),
+        most=plan.people,
+        axis="people",
+    )
+
+
+def histogram(plan: Plan, entropy: Entropy) -> Expected:
+    """How many are in each group."""
+    sizes = group_sizes(plan.people, plan.groups)
+    noise, name = _noise(plan, len(sizes))
+    within, least = _within(plan, noise), smallest(plan.people, plan.groups)
+    draws = [np.asarray(_draw(plan, noise, sizes.tolist(), entropy)) for _ in range(_runs(len(sizes)))]
+    said = f" The smallest of {plan.groups:,} made-up groups has {people_in(round(least))}." if plan.groups > 1 else ""
+    return Expected(
+        mechanism=f"{name} on each count",
+        sentence=f"Each group is off by at most {people_in(within)} in 95 of 100 releases, "
+        f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}",
+        error=within / least,
+        relative_to="the smallest group",
+        runs=len(draws) * len(sizes),
+        kept=int(sum((abs(one - sizes) <= within).sum() for one in draws)),
+        bars=group_bars(sizes, draws[0], within),
+        most=1.15 * float(sizes[0]),
+        axis="people",
+    )
+
+
+def top(plan: Plan, entropy: Entropy) -> Expected:
+    """The favourite of a list."""
+    sizes = group_sizes(plan.people, plan.groups)
+    if len(sizes) < 2 or plan.model == "secure sum":
+        return histogram(plan, entropy)
+    choose = PermuteAndFlip(epsilon=plan.part_epsilon, sensitivity=plan.rows, candidates=len(sizes), monotone=True)
+    within = choose.accuracy(0.95)
+    chosen = [choose.release(sizes.tolist(), entropy) for _ in range(_runs(len(sizes)))]
+    first, error = sum(one == 0 for one in chosen), within / (plan.people / plan.groups)
+    return Expected(
+        mechanism="permute-and-flip",
+        sentence=f"The chosen one of {plan.groups:,} has at most {people_in(within)} fewer than the true favourite "
+        f"in 95 of 100 releases, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
+        "groups it was the true favourite.",
+        error=error,
+        relative_to="an average group",
+        runs=len(chosen),
+        kept=sum(int(sizes[0] - sizes[one]) <= within for one in chosen),
+    )
+
+
+def mean(plan: Plan, entropy: Entropy) -> Expected:
+    """The mean of a number."""
+    within, draw, exact = _mean_of(plan, plan.people, plan.part_epsilon)
+    draws = [draw(entropy) for _ in range(_SELDOM)]
+    return Expected(
+        mechanism="Laplace noise on a sum and a count",
+        sentence=f"The mean of numbers between 0 and {RANGE} is off by at most {number(within)} in 95 of 100 releases, "
+        f"{share_of(within / RANGE, 'the range')}. Narrow bounds make it better, wide ones worse.",
+        error=within / RANGE,
+        relative_to="the range",
+        runs=_SELDOM,
+        kept=sum(abs(one - exact) <= within for one in draws),
+        bars=(Bar("mean", exact, draws[0], within),),
+        most=RANGE,
+        axis="the range of the numbers",
+    )
+
+
+def quantile(plan: Plan, entropy: Entropy) -> Expected:
+    """A median, with its error in ranks."""
+    tenth = Fraction(1, 10)
+    mechanism = Median(epsilon=plan.part_epsilon, bounds=(0, RANGE), granularity=tenth, max_rows_per_unit=plan.rows)
+    within, made = mechanism.accuracy(0.95), ages(min(plan.people, MADE_UP // 4))
+    half, step = len(made) / 2, len(made) * float(tenth) / RANGE * 4  # values that share a point of the grid
+    ranks = [float(np.searchsorted(made, mechanism.release(made, entropy))) - half for _ in range(_SELDOM)]
+    error = min(1.0, within / plan.people)
+    return Expected(
+        mechanism="exponential mechanism over ranks",
+        sentence=f"Instead of the middle one you may get somebody {number(within)} places away in 95 of 100 releases, "
+        f"{share_of(within / plan.people, 'all people')}. How far apart in value such neighbours are is a secret of "
+        "the data.",
+        error=error,
+        relative_to="all people",
+        runs=_SELDOM,
+        kept=sum(abs(one) <= within + step for one in ranks),
+        bars=(Bar("rank of the median", plan.people / 2, plan.people / 2 + ranks[0], min(within, plan.people / 2)),),
+        most=plan.people,
+        axis="people, in order",
+    )
+
+
+def table(plan: Plan, entropy: Entropy) -> Expected:
+    """Counts and means of groups: half of the part each."""
+    least = smallest(plan.people, plan.groups)
+    noise: Noise
+    if plan.part_rho:
+        epsilon = shortened(plan.part_epsilon / Fraction(math.sqrt(2)))
+        noise = Gaussian.for_rho(plan.part_rho / 2, sensitivity=plan.rows, on_grid=True)
+    else:
+        epsilon = plan.part_epsilon / 2
+        noise = Laplace(epsilon=epsilon, sensitivity=plan.rows, on_grid=True)
+    within = _within(plan, noise)
+    off, draw, exact = _mean_of(plan, least, epsilon)
+    draws = [draw(entropy) for _ in range(_SELDOM)]
+    return Expected(
+        mechanism="noise on the count and the sum of each group",
+        sentence=f"In the smallest group ({people_in(round(least))}) the count is off by at most {people_in(within)} "
+        f"and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each in 95 of 100 releases.",
+        error=max(within / least, off / RANGE),
+        relative_to="the smallest group",
+        runs=_SELDOM,
+        kept=sum(abs(one - exact) <= off for one in draws),
+        bars=(Bar("mean of the smallest group", exact, draws[0], off),),
+        most=RANGE,
+        axis="the range of the numbers",
+    )
+
+
+def words(plan: Plan, entropy: Entropy) -> Expected:
+    """Words that enough people have."""
+    mechanism = KeySelection(epsilon=plan.part_epsilon, delta=plan.part_delta, max_groups_per_unit=plan.rows)
+    needed = mechanism.accuracy(0.95)
+    return Expected(
+        mechanism="key selection",
+        sentence=f"A word is shown in 95 of 100 releases if at least {people_in(needed)} have it, "
+        f"{share_of(needed / plan.people, 'all')}. Rarer ones stay hidden, and so they should.",
+        error=needed / plan.people,
+        relative_to="all people",
+        runs=_OFTEN,
+        kept=sum(mechanism.release([int(needed)] * _OFTEN, entropy)),
+    )
+
+
+def model(plan: Plan, entropy: Entropy) -> Expected:
+    """A regression; what it explains of people whom it has not seen."""
+    del entropy  # estimators take a seed
+    people = min(plan.people, MADE_UP)
+    exact, fits = _fits(people, float(plan.part_epsilon / plan.rows))
+    middle = max(0.0, sorted(fits)[len(fits) // 2])
+    few = "" if people == plan.people else f" (tried with {MADE_UP:,} people; with more it is better)"
+    return Expected(
+        mechanism="private linear regression",
+        sentence=f"A linear regression on three made-up columns explains {100 * middle:.0f} % of the differences "
+        f"between people; without noise it would be {100 * exact:.0f} %{few}. More columns need more people.",
+        error=min(1.0, max(0.0, 1 - middle / exact)),
+        relative_to="what could be explained",
+        bars=(Bar("explained, in %", 100 * exact, 100 * middle, 100 * (max(fits) - min(fits)) / 2),),
+        most=100,
+        axis="percent",
+    )
+
+
+CENTRAL: dict[str, Callable[[Plan, Entropy], Expected]] = {
+    "count": count,
+    "histogram": histogram,
+    "top": top,
+    "mean": mean,
+    "quantile": quantile,
+    "table": table,
+    "words": words,
+    "model": model,
+}
+
+
+def _runs(cells: int) -> int:
+    return max(1, min(_OFTEN, _CELLS // cells))
+
+
+def _noise(plan: Plan, cells: int | None = None) -> tuple[Noise, str]:
+    """The noise on counts: one person changes as many as they have records."""
+    if plan.part_rho:
+        made = Gaussian.for_rho(plan.part_rho, sensitivity=plan.rows, dimensions=cells, on_grid=True)
+        return made, "Gaussian noise"
+    return Laplace(epsilon=plan.part_epsilon, sensitivity=plan.rows, dimensions=cells, on_grid=True), "Laplace noise"
+
+
+def _within(plan: Plan, noise: Noise) -> float:
+    """The half-width; where several servers add noise, that of all of them together."""
+    if plan.model != "secure sum":
+        return noise.accuracy(0.95)
+    return math.ceil(_two_scales() * math.sqrt(noise.variance / 2)) + 1  # b = sd/√2, and the grid
+
+
+@lru_cache(maxsize=1)
+def _two_scales() -> float:
+    """x with P(|A + B| > x) = 0.05 for two Laplace numbers of scale 1, that is (1 + x/2)·e^−x = 0.05."""
+    low, high = 1.0, 10.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 + middle / 2) * math.exp(-middle) > 0.05 else (low, middle)
+    return high
+
+
+def _draw(plan: Plan, noise: Noise, exact: Any, entropy: Entropy) -> Any:
+    if isinstance(noise, Gaussian) and noise.sigma > _STEPS:  # the same law on a coarser grid, which is drawn faster
+        coarse = Gaussian(sigma=_STEPS, sensitivity=1, dimensions=noise.dimensions, on_grid=True)
+        zeros = np.zeros_like(exact).tolist() if noise.dimensions else 0
+        return np.asarray(exact) + np.asarray(coarse.release(zeros, entropy)) * float(noise.sigma) / _STEPS
+    found = noise.release(exact, entropy)
+    for _ in range(SERVERS - 1 if plan.model == "secure sum" else 0):
+        found = noise.release(found, entropy)
+    return found
+
+
+def _mean_of(plan: Plan, people: float, epsilon: Fraction) -> tuple[float, Callable[[Entropy], float], float]:
+    """A mean of so many people: its half-width, a way to draw it, and the exact mean."""
+    mechanism = Mean(epsilon=epsilon, bounds=(0, RANGE), max_rows_per_unit=plan.rows)
+    all_of_them = max(1, round(people))
+    made = ages(min(all_of_them, MADE_UP))
+    exact, scale = float(made.mean()), len(made) / all_of_them  # noise over a sum: it falls like 1/n
+    several = math.sqrt(SERVERS) if plan.model == "secure sum" else 1.0  # more than two servers' noise has
+
+    def draw(entropy: Entropy) -> float:
+        off = [(mechanism.release(made, entropy) - exact) * scale for _ in range(round(several**2))]
+        return min(max(exact + sum(off), 0.0), float(RANGE))
+
+    return min(float(RANGE), mechanism.accuracy(0.95, count=all_of_them) * several), draw, exact
+
+
+@lru_cache(maxsize=4)
+def _made_rows(people: int) -> tuple[Any, Any]:
+    """Three columns and a target that mostly follows from them."""
+    places = np.arange(people)
+    columns = np.stack([np.mod(places * step, 1.0) for step in (0.618034, 0.754878, 0.569840)], axis=1) * 2 - 1
+    noise = np.mod(places * 0.414214, 1.0) - 0.5
+    return columns, columns @ np.array([1.0, 0.6, -0.4]) + noise
+
+
+def _fits(people: int, epsilon: float) -> tuple[float, list[float]]:
+    """How much a regression explains of other people, without noise and with it."""
+    from lapwing.models import LinearRegression  # scikit-learn takes a while, see `trial.wake`
+
+    columns, target = _made_rows(people)
+    others, truth = _made_rows(MADE_UP)
+    weights = np.linalg.lstsq(np.column_stack([columns, np.ones(people)]), target, rcond=None)[0]
+    left = truth - np.column_stack([others, np.ones(MADE_UP)]) @ weights
+    exact = max(0.01, 1 - float(left.var() / truth.var()))
+    fits = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)  # there is nobody to protect
+        for seed in range(1, _RARELY + 1):
+            fit = LinearRegression(epsilon=epsilon, bounds=(-1, 1), target_bounds=(-2.5, 2.5), random_state=seed)
+            fits.append(float(fit.fit(columns, target).score(others, truth)))
+    return exact, fits

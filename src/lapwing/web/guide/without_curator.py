@@ -1,0 +1,169 @@
+"""Trials where people randomise their own answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from lapwing.crowd import BinaryResponse, HadamardResponse, LocalHashing, Piecewise, UnaryEncoding
+from lapwing.crowd.simulate import simulate
+from lapwing.web.guide.expected import (
+    MADE_UP,
+    RANGE,
+    SHARE,
+    Bar,
+    Expected,
+    Z,
+    ages,
+    group_bars,
+    group_sizes,
+    number,
+    people_in,
+    share_of,
+)
+from lapwing.web.guide.plan import Plan
+
+if TYPE_CHECKING:
+    from lapwing.noise import Entropy
+
+LONG_LIST = 1000
+"""Groups from which on short reports matter."""
+BINS = 10
+"""Public ones, from which a quantile is read."""
+LEVELS = 3
+"""Lengths of beginnings, when words are sought."""
+SIGNS = 4
+"""Standard errors that a word must stand above noise to be believed."""
+_PEOPLE = MADE_UP // 4
+_CELLS = 12
+_SELDOM, _RARELY = 20, 3
+
+
+def count(plan: Plan, entropy: Entropy) -> Expected:
+    """The share that says yes."""
+    protocol = BinaryResponse.from_epsilon(plan.part_epsilon)
+    made, scale = _made_up(plan)
+    yes = round(SHARE * made)
+    runs = [simulate(protocol, {True: yes, False: made - yes}, entropy=entropy).errors() for _ in range(_SELDOM)]
+    within = Z * float(runs[0].estimates.population_standard_error[0]) * scale
+    exact = SHARE * plan.reports
+    return Expected(
+        mechanism="randomized response",
+        sentence=f"{_who(plan)}The share of yes is off by at most {share_of(within / plan.reports, 'them')} "
+        f"in 95 of 100 surveys ({people_in(round(within))}).",
+        error=within / plan.reports,
+        relative_to="all people",
+        runs=len(runs),
+        kept=sum(bool(abs(one.off_by[0]) * scale <= within) for one in runs),
+        bars=(Bar("say yes", exact, exact + float(runs[0].off_by[0]) * scale, within),),
+        most=plan.reports,
+        axis="people",
+    )
+
+
+def histogram(plan: Plan, entropy: Entropy) -> Expected:
+    """Groups; favourites and tables are counts of categories too."""
+    protocol, name = _categories(plan)
+    made, scale = _made_up(plan)
+    cells = min(plan.groups if plan.groups > 1 else 2, _CELLS)
+    sizes = dict(zip(protocol.domain, group_sizes(made, cells).tolist(), strict=False))
+    runs = [simulate(protocol, sizes, entropy=entropy).errors() for _ in range(_RARELY)]
+    errors = runs[0].estimates.population_standard_error * Z * scale
+    within, least = float(errors[-1]), max(1.0, plan.reports / max(plan.groups, 2) / 2)
+    truth = runs[0].truth * scale**2
+    return Expected(
+        mechanism=name,
+        sentence=f"{_who(plan)}Each group is off by at most {people_in(round(within))} in 95 of 100 collections, "
+        f"{share_of(within / least, 'the smallest group')} ({people_in(round(least))}).",
+        error=within / least,
+        relative_to="the smallest group",
+        runs=len(runs) * len(truth),
+        kept=int(sum((abs(one.off_by) <= Z * one.estimates.population_standard_error).sum() for one in runs)),
+        bars=group_bars(truth, truth + runs[0].off_by * scale, within),
+        most=float(truth.max()) + within,
+        axis="people",
+    )
+
+
+def quantile(plan: Plan, entropy: Entropy) -> Expected:
+    """Counts of public bins, added up from below."""
+    one = histogram(replace(plan, groups=BINS), entropy)
+    error = one.bars[0].within * math.sqrt(BINS / 2) / plan.reports
+    said = (
+        f"{_who(plan)}The quantile is read from the counts of {BINS} public bins; its rank is off by at most "
+        f"{share_of(error, 'all people')} in 95 of 100 collections, and its value by up to a bin."
+    )
+    return replace(one, sentence=said, error=error, relative_to="all people")
+
+
+def mean(plan: Plan, entropy: Entropy) -> Expected:
+    """The mean of a number."""
+    protocol = Piecewise.from_epsilon(plan.part_epsilon, bounds=(0, RANGE))
+    made, scale = _made_up(plan)
+    people = ages(made)
+    exact = float(people.mean())
+    found = [protocol.estimate(protocol.absorb(None, protocol.randomize(people, entropy))) for _ in range(_SELDOM)]
+    within = min(float(RANGE), Z * float(found[0].population_standard_error) / scale)
+    return Expected(
+        mechanism="piecewise mechanism",
+        sentence=f"{_who(plan)}The mean of numbers between 0 and {RANGE} is off by at most {number(within)} "
+        f"in 95 of 100 collections, {share_of(within / RANGE, 'the range')}.",
+        error=within / RANGE,
+        relative_to="the range",
+        runs=len(found),
+        kept=sum(abs(one.mean - exact) / scale <= within for one in found),
+        bars=(Bar("mean", exact, exact + (found[0].mean - exact) / scale, within),),
+        most=RANGE,
+        axis="the range of the numbers",
+    )
+
+
+def words(plan: Plan, entropy: Entropy) -> Expected:
+    """Words on nobody's list: everybody reports a beginning of one length."""
+    protocol = LocalHashing(epsilon=plan.part_epsilon)
+    level = max(1, plan.reports // LEVELS)
+    made = min(level, _PEOPLE // 4)
+    run = simulate(protocol, {"dunlin": made // 2, "plover": made - made // 2}, entropy=entropy)
+    error = float(run.estimate(["absent"]).population_standard_error[0]) * math.sqrt(level / made)
+    needed = math.ceil(SIGNS * error * LEVELS)
+    return Expected(
+        mechanism="prefix extension",
+        sentence=f"{_who(plan)}A word is found if about {people_in(needed)} have it, "
+        f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports the beginning of their word, "
+        f"of one of {LEVELS} lengths that is drawn at random.",
+        error=needed / plan.reports,
+        relative_to="all people",
+    )
+
+
+AT_SOURCE: dict[str, Callable[[Plan, Entropy], Expected]] = {
+    "count": count,
+    "histogram": histogram,
+    "top": histogram,
+    "mean": mean,
+    "quantile": quantile,
+    "table": histogram,
+    "words": words,
+}
+
+
+def _categories(plan: Plan) -> tuple[Any, str]:
+    domain = [f"group {one + 1}" for one in range(min(max(plan.groups, 2), _CELLS))]
+    if plan.groups > LONG_LIST:
+        return HadamardResponse(epsilon=plan.part_epsilon, domain=domain), "Hadamard response"
+    return UnaryEncoding.optimized(epsilon=plan.part_epsilon, domain=domain), "optimised unary encoding"
+
+
+def _made_up(plan: Plan) -> tuple[int, float]:
+    """How many people are made up, and by how much an error in people grows to all of them."""
+    made = min(plan.reports, _PEOPLE)
+    return made, math.sqrt(plan.reports / made)
+
+
+def _who(plan: Plan) -> str:
+    """Who answers this question."""
+    if len(plan.asks) == 1:
+        return ""
+    return f"Each person answers one of your {len(plan.asks)} questions, so {people_in(plan.reports)} answer this one. "

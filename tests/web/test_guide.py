@@ -1,0 +1,379 @@
+"""The guide: worked cases, every combination of answers, every rule, every program, and answers that do not fit."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from harmful import harm_in
+from school_site import PERSON, nuggets, open_school, visitor
+
+from lapwing.crowd import BinaryResponse, Shuffled
+from lapwing.mechanisms import Gaussian, Laplace
+from lapwing.mechanisms.gaussian import largest_rho
+from lapwing.privacy import ZCDP
+from lapwing.web.guide import rules as engine
+from lapwing.web.guide.advice import advise, first_rules, tools
+from lapwing.web.guide.answers import QUESTIONS, STATISTICS, Answers, read
+from lapwing.web.guide.cases import Case, cases
+from lapwing.web.guide.expected import group_sizes
+from lapwing.web.guide.plan import POSSIBLE, Plan, plan, small
+from lapwing.web.guide.snippets import program
+from lapwing.web.guide.trial import expected
+
+USUAL: dict[str, Any] = {
+    "about": "people",
+    "form": "table",
+    "people": 10_000,
+    "rows": "one",
+    "ask": ("count",),
+    "groups": 1,
+    "need": "good",
+    "trust": "us",
+    "often": "once",
+    "same": "yes",
+    "seen": "public",
+    "law": "none",
+}
+
+
+def answered(**changed: Any) -> Answers:
+    """The usual answers, but for some."""
+    return Answers(**{**USUAL, **changed})
+
+
+def any_answers(seed: int, count: int) -> Iterator[Answers]:
+    """Interviews at random, the extremes among them; the same ones every time."""
+    draw = random.Random(seed)
+    for _ in range(count):
+        given: dict[str, Any] = {}
+        for one in QUESTIONS.values():
+            names = [option.name for option in one.options]
+            if one.kind == "number":
+                given[one.name] = draw.choice([1, 2, 7, 19, 20, 150, 3000, 10**5, 10**8, one.most])
+                given[one.name] = min(given[one.name], one.most)
+            elif one.kind == "some":
+                given[one.name] = tuple(name for name in names if draw.random() < 0.3) or (draw.choice(names),)
+            else:
+                given[one.name] = draw.choice(names)
+        yield Answers(**given)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    made = visitor(open_school(tmp_path_factory.mktemp("guide")))
+    made.headers.update(PERSON)
+    return made
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: case.name)
+def test_a_worked_case_comes_out_as_expected(case: Case, client: TestClient) -> None:
+    made = advise(case.answers)
+    assert made.verdict == case.expect["verdict"]
+    assert made.reasons
+    if "model" in case.expect:
+        assert made.plan is not None
+        assert made.plan.model == case.expect["model"]
+    page = client.get(f"/guide/advice?{case.answers.address}")
+    assert page.status_code == 200
+    assert made.headline in page.text
+    assert all(rule.id in page.text for rule in made.reasons)
+    if made.verdict != "yes":
+        assert any(rule.do for rule in made.reasons), "a no without a way on"
+
+
+def test_the_cases_have_what_is_hard() -> None:
+    verdicts = [case.expect["verdict"] for case in cases()]
+    assert len(cases()) >= 12
+    assert verdicts.count("no") >= 5
+    assert verdicts.count("not yet") >= 3
+    assert {case.expect["model"] for case in cases() if "model" in case.expect} == set(POSSIBLE)
+
+
+def test_any_answers_get_a_page_with_a_verdict(client: TestClient) -> None:
+    for given in any_answers(8, 300):
+        page = client.get(f"/guide/advice?{given.address}")
+        assert page.status_code == 200, given
+        made = advise(given)
+        assert made.headline in page.text
+        assert made.reasons, given
+        assert made.read, given
+        if made.verdict == "yes":
+            assert made.plan is not None or given.form == "text", given
+        if made.plan is not None:
+            assert all(one.expected.error >= 0 for one in made.outlook), given
+
+
+def test_every_rule_applies_to_somebody() -> None:
+    seen = {rule.id for given in any_answers(3, 8000) for rule in first_rules(given)}
+    partly = answered(ask=("count", "histogram"), groups=500)
+    full = [case.answers for case in cases()] + [partly]
+    seen |= {rule.id for given in full for rule in advise(given).rules}
+    assert seen == {rule.id for rule in engine.table()}
+
+
+def test_every_condition_matters_to_its_rule() -> None:
+    for rule in engine.table():
+        assert rule.when, rule.id
+        assert len({str(one) for one in rule.when}) == len(rule.when), rule.id
+
+
+def test_rules_can_be_read_with_their_sources(client: TestClient) -> None:
+    page = client.get("/guide/rules")
+    assert page.status_code == 200
+    for rule in engine.table():
+        assert f'id="{rule.id}"' in page.text
+        assert len(rule.source) > 5, rule.id
+        assert len(rule.why) > 40, rule.id
+        assert set(rule.read) <= set(nuggets().pages), rule.id
+        assert set(rule.then.get("tools", ())) <= set(tools()), rule.id
+        assert set(rule.then) <= {"verdict", "model", "epsilon", "delta", "rows", "releases", "accounting", "tools"}
+
+
+def test_a_rule_with_a_mistake_in_it_stops_the_guide_at_the_start() -> None:
+    for wrong in ("colour is red", "about is nobody", "people ~ 5"):
+        with pytest.raises(ValueError, match="no "):
+            engine.Condition.read(wrong)
+    with pytest.raises(ValueError, match="unknown"):
+        engine.Rule.of({"id": "x", "topic": "verdict", "when": [], "why": "", "source": "", "hope": ""})
+
+
+def test_the_most_cautious_verdict_counts() -> None:
+    assert advise(answered(ask=("records",))).verdict == "no"
+    assert advise(answered(rows="unknown")).verdict == "not yet"
+    assert advise(answered(rows="unknown", people=5)).verdict == "no"
+    assert advise(answered()).verdict == "yes"
+
+
+def test_no_plan_is_made_where_the_way_is_blocked() -> None:
+    for blocked in (answered(about="things"), answered(rows="unknown"), answered(ask=("outliers",))):
+        made = advise(blocked)
+        assert made.plan is None
+        assert made.program == ""
+
+
+def test_single_records_beside_statistics_are_set_apart() -> None:
+    made = advise(answered(ask=("count", "records")))
+    assert made.verdict == "yes"
+    assert "part-needs-records" in {rule.id for rule in made.rules}
+    assert made.plan is not None
+    assert made.plan.asks == ("count",)
+
+
+def test_the_law_is_never_promised(client: TestClient) -> None:
+    page = client.get(f"/guide/advice?{answered(law='gdpr').address}").text
+    assert "no automatic legal answer" in page
+    assert "data protection officer" in page
+    for rule in engine.table():
+        text = f"{rule.why} {rule.do}".lower()
+        assert "compliant" not in text, rule.id
+        assert "guarantees compliance" not in text, rule.id
+
+
+def plans() -> list[Plan]:
+    """Each model, with all it can answer: once with the whole budget, and in many parts."""
+    made = []
+    for trust in ("us", "partners", "mixer", "nobody"):
+        for changed in ({"often": "once"}, {"often": "daily", "rows": "many", "groups": 2000, "people": 10**7}):
+            given = answered(trust=trust, ask=STATISTICS, **changed)
+            found = plan(given, first_rules(given))
+            assert found is not None
+            made.append(found)
+    return made
+
+
+@pytest.mark.parametrize("made", plans(), ids=lambda made: f"{made.model}, {made.parts} parts")
+def test_the_parts_cost_no_more_than_the_whole(made: Plan) -> None:
+    if made.model == "shuffled":
+        batch = Shuffled(BinaryResponse.from_epsilon(made.part_epsilon), n=made.reports, delta=made.part_delta)
+        assert made.releases * batch.privacy_loss().epsilon <= made.epsilon
+        assert made.releases * batch.privacy_loss().delta <= made.delta
+    elif made.model == "local":
+        assert made.part_epsilon == made.epsilon  # one question each, and one toss
+    elif made.concentrated:
+        assert made.part_rho is not None
+        assert made.part_epsilon**2 / 2 <= made.part_rho * Fraction(1001, 1000)
+        spent = ZCDP(made.parts * max(made.part_rho, made.part_epsilon**2 / 2))
+        assert spent.epsilon_at(made.delta - made.parts * made.part_delta) <= made.epsilon
+    else:
+        assert made.parts * made.part_epsilon <= made.epsilon
+        assert made.parts * made.part_delta <= made.delta
+
+
+@pytest.mark.parametrize("made", plans(), ids=lambda made: f"{made.model}, {made.parts} parts")
+def test_programs_run_as_they_are(made: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        exec(compile(program(made), "<the guide>", "exec"), {"__name__": "__main__"})
+    assert told.getvalue().count("\n") >= (1 if made.model == "secure sum" else len(made.asks))
+
+
+@pytest.mark.parametrize("case", [case for case in cases() if "model" in case.expect], ids=lambda case: case.name)
+def test_the_program_of_a_case_runs(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(advise(case.answers).program, "<the guide>", "exec"), {"__name__": "__main__"})
+
+
+def test_errors_are_those_of_the_nugget_about_mechanisms() -> None:
+    """Ten thousand people, yes or no, epsilon 1: 3 people off with a curator, 188 without one."""
+    usual = {"asks": ("count",), "people": 10_000, "groups": 1, "rows": 1, "delta": Fraction(0), "releases": 1}
+    one = {"epsilon": Fraction(1), "part_epsilon": Fraction(1), "part_delta": Fraction(0), "concentrated": False}
+    central = expected(Plan(model="central", **usual, **one), "count")  # type: ignore[arg-type]
+    local = expected(Plan(model="local", **usual, **one), "count")  # type: ignore[arg-type]
+    assert central.bars[0].within == 3
+    assert round(local.bars[0].within) == 188
+
+
+@pytest.mark.parametrize("made", plans(), ids=lambda made: f"{made.model}, {made.parts} parts")
+def test_what_is_promised_is_kept_when_it_is_tried(made: Plan) -> None:
+    for ask in made.asks:
+        one = expected(made, ask)
+        if one.runs >= 20:
+            assert one.kept >= 0.85 * one.runs, (ask, one)
+
+
+def test_many_people_and_groups_are_little_work() -> None:
+    assert len(group_sizes(10**10, 10**6)) <= 100_000
+    assert group_sizes(1000, 4).tolist() == sorted(group_sizes(1000, 4).tolist(), reverse=True)
+
+
+def test_from_thirty_parts_on_gaussian_noise_is_the_smaller() -> None:
+    budgets = {rule.then["epsilon"] for rule in engine.table() if "epsilon" in rule.then and rule.id[:5] != "local"}
+    assert budgets == {"0.5", "1", "2"}
+    for epsilon in map(Fraction, budgets):
+        for people in (100, 10**6, 10**10):
+            rho = largest_rho(epsilon, small(people)) / 30
+            plain = Laplace(epsilon=epsilon / 30, sensitivity=1).accuracy(0.95)
+            assert Gaussian.for_rho(rho, sensitivity=1).accuracy(0.95) < plain
+
+
+def test_a_delta_is_far_below_one_in_all_people() -> None:
+    for people in (1, 20, 10**4, 10**4 + 1, 10**10):
+        assert small(people) <= Fraction(1, 100 * people)
+        assert small(people) <= Fraction(1, 10**6)
+
+
+def test_more_people_never_make_it_worse() -> None:
+    for trust in ("us", "partners", "mixer", "nobody"):
+        errors = [
+            advise(answered(trust=trust, people=people, ask=("count",))).outlook[0].expected.error
+            for people in (100, 10_000, 10**6)
+        ]
+        assert errors == sorted(errors, reverse=True), trust
+
+
+def test_as_many_people_as_it_asks_for_are_enough() -> None:
+    for trust in ("us", "nobody"):
+        few = advise(answered(trust=trust, people=300, ask=("histogram",), groups=6, need="rough"))
+        assert few.verdict == "not yet"
+        enough = advise(answered(trust=trust, people=few.outlook[0].needed, ask=("histogram",), groups=6, need="rough"))
+        assert enough.verdict == "yes"
+
+
+def test_the_same_answers_give_the_same_page(client: TestClient) -> None:
+    address = f"/guide/advice?{answered(ask=STATISTICS, groups=7).address}"
+    first = client.get(address)
+    advise.cache_clear()
+    expected.cache_clear()
+    assert client.get(address).content == first.content
+
+
+WRONG = {
+    "people=abc": "is no whole number",
+    "people=-5": "is no whole number",
+    "people=1e5": "is no whole number",
+    "people=2,5": "is no whole number",
+    "people=2.5": "is no whole number",
+    "people=0": "from 1 to 10,000,000,000",
+    f"people={'9' * 5000}": "from 1 to 10,000,000,000",
+    "people=٣٠": "is no whole number",
+    "people=": "Write a whole number",
+    "groups=1000001": "from 1 to 1,000,000",
+    "about=martians": "is none of the answers",
+    "ask=fortune": "is none of the answers",
+    "ask=": "Choose an answer",
+    "trust=<script>alert(1)</script>": "is none of the answers",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda text: text[:20])
+def test_an_answer_that_does_not_fit_gets_the_form_again_with_what_to_write(wrong: str, client: TestClient) -> None:
+    name, _, value = wrong.partition("=")
+    given = [(one, text) for one, text in httpx_params(answered()) if one != name] + [(name, value)]
+    for place in ("advice", "report"):
+        page = client.get(f"/guide/{place}", params=given)
+        assert page.status_code == 422
+        assert WRONG[wrong] in page.text
+        assert f'id="{name}-complaint"' in page.text
+        assert page.text.count('-complaint" role') == 1
+        assert harm_in(page.text) == []
+        assert 'value="once" required checked' in page.text, "the rest is kept"
+        assert len(page.text) < 60_000
+
+
+def httpx_params(given: Answers) -> list[tuple[str, str]]:
+    """The answers as a form sends them."""
+    from urllib.parse import parse_qsl
+
+    return parse_qsl(given.address)
+
+
+def test_numbers_may_be_written_as_people_write_them() -> None:
+    for text in ("10000", "10,000", "10 000", "10'000", " 10000 "):
+        given = {name: [value] for name, value in httpx_params(answered())} | {"people": [text]}
+        found, complaints = read(given)
+        assert not complaints
+        assert found is not None
+        assert found.people == 10_000
+
+
+def test_an_empty_form_says_all_that_is_missing(client: TestClient) -> None:
+    page = client.get("/guide/advice")
+    assert page.status_code == 422
+    assert page.text.count('role="alert"') == len(QUESTIONS) + 1
+
+
+def test_answers_can_be_changed_from_the_result(client: TestClient) -> None:
+    given = answered(people=1234, trust="mixer", ask=("top", "mean"))
+    page = client.get(f"/guide?{given.address}").text
+    assert 'value="1234"' in page
+    for name, value in httpx_params(given):
+        if name not in ("people", "groups"):
+            assert f'name="{name}" value="{value}"' in page
+    assert page.count(" checked>") == len(httpx_params(given)) - 2
+    again = read({name: [v for n, v in httpx_params(given) if n == name] for name in QUESTIONS})
+    assert again == (given, {})
+
+
+def test_something_can_be_said_before_everything_is_answered(client: TestClient) -> None:
+    assert client.get("/guide/so-far").json() == {"verdict": "", "rule": "", "why": ""}
+    assert client.get("/guide/so-far?about=things").json()["verdict"] == "no"
+    assert client.get("/guide/so-far?trust=nobody&people=x").json()["rule"] == "local"
+    few = client.get("/guide/so-far?about=sensitive&people=5&ask=count").json()
+    assert few["rule"] == "a-handful-of-people"
+
+
+def test_nothing_is_kept_and_no_cookie_is_set(client: TestClient) -> None:
+    for place in ("", "/rules", f"/advice?{answered().address}", f"/report?{answered().address}"):
+        page = client.get(f"/guide{place}")
+        assert page.status_code == 200
+        assert "set-cookie" not in page.headers
+        assert harm_in(page.text) == []
+
+
+def test_the_advice_names_loss_unit_and_relation_and_links_what_it_goes_by(client: TestClient) -> None:
+    page = client.get(f"/guide/advice?{answered().address}").text
+    assert "ε = 1 (add_remove, per person)" in page
+    assert 'href="/guide/rules#start-at-one"' in page
+    assert 'href="/learn/' in page
+    local = client.get(f"/guide/advice?{answered(trust='nobody', about='sensitive').address}").text
+    assert "ε = 1.0986 (replace, per person)" in local
