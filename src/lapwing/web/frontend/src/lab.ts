@@ -1,0 +1,105 @@
+// The asking page and the page of an answer: forms that answer at once, and pictures beside the tables.
+import { render } from "lit";
+import "./lab/answer.js";
+import "./lab/attacks.js";
+import "./lab/clipping.js";
+import "./lab/contrast.js";
+import "./lab/draws.js";
+import type { Handles, Nearby } from "./lab/handles.js";
+import "./lab/handles.js";
+import { told, type Asking } from "./lab/kinds.js";
+import { benchOf, follow, get, underWay } from "./lab/waiting.js";
+
+function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormElement): void {
+  const typed = release.querySelector<HTMLInputElement>("input[name=epsilon]") as HTMLInputElement;
+  const kept = document.querySelectorAll<HTMLInputElement>("input[data-epsilon]");
+  const wrong = document.getElementById("wrong") as HTMLElement;
+  const go = document.getElementById("go") as HTMLButtonElement;
+  const copied = document.getElementById("copied") as HTMLElement;
+  let latest = 0;
+
+  const choose = (epsilon: number): void => {
+    typed.value = String(epsilon);
+    for (const one of kept) one.value = String(epsilon);
+    const { left = 0, allowance = 1 } = handles.asking?.budget ?? {};
+    go.disabled = epsilon > left + allowance * 1e-9;
+  };
+  const begin = Number(typed.value);
+  handles.asking = told<Asking>("asking");
+  handles.epsilon = begin >= 0.01 && begin <= 10 ? begin : 1;
+  choose(handles.epsilon);
+  handles.addEventListener("chosen", (event) => choose((event as CustomEvent<number>).detail));
+
+  const words = (): URLSearchParams => {
+    const sent = new URLSearchParams();
+    for (const [name, value] of new FormData(question)) if (name !== "epsilon") sent.append(name, String(value));
+    return sent;
+  };
+  const spread = async (turn: number): Promise<void> => {
+    const found = await get<Nearby>(`${question.dataset.nearby}?${words()}`).catch(() => null);
+    if (turn === latest) handles.nearby = found;
+  };
+  const ask = async (): Promise<void> => {
+    const turn = ++latest;
+    try {
+      const found = await get<Asking>(`${question.dataset.preview}?${words()}`);
+      if (turn !== latest) return;
+      wrong.hidden = true;
+      handles.nearby = null;
+      handles.asking = found;
+      copied.replaceChildren(
+        ...found.asked.map(([name, value]) => Object.assign(document.createElement("input"), { type: "hidden", name, value })),
+      );
+      choose(handles.epsilon);
+      history.replaceState(null, "", `?${words()}`);
+      void spread(turn);
+    } catch (error) {
+      if (turn !== latest) return;
+      wrong.textContent = (error as Error).message;
+      wrong.hidden = false;
+      go.disabled = true;
+    }
+  };
+  question.addEventListener("change", () => void ask());
+  question.addEventListener("submit", (event) => {
+    event.preventDefault();
+    void ask();
+  });
+
+  release.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const waiting = document.getElementById("waiting") as HTMLElement;
+    const bench = benchOf();
+    const body = new URLSearchParams();
+    for (const [name, value] of new FormData(release)) body.append(name, String(value));
+    go.disabled = true;
+    try {
+      const job = await follow(bench, release.action, body, (now) => render(underWay(now, bench), waiting));
+      location.assign(job.where);
+    } catch (error) {
+      waiting.replaceChildren();
+      wrong.textContent = (error as Error).message;
+      wrong.hidden = false;
+      release.before(wrong);
+      await ask();
+      wrong.hidden = false;
+    }
+  });
+  void spread(latest);
+}
+
+const handles = document.querySelector<Handles>("lw-handles");
+const question = document.querySelector<HTMLFormElement>("form#question");
+const release = document.querySelector<HTMLFormElement>("form#release");
+if (handles && question && release) asking(handles, question, release);
+else question?.addEventListener("change", () => question.requestSubmit());
+
+const print = document.getElementById("print-label");
+if (print) {
+  print.hidden = false;
+  print.addEventListener("click", () => {
+    document.documentElement.dataset.print = "label";
+    window.print();
+    delete document.documentElement.dataset.print;
+  });
+}

@@ -1,0 +1,84 @@
+// A private answer, beside the exact one where somebody may see it: one picture and one table.
+import { css, html, nothing, type TemplateResult } from "lit";
+import { Asked, TEACHING } from "./asked.js";
+import { told, type Result, type Series, type Value } from "./kinds.js";
+import { asPrecise, said } from "./look.js";
+import { picture } from "./picture.js";
+import { benchOf, underWay } from "./waiting.js";
+
+const AFTER = " after bounds";
+const MOST_ROWS = 200;
+
+class Answer extends Asked<{ result: Result }> {
+  protected readonly kind = "exact";
+  private readonly mine = told<{ result: Result }>("released")?.result ?? null;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    if (this.teaching && !this.found) void this.begin();
+  }
+
+  override render(): TemplateResult {
+    const { mine } = this;
+    if (!mine) return html`<slot></slot>`;
+    const exact = this.found?.result ?? null;
+    return html`<div class="legend"><span class="private">● private answer</span><span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>${exact ? html`<span class="exact">┃ exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
+      ${this.job ? underWay(this.job, benchOf()) : nothing}${this.wrong ? html`<p class="wrong" role="alert">${this.wrong}</p>` : nothing}
+      ${picture(mine, exact)}
+      <p class="seen" role="status">${this.sentence(mine, exact)}</p>
+      <div class="scroll" tabindex="0" role="group" aria-label="The answer as a table">${this.table(mine, exact)}</div>`;
+  }
+
+  /** The first number in words. */
+  private sentence(mine: Result, exact: Result | null): string {
+    const [series] = mine.series;
+    const value = series?.values.find((one) => one.value !== null);
+    if (!series || !value || value.value === null) return "";
+    const name = value.label === series.name ? series.name : `${series.name} of ${value.label}`;
+    const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
+    const private_ = `${name[0]?.toUpperCase()}${name.slice(1)} is about ${asPrecise(value.value, half)}${half === null ? "" : `, give or take ${said(half, 2)}`}.`;
+    const truth = other(exact, series, value)?.value;
+    if (typeof truth !== "number") return private_;
+    const cut = after(exact, series, value);
+    const clip = typeof cut === "number" && cut !== truth ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.` : "";
+    return `${private_} Exactly it is ${said(truth, 6)}: noise and bounds moved it by ${said(Math.abs(value.value - truth), 2)}.${clip}`;
+  }
+
+  private table(mine: Result, exact: Result | null): TemplateResult {
+    const rows = mine.series.flatMap((series) => series.values.map((value) => ({ series, value }))).slice(0, MOST_ROWS);
+    const several = mine.series.length > 1;
+    const labelled = rows.some(({ series, value }) => value.label !== series.name);
+    const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
+    return html`<table>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th><th scope="col" class="right">Give or take</th>${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
+      <tbody>${rows.map(({ series, value }) => {
+        const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
+        const truth = other(exact, series, value)?.value;
+        const bounded = after(exact, series, value);
+        return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, half)}</td><td class="right noise">${half === null ? "–" : `± ${said(half, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>
+          ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
+      })}</tbody></table>${mine.series.filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
+  }
+
+  static override styles = [
+    ...Asked.styles,
+    css`
+      .legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.92rem; min-height: 1.7rem; }
+      .private { color: var(--private); } .noise { color: var(--noise); } .exact { color: var(--exact); }
+      figcaption { font-weight: 600; font-size: 0.95rem; }
+      .seen { font-size: 1.05rem; }
+    `,
+  ];
+}
+
+function other(exact: Result | null, series: Series, value: Value): Value | undefined {
+  const same = exact?.series.find(({ name }) => name === series.name);
+  return same?.values.find(({ label }) => label === value.label);
+}
+
+function after(exact: Result | null, series: Series, value: Value): number | null | undefined {
+  return other(exact, { ...series, name: `${series.name}${AFTER}` }, value)?.value;
+}
+
+customElements.define("lw-answer", Answer);

@@ -1,0 +1,103 @@
+// What if we ran it 100 times? Draws around the exact value, or, paid for, without it.
+import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
+import { narrow, place, short, ticks, wide } from "../lib/chart.js";
+import { bins, within } from "../math/lab.js";
+import { Asked } from "./asked.js";
+import { told, type Result } from "./kinds.js";
+import { said } from "./look.js";
+
+interface Output {
+  series: string;
+  label: string;
+  draws: number[];
+  released: number | null;
+  exact: number | null;
+}
+interface Found {
+  charged: boolean;
+  times: number;
+  epsilon: number;
+  outputs: Output[];
+}
+
+class Draws extends Asked<Found> {
+  static override properties = { ...Asked.properties, which: { state: true } };
+  declare which: number;
+  protected readonly kind = "draws";
+  private readonly mine = told<{ result: Result }>("released")?.result ?? null;
+
+  constructor() {
+    super();
+    this.which = 0;
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    for (const form of document.querySelectorAll<HTMLFormElement>("form.charged"))
+      form.addEventListener("submit", (event) => {
+        event.preventDefault();
+        for (const one of document.querySelectorAll<HTMLFormElement>("form.charged")) one.hidden = true;
+        void this.begin([["times", form.dataset.times ?? "10"], ["charged", "true"]]);
+      });
+  }
+
+  override render(): TemplateResult {
+    const before = this.teaching || this.job || this.wrong ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]]) : nothing;
+    if (!this.found) return html`${this.teaching ? html`<p>The answer you got is one of many that could have come. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
+    const outputs = this.found.outputs.filter(({ draws }) => draws.length > 1);
+    const one = outputs[this.which];
+    if (!one) return html`<p>There is no number to draw again.</p>`;
+    const name = (of: Output): string => (of.label === of.series ? of.series : `${of.series}: ${of.label}`);
+    return html`${outputs.length > 1 ? html`<label>Of which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
+      <figure>${this.picture(one)}</figure>
+      <p class="seen" role="status">${this.sentence(one)}</p>
+      ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is nearer to the exact answer than any one of them, which is just why each has its price.</p>` : before}
+      <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Draws"><table><thead><tr><th scope="col">From</th><th scope="col">to</th><th scope="col" class="right">draws</th></tr></thead>
+        <tbody>${bins(one.draws, 20).map(({ from, to, count }) => html`<tr><td>${said(from, 5)}</td><td>${said(to, 5)}</td><td class="right">${count}</td></tr>`)}</tbody></table></div></details>`;
+  }
+
+  private half(one: Output): number | null {
+    const series = this.mine?.series.find(({ name }) => name === one.series);
+    const value = series?.values.find(({ label }) => label === one.label);
+    return value && value.low !== null && value.high !== null ? (value.high - value.low) / 2 : null;
+  }
+
+  private sentence(one: Output): string {
+    const count = one.draws.length;
+    const half = this.half(one);
+    const middle = one.draws.reduce((sum, draw) => sum + draw, 0) / count;
+    if (one.exact === null) return `${count} draws lie between ${said(Math.min(...one.draws), 4)} and ${said(Math.max(...one.draws), 4)}; their average is ${said(middle, 5)}.`;
+    const near = half === null ? "" : ` ${within(one.draws, one.exact, half)} of ${count} are off by at most ${said(half, 2)}, as far as was promised.`;
+    return `Around the exact ${said(one.exact, 6)}, ${count} draws average ${said(middle, 5)}.${near}`;
+  }
+
+  /** Every draw a dot, stacked where they are many. */
+  private picture(one: Output): SVGTemplateResult {
+    const marks = [...one.draws, ...(one.exact === null ? [] : [one.exact])];
+    const [low, high] = [Math.min(...marks), Math.max(...marks)];
+    const air = (high - low || 1) * 0.05;
+    const x = { from: low - air, to: high + air, label: "" };
+    const at = place(x, 16, wide() - 16);
+    const columns = bins(one.draws, narrow() ? 30 : 45);
+    const tallest = Math.max(...columns.map(({ count }) => count));
+    const step = Math.min(9, 130 / tallest);
+    const floor = 24 + tallest * step + 6;
+    return svg`<svg viewBox="0 0 ${wide()} ${floor + 26}" role="img" aria-label="${one.draws.length} draws of ${one.series}">
+      ${columns.flatMap(({ from, to, count }) => Array.from({ length: count }, (_, i) => svg`<circle class="dot" cx=${at((from + to) / 2)} cy=${floor - 4 - i * step} r=${Math.min(3.6, step * 0.46)}></circle>`))}
+      <line class="base" x1="16" x2=${wide() - 16} y1=${floor} y2=${floor}></line>
+      ${ticks(x, narrow() ? 3 : 6).map((value) => svg`<text class="tick" x=${at(value)} y=${floor + 17} text-anchor="middle">${short(value)}</text>`)}
+      ${one.exact === null ? nothing : svg`<line class="line exact" x1=${at(one.exact)} x2=${at(one.exact)} y1="14" y2=${floor}></line><text class="label exact" x=${at(one.exact) + 5} y="13">exact</text>`}
+      ${one.released === null || one.released < x.from || one.released > x.to ? nothing : svg`<path class="released" d="M${at(one.released)},${floor + 1}l-6,9h12z"></path>`}
+    </svg>`;
+  }
+
+  static override styles = [
+    ...Asked.styles,
+    css`
+      .dot { fill: var(--private); opacity: 0.8; }
+      .released { fill: var(--noise); }
+      select { max-width: 100%; }
+    `,
+  ];
+}
+customElements.define("lw-draws", Draws);

@@ -1,0 +1,378 @@
+"""Asking: which questions a table has columns for, what one would cost, its release, and what teaching mode adds.
+
+Everything here is handed to `routes/lab_asking.py`; nothing here knows about HTTP but its refusals.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.errors import BudgetExceeded, InvalidParameter, LapwingError
+from lapwing.web.lab import attacking
+from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY, effects
+from lapwing.web.lab.analysis import Analysis, Field
+from lapwing.web.lab.bench import Answer, Bench
+from lapwing.web.lab.jobs import Progress
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result
+from lapwing.web.lab.statement import Statement
+from lapwing.web.problems import Problem
+
+Asked = dict[str, Any]
+"""What was typed, by the name of the field; a list where several can be chosen."""
+TIMES = (10, 100)
+"""How often one may see a question answered."""
+MOST_DRAWN = 60
+"""Numbers of one answer that are followed through many draws."""
+MOST_EPSILON = 100.0
+_one_at_a_time = threading.Lock()
+_latest = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a table: its kind, its form, what was typed into it, and what came of that."""
+
+    slug: str
+    kind: type[Analysis]
+    fields: tuple[Field, ...]
+    asked: Asked
+    analysis: Analysis | None
+    complaint: str = ""
+    wrong: str = ""
+    """The field that the complaint is about."""
+
+    @property
+    def title(self) -> str:
+        """In a few words: the kind and what was chosen."""
+        named = [_listed(self.asked[one.name]) for one in self.fields if one.choices and self.asked.get(one.name)]
+        return f"{self.kind.title}: {', '.join(named)}" if named else self.kind.title
+
+    @property
+    def private(self) -> bool:
+        """Whether it has a private answer at all."""
+        return self.slug not in TEACHING_ONLY
+
+    @property
+    def worded(self) -> list[tuple[str, str]]:
+        """What was typed, with the labels of the form."""
+        return [(one.label, _listed(self.asked[one.name])) for one in self.fields if self.asked.get(one.name)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What was typed, as a form sends it."""
+        found = []
+        for name, value in self.asked.items():
+            found += [(name, str(one)) for one in (value if isinstance(value, list) else [value])]
+        return found
+
+
+def possible(statement: Statement) -> dict[str, bool]:
+    """All kinds of questions, and whether this table has columns for them."""
+    offered = {slug: kind for slug, kind in ANALYSES.items() if statement.teaching or slug not in TEACHING_ONLY}
+    return {slug: _askable(kind.fields(statement)) for slug, kind in offered.items()}
+
+
+def question(statement: Statement, slug: str, sent: Iterable[tuple[str, str]] | None) -> Question:
+    """The question that a form describes; with nothing sent, the one it begins with."""
+    kind = ANALYSES.get(slug)
+    if kind is None:
+        raise Problem(404, "There is no such question. Choose one of the list.")
+    fields = kind.fields(statement)
+    asked = _first(fields) if sent is None else _sent(fields, sent)
+    if not _askable(fields):
+        return Question(slug, kind, fields, asked, None)
+    try:
+        return Question(slug, kind, fields, asked, kind.of(statement, asked))
+    except InvalidParameter as error:
+        wrong = error.name if any(one.name == error.name for one in fields) else ""
+        return Question(slug, kind, fields, asked, None, complaint(error, fields), wrong)
+    except LapwingError as error:
+        return Question(slug, kind, fields, asked, None, str(error))
+
+
+def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
+    """An error in the words of the form: its label instead of the name of the parameter."""
+    label = next((one.label for one in fields if one.name == error.name), error.name)
+    said = str(error).removeprefix(error.name)
+    return f"{label}{said}"
+
+
+def epsilon_of(text: str) -> float:
+    """What was typed as epsilon."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= MOST_EPSILON:
+        raise Problem(422, "Write an epsilon above 0, such as 0.5: it says how much of the budget the answer may take.")
+    return value
+
+
+def budget(bench: Bench) -> dict[str, float]:
+    """What may be spent in all, what was spent, and what is left, in epsilon."""
+    spent, left = bench.spent, bench.remaining
+    told = {"allowance": bench.stated.epsilon, "spent": float(spent.epsilon), "left": float(left.epsilon)}  # type: ignore[attr-defined]
+    if bench.stated.delta:
+        told["delta"] = bench.stated.delta
+        told["delta_left"] = float(getattr(left, "delta", 0))
+    return told
+
+
+def told(bench: Bench, asked: Question) -> dict[str, Any]:
+    """What the handles of the page need: how far off at every place, and the budget."""
+    assert asked.analysis is not None
+    statement = bench.stated
+    return {
+        "title": asked.title,
+        "asked": asked.pairs,
+        "places": EPSILONS,
+        "preview": plain(previewed(asked.analysis, statement)),
+        "budget": budget(bench),
+        "unit": statement.unit_word,
+        "people": statement.people,
+    }
+
+
+def previewed(analysis: Analysis, statement: Statement) -> Preview:
+    """How far off it would be; a refusal becomes a page."""
+    try:
+        return analysis.preview(statement)
+    except LapwingError as error:
+        raise Problem(422, str(error)) from None
+
+
+def offered(left: float) -> float:
+    """Where the slider begins: a fifth of what is left, at a place of the slider."""
+    return max((place for place in EPSILONS if place <= left / 5), default=EPSILONS[0])
+
+
+def buys(band: Band, epsilon: float) -> float | None:
+    """How far off at the largest place of the slider that this pays for."""
+    within = [error for place, error in zip(EPSILONS, band.errors, strict=True) if place <= epsilon * (1 + 1e-9)]
+    return within[-1] if within else None
+
+
+def too_much(left: float, preview: Preview | None) -> str:
+    """What is left, and what it still buys."""
+    if left < EPSILONS[0]:
+        return "The budget of this table is spent. The answers you have stay yours; nothing more can be asked of it."
+    said = f"{left:.3g} is left, so this was not asked and nothing was spent."
+    for band in preview.bands if preview else ():
+        if (error := buys(band, left)) is not None:
+            measured = f" {band.measured_in}" if band.measured_in else ""
+            return f"{said} It still buys {band.output} to within {error:.3g}{measured}."
+    return f"{said} Ask with {left:.3g} or less."
+
+
+def release(bench: Bench, asked: Question, epsilon: float, at: float) -> Callable[[Progress], Answer]:
+    """The work of a release: charged, then read, then kept."""
+    analysis = asked.analysis
+    assert analysis is not None
+
+    def work(progress: Progress) -> Answer:
+        try:
+            result = analysis.release(bench.data(), epsilon, progress)
+        except BudgetExceeded:
+            raise Problem(409, too_much(budget(bench)["left"], previewed(analysis, bench.stated))) from None
+        made = Answer(asked.slug, asked.title, asked.asked, epsilon, result, at=at)
+        bench.keep(made)
+        return made
+
+    return work
+
+
+def moment() -> float:
+    """A time for a new answer that no other answer has, to the millisecond."""
+    global _latest
+    with _one_at_a_time:
+        _latest = max(time.time(), _latest + 0.001)
+        return _latest
+
+
+def mark(answer: Answer | float) -> str:
+    """What an answer is called in an address."""
+    return f"{round(1000 * (answer.at if isinstance(answer, Answer) else answer)):x}"
+
+
+def answer_of(bench: Bench, called: str) -> Answer:
+    """The answer of this name."""
+    for one in bench.answers:
+        if mark(one) == called:
+            return one
+    raise Problem(404, "This answer is not kept any more. What it cost stays counted.")
+
+
+def question_of(bench: Bench, answer: Answer) -> Question:
+    """The question behind an answer, as it is understood now."""
+    kind = ANALYSES[answer.slug]
+    fields = kind.fields(bench.stated)
+    try:
+        return Question(answer.slug, kind, fields, answer.asked, kind.of(bench.stated, answer.asked))
+    except LapwingError as error:
+        return Question(answer.slug, kind, fields, answer.asked, None, str(error))
+
+
+def _ready(bench: Bench, answer: Answer) -> Analysis:
+    analysis = question_of(bench, answer).analysis
+    if analysis is None:
+        raise Problem(409, "You have changed what is stated about the table since. Ask this question again.")
+    return analysis
+
+
+def exact(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
+    """The exact answer to the same question. Teaching mode only."""
+    bench.teach()
+    analysis = _ready(bench, answer)
+
+    def work(progress: Progress) -> dict[str, Any]:
+        return {"kind": "exact", "result": plain(analysis.exact(bench.data(charged=False), progress))}
+
+    return work
+
+
+def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callable[[Progress], dict[str, Any]]:
+    """The same question again and again: free in teaching mode, otherwise every one is charged."""
+    if times not in TIMES:
+        raise Problem(422, f"Choose {TIMES[0]} or {TIMES[1]} times.")
+    if not charged:
+        bench.teach()
+    elif times * answer.epsilon > budget(bench)["left"] * (1 + 1e-9):
+        raise Problem(409, f"This would take {times * answer.epsilon:.3g}, and {budget(bench)['left']:.3g} is left.")
+    analysis = _ready(bench, answer)
+
+    def work(progress: Progress) -> dict[str, Any]:
+        outputs: list[dict[str, Any]] = [
+            {"series": series.name, "label": value.label, "draws": [], "released": value.value, "exact": None}
+            for series in answer.result.series
+            for value in series.values
+            if value.value is not None
+        ][:MOST_DRAWN]
+        by_name = {(one["series"], one["label"]): one for one in outputs}
+
+        def note(result: Result, key: str) -> None:
+            for series in result.series:
+                for value in series.values:
+                    found = by_name.get((series.name, value.label))
+                    if found is None or value.value is None:
+                        continue
+                    if key == "draws":
+                        found["draws"].append(value.value)
+                    else:
+                        found[key] = value.value
+
+        data = bench.data(charged=charged)
+        if charged:
+            for turn in range(times):
+                progress(turn / times)
+                note(analysis.release(data, answer.epsilon, lambda _: None), "draws")
+        else:
+            note(analysis.exact(data, lambda _: None), "exact")
+            for result in analysis.draws(data, answer.epsilon, times, progress):
+                note(result, "draws")
+        return {
+            "kind": "draws",
+            "charged": charged,
+            "times": times,
+            "epsilon": answer.epsilon,
+            "outputs": plain(outputs),
+        }
+
+    return work
+
+
+def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
+    """All attacks against this answer, on the real rows. Teaching mode only."""
+    bench.teach()
+    analysis = _ready(bench, answer)
+    loss = answer.result.loss
+    assert loss is not None
+
+    def work(progress: Progress) -> dict[str, Any]:
+        data = bench.data(charged=False)
+        if not attacking.playable(data):
+            raise Problem(
+                422, f"Attacks are played on tables of up to {attacking.MOST_ROWS:,} rows. The bounds hold anyway."
+            )
+        return {"kind": "attacks", "outcomes": plain(attacking.play(analysis, data, answer.epsilon, loss, progress))}
+
+    return work
+
+
+def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
+    """What other bounds would do. Teaching mode only."""
+    bench.teach()
+    analysis = _ready(bench, answer)
+    column = effects.clippable(analysis, bench.stated)
+    if column is None or column.bounds is None:
+        raise Problem(422, "This question is not about a column with bounds, so nothing is cut off.")
+    stated = column.bounds[1]
+
+    def work(progress: Progress) -> dict[str, Any]:
+        found = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
+        return {"kind": "clipping", "column": column.name, "stated": stated, "result": plain(found)}
+
+    return work
+
+
+def look(bench: Bench, asked: Question) -> Callable[[Progress], dict[str, Any]]:
+    """The exact answer to a question that has no private one. Teaching mode only."""
+    bench.teach()
+    analysis = asked.analysis
+    assert analysis is not None
+
+    def work(progress: Progress) -> dict[str, Any]:
+        return {"kind": "look", "result": plain(analysis.exact(bench.data(charged=False), progress))}
+
+    return work
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses as JSON: no losses, nothing infinite."""
+    if isinstance(value, Result | Preview) or hasattr(value, "__dataclass_fields__"):
+        return plain({name: one for name, one in asdict_once(value).items() if name != "loss"})
+    if isinstance(value, Mapping):
+        return {str(name): plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
+
+
+def asdict_once(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass as they are."""
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}
+
+
+def _askable(fields: tuple[Field, ...]) -> bool:
+    return all(one.choices for one in fields if one.kind in ("choice", "many"))
+
+
+def _first(fields: tuple[Field, ...]) -> Asked:
+    found: Asked = {}
+    for one in fields:
+        begins = one.value or (one.choices[0][0] if one.choices else "")
+        found[one.name] = [begins] if one.kind == "many" and begins else [] if one.kind == "many" else begins
+    return found
+
+
+def _sent(fields: tuple[Field, ...], sent: Iterable[tuple[str, str]]) -> Asked:
+    by_name: dict[str, list[str]] = {}
+    for name, value in sent:
+        by_name.setdefault(name, []).append(value)
+    found = _first(fields)
+    for one in fields:
+        if one.kind == "many":
+            found[one.name] = by_name.get(one.name, [])
+        elif one.name in by_name:
+            found[one.name] = by_name[one.name][-1]
+    return found
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -1,0 +1,55 @@
+"""Answers as files: what was released, as CSV, picture, script or notebook; the exact side by a way of its own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import Response
+
+from lapwing.errors import MissingExtra
+from lapwing.web.lab import figures, notebooks, scripts
+from lapwing.web.lab.analysis import Analysis
+from lapwing.web.lab.bench import Answer
+from lapwing.web.lab.statement import Statement
+from lapwing.web.problems import Problem
+
+NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
+CHANGED = "You have changed what is stated about the table since. Ask this question again."
+
+
+def file(kind: str, answer: Answer, analysis: Analysis | None, statement: Statement) -> Response:
+    """A private answer as one kind of file."""
+    if kind == "csv":
+        return _sent(figures.to_csv(answer.result), "text/csv; charset=utf-8", "answer.csv")
+    if kind == "png":
+        try:
+            return _sent(figures.to_png(answer.result, answer.title), "image/png", "answer.png")
+        except MissingExtra:
+            raise Problem(503, "Pictures need matplotlib, which this school does not have. Take the CSV.") from None
+    if kind not in ("py", "ipynb"):
+        raise Problem(404, "Take csv, png, py or ipynb.")
+    if analysis is None:
+        raise Problem(409, CHANGED)
+    if kind == "py":
+        return _sent(scripts.script(analysis, statement, answer.epsilon), "text/x-python; charset=utf-8", "ask.py")
+    return _sent(notebooks.notebook(analysis, statement, answer.epsilon), "application/x-ipynb+json", "ask.ipynb")
+
+
+def exact(result: Mapping[str, Any]) -> Response:
+    """The exact side, marked in every row and in its name."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(("series", "label", "exact value", "mark"))
+    for series in result["series"]:
+        for value in series["values"]:
+            named = (figures.defused(series["name"]), figures.defused(value["label"]))
+            writer.writerow((*named, value["value"], NOT_PRIVATE))
+    return _sent(text.getvalue(), "text/csv; charset=utf-8", "exact-NOT-PRIVATE.csv")
+
+
+def _sent(content: str | bytes, kind: str, name: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="lapwing-{name}"', "cache-control": "no-store"}
+    return Response(content, headers=headers, media_type=kind)
