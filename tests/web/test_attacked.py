@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
+import socket
 import sqlite3
+import threading
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyotp
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -18,6 +24,8 @@ from school_site import PASSWORD, PERSON, account, browser_of, nuggets, open_sch
 from lapwing.errors import InvalidParameter
 from lapwing.web import authoring, backup, passwords
 from lapwing.web.headers import ALWAYS_HTTPS
+from lapwing.web.heads import MOST as MOST_HEAD
+from lapwing.web.heads import SmallHeads
 from lapwing.web.limits import RULES
 from lapwing.web.school.formulas import LARGEST, rendered
 from lapwing.web.school.markdown import Markdown
@@ -186,6 +194,66 @@ def test_a_picture_of_endless_passes_is_refused_before_it_is_unpacked() -> None:
     last = picture[picture.rindex(b"\xff\xda") : -2]
     with pytest.raises(NoPicture, match="too many steps"):
         cleaned(picture[:-2] + last * 200 + b"\xff\xd9")
+
+
+@contextlib.contextmanager
+def served(protocol: type[SmallHeads]) -> Iterator[socket.socket]:
+    """A connection to a server that says ok to everything."""
+
+    async def ok(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = uvicorn.Server(uvicorn.Config(ok, log_level="critical", http=protocol, lifespan="off"))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        with socket.create_connection(listening.getsockname(), timeout=20) as made:
+            yield made
+        server.should_exit = True
+        thread.join(10)
+
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n"
+POST = b"POST / HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.mark.parametrize(
+    ("begins", "repeats"),
+    [
+        (GET + b"X: ", b"a" * 1000),
+        (GET, b"X-Y: a\r\n" * 100),
+        (b"GET /", b"a" * 1000),
+        (POST + b"Transfer-Encoding: chunked\r\n\r\n0\r\nX: ", b"a" * 1000),
+    ],
+    ids=["one header", "many headers", "address", "behind the body"],
+)
+def test_a_request_that_never_comes_to_the_point_is_ended(begins: bytes, repeats: bytes) -> None:
+    with served(SmallHeads) as made:
+        made.sendall(begins)
+        with pytest.raises(ConnectionError):
+            made.sendall(repeats * (64 * MOST_HEAD // len(repeats)))
+
+
+def test_a_request_that_says_nothing_is_ended_in_time() -> None:
+    class Hasty(SmallHeads):
+        seconds = 0.05
+
+    with served(Hasty) as made:
+        made.sendall(b"GET / HTTP/1.1\r\nHo")
+        assert made.recv(100) == b""
+
+
+def test_large_bodies_and_many_requests_on_one_connection_are_as_ever() -> None:
+    with served(SmallHeads) as made:
+        for size in (0, 3 * MOST_HEAD, 10):
+            made.sendall(POST + b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+            answer = b""
+            while not answer.endswith(b"ok"):
+                answer += made.recv(1000) or pytest.fail("it was ended")
+            assert answer.startswith(b"HTTP/1.1 200")
 
 
 # Who somebody is

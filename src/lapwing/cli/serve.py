@@ -30,6 +30,7 @@ def serve(
             import uvicorn
 
             from lapwing.web.app import create_app
+            from lapwing.web.heads import SmallHeads
             from lapwing.web.settings import Settings
         except ImportError as error:
             raise MissingExtra(error.name or "fastapi", "web") from None
@@ -38,4 +39,12 @@ def serve(
         )
         app = create_app(settings)
     theme.console().print(f"The school is open at [private]http://{host}:{port}[/] – Ctrl-C closes it.")
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False, proxy_headers=behind_proxy)
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        http=SmallHeads,
+        log_level="warning",
+        server_header=False,
+        proxy_headers=behind_proxy,
+    )
