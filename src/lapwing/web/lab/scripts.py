@@ -22,7 +22,7 @@ def heading(analysis: Analysis, statement: Statement) -> str:
     """What it is and what to change."""
     return "\n".join(
         (
-            f"# {one_line(analysis.title)}: a private answer about {one_line(statement.name)}, with Lapwing.",
+            f"# {one_line(analysis.title)}, asked of {one_line(statement.name)} with Lapwing.",
             "# What stands below is what you stated, never something read from the data: change it where it is wrong.",
             f"# Name your own file in the place of {PLACEHOLDER}. Every run spends from the ledger beside it.",
         )

@@ -67,8 +67,7 @@ class Anonymous(Analysis):
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """The classes, largest first, and what was lost."""
-        names = [forms.quoted(one.name) for one in self.columns]
-        read = ", ".join(f"{name} AS c{i}" for i, name in enumerate(names))
+        read = ", ".join(f"{forms.quoted(one.name)} AS c{i}" for i, one in enumerate(self.columns))
         with rows.opened(data) as found:
             table = found.all(f"SELECT {read} FROM rows USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)")
         progress(0.3)
@@ -84,9 +83,8 @@ class Anonymous(Analysis):
             f"certainty penalty {made.losses.certainty:.3f} (0: nothing was made coarser; 1: nothing is left)",
             f"average class {made.losses.class_size:.2f} times k",
         )
-        return Result(
-            "table", (Series("rows alike", values),), " · ".join(one.name for one in self.columns), notes=notes
-        )
+        label = " · ".join(one.name for one in self.columns)
+        return Result("table", (Series("rows alike", values),), label, notes=notes)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """Without `table`: nothing is charged, because nothing is promised."""

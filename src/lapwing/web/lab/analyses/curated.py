@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from math import isclose
 from typing import Any, ClassVar
@@ -99,6 +100,13 @@ class Curated(Analysis):
         answer = self.query(statement.open(data.path, data.ledger)).release(confidence=CONFIDENCE, **spend)
         progress(1.0)
         return self.result(answer)
+
+    def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
+        """The same question again and again, of a table that is opened once and counts nothing."""
+        asked, delta = self.query(data.statement.open(data.path, None)), self.delta(data.statement) or None
+        for turn in range(times):
+            progress(turn / times)
+            yield self.result(asked.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE))
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """Plain SQL, and beside it what bounds and contributions change without any noise."""

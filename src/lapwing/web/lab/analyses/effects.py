@@ -48,7 +48,9 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     with rows.opened(data) as found:
         [[plain, *means]] = found.all(f"SELECT avg({name}), {clipped} FROM rows")
     progress(0.5)
-    bias, noise, both = [], [], []
+    bias: list[Value] = []
+    noise: list[Value] = []
+    both: list[Value] = []
     for place, (end, mean) in enumerate(zip(ends, means, strict=True)):
         moved = None if mean is None else abs(float(mean) - float(plain))
         off = _noise(statement, column, (low, end), epsilon)

@@ -108,7 +108,7 @@ class Local(Analysis):
         """Charged to the table's ledger, then everybody's answer is randomised in memory, and counted."""
         statement = data.statement
         made = self.of_size(epsilon, statement.unit_word)
-        loss = self._charge(data, made)
+        loss = self._charge(data, epsilon, made)
         progress(0.1)
         values = self._read(data)
         progress(0.5)
@@ -124,13 +124,14 @@ class Local(Analysis):
             shown.append(Value(name, float(estimates.counts[i]) * scale, *ends))
         notes = (
             f"each report costs {made.privacy_loss()}: that is each person's own guarantee, against everybody",
-            "the rows are here already, so the table's ledger is charged as well: for this answer it is the same loss",
+            "the rows are here already, so the table's ledger is charged as well",
             "estimates may be negative; cutting them off would bias them",
         )
         return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
 
-    def _charge(self, data: Data, made: Protocol) -> Loss:
-        loss = PureDP(made.privacy_loss().epsilon, unit=data.statement.unit_word)
+    def _charge(self, data: Data, epsilon: float, made: Protocol) -> Loss:
+        loss = PureDP(epsilon, unit=data.statement.unit_word)
+        assert made.privacy_loss().epsilon <= loss.epsilon
         if data.ledger is not None:
             affordable(data.ledger, data.statement, loss)
             data.ledger.charge(DATASET, loss)
@@ -182,11 +183,12 @@ class Local(Analysis):
             "",
             f"protocol = {self._called(epsilon, unit)}",
             "print(protocol.privacy_loss())  # of one report, whoever sees it",
-            f"loss = lw.PureDP(protocol.privacy_loss().epsilon, unit={unit!r})",
+            f"loss = lw.PureDP({epsilon!r}, unit={unit!r})",
             f"lw.Ledger(ledger).charge({DATASET!r}, loss)  # the rows are here already, so this table pays as well",
             f"rows = duckdb.execute({self._selecting(statement)!r}, [source]).fetchall()",
             f"answers = [row[0] for row in rows][:{reports}]",
-            f"answers += [{self.blank!r}] * ({reports} - len(answers))  # the number of reports is public, that of rows is not",
+            "# How many reports there are is public, how many rows is not: blank answers fill up.",
+            f"answers += [{self.blank!r}] * ({reports} - len(answers))",
             "reports = protocol.randomize(answers)  # everybody for themselves",
             f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",
         )

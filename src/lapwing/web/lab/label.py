@@ -1,0 +1,104 @@
+"""The label of an answer: what it promises to whom, and what it does not, in a few lines that travel with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.privacy import Ledger, explain
+from lapwing.web.lab.analyses.local import Local
+from lapwing.web.lab.analysis import Analysis
+from lapwing.web.lab.result import EPSILONS, Preview, Result
+from lapwing.web.lab.statement import DATASET, Statement
+
+NOT_PROTECTED = (
+    "what everybody learns about people like you: that smokers fall ill is a fact about smokers, not a leak",
+    "what you state about the table: bounds, keys, and about how many people there are are public from then on",
+    "what the table itself shows to whoever holds it: the answer is private, the file is not",
+)
+MANY_ROWS = "anybody with several rows, if every row was stated to be somebody else's"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One fact of a label."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """All facts, in the order in which they are read."""
+
+    title: str
+    lines: tuple[Line, ...]
+    odds: dict[str, Any]
+    """The library's explanation as numbers, for a picture."""
+    not_protected: tuple[str, ...]
+
+
+def label(
+    analysis: Analysis,
+    statement: Statement,
+    result: Result,
+    *,
+    ledger: Ledger | None = None,
+    preview: Preview | None = None,
+) -> Label:
+    """The label of a private answer; an exact one has none."""
+    loss = result.loss
+    if loss is None:
+        return Label(analysis.title, (Line("guarantee", "none: this answer is exact"),), {}, ())
+    told = explain(loss)
+    shown = preview or analysis.preview(statement)
+    lines = [
+        Line("protected", f"one {loss.unit}"),
+        Line("relation", _relation(analysis, loss.relation)),
+        Line("epsilon", f"{float(told.data['epsilon']):g}"),
+        Line("delta", f"{float(told.data['delta']):g}"),
+        Line("in words", told.text),
+        Line("mechanism", shown.mechanism),
+        Line("stated", _stated(statement)),
+        Line("contributions", _contributions(statement)),
+        Line(f"error, {100 * shown.confidence:g} % of the time", _error(shown, float(told.data["epsilon"]))),
+    ]
+    if ledger is not None:
+        lines.append(Line("left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
+    spared = NOT_PROTECTED if statement.unit else (*NOT_PROTECTED, MANY_ROWS)
+    return Label(analysis.title, tuple(lines), dict(told.data), spared)
+
+
+def _relation(analysis: Analysis, relation: str) -> str:
+    words = {"add_remove": "joining or leaving the table", "replace": "having another record"}[relation]
+    if isinstance(analysis, Local):
+        return f"{words}; beside that, each report is private by itself, whatever the answer (replace)"
+    return words
+
+
+def _stated(statement: Statement) -> str:
+    facts = [f"about {statement.people:,} people"]
+    for one in statement.columns:
+        if one.bounds:
+            facts.append(f"{one.name} from {one.bounds[0]:g} to {one.bounds[1]:g}")
+        if one.keys:
+            some = ", ".join(one.keys[:5]) + (f", … ({len(one.keys)} keys)" if len(one.keys) > 5 else "")
+            facts.append(f"{one.name} is one of {some}")
+    return "; ".join(facts)
+
+
+def _contributions(statement: Statement) -> str:
+    if not statement.unit:
+        return "every row is a unit of its own"
+    most = statement.max_rows_per_unit
+    return f"at most {most} row{'s' if most > 1 else ''} of one {statement.unit} count{'' if most > 1 else 's'}"
+
+
+def _error(shown: Preview, epsilon: float) -> str:
+    place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - epsilon))
+    parts = []
+    for band in shown.bands:
+        error = band.errors[place]
+        said = "depends on the data" if error is None else f"± {error:.3g} {band.measured_in}".rstrip()
+        parts.append(f"{band.output}: {said}")
+    return "; ".join(parts)
