@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,6 +92,13 @@ class Results:
         """From the least to the most that can be true."""
         return (float(self.design.low), float(self.design.high)) if self.design.kind == NUMBER else (0.0, 100.0)
 
+    @property
+    def top(self) -> float:
+        """The upper edge of the pictures: of many small shares the lower part of all that is possible is enough."""
+        if self.design.kind != CHOICE:
+            return self.range[1]
+        return min(100.0, 20 * math.ceil(1.3 * max(self.cut(row.high) for row in self.rows) / 20))
+
     def cut(self, value: float) -> float:
         """A value as it is shown: estimates without bias may lie beyond what can be true."""
         low, high = self.range
@@ -157,11 +165,11 @@ class Band:
 
 def band(found: Results, place: int) -> Band:
     """The picture of one answer."""
-    low, high = found.range
+    low, high = found.range[0], found.top
     last = found.steps[-1].reports
 
     def at(reports: int, value: float) -> str:
-        down = 100 * (high - found.cut(value)) / (high - low)
+        down = 100 * (high - min(found.cut(value), high)) / (high - low)
         return f"{100 * reports / last:.2f},{down:.2f}"
 
     rows = [(step.reports, step.rows[place]) for step in found.steps]

@@ -1,6 +1,5 @@
 // Answering a survey. The answer is randomised here, before the eyes of who gives it; only that and a token leave the page.
 // First the report is kept, then it is sent: sent again, or asked for again, it is the same.
-import { send } from "./lib/account.js";
 import { alone, token } from "./lib/memo.js";
 import { level, randomise, report, type Plan, type Turn } from "./math/survey.js";
 
@@ -17,6 +16,12 @@ interface Survey extends Plan {
   personal: boolean;
 }
 const TURNING = 1800; // milliseconds, as in survey.css
+
+/** Without cookies: not even an account that is signed in comes along. */
+function send(address: string, body: unknown): Promise<Response> {
+  const headers = { "content-type": "application/json", accept: "application/json" };
+  return fetch(address, { method: "POST", credentials: "omit", headers, body: JSON.stringify(body) });
+}
 
 const box = document.querySelector<HTMLElement>("[data-survey]");
 if (box) void begin(box, JSON.parse(box.dataset.survey ?? "{}") as Survey);
