@@ -25,6 +25,7 @@ from lapwing import checks
 from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
 from lapwing.adversary.observe import FAILED, Release, Tick, observe, without_bits
+from lapwing.adversary.verdict import Refutation
 from lapwing.calls import helpful
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
@@ -59,7 +60,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Audit:
+class Audit(Refutation):
     """What an audit found."""
 
     epsilon_lower_bound: float
@@ -81,21 +82,6 @@ class Audit:
     """Fresh outputs for which there was no time; they are counted against the finding."""
     limits: int = LIMITS
     """How many limits share what the confidence leaves."""
-
-    @property
-    def caught(self) -> bool:
-        """Whether the claim is refuted; an error if there was no claim."""
-        if self.claimed is None:
-            why = "nothing was claimed that could be refuted"
-            raise InvalidParameter("claimed", None, why, "Write audit(…, claimed=1).")
-        return self.epsilon_lower_bound > self.claimed
-
-    @property
-    def verdict(self) -> Literal["caught", "not caught", "no claim"]:
-        """The outcome in two words."""
-        if self.claimed is None:
-            return "no claim"
-        return "caught" if self.caught else "not caught"
 
     @property
     def ceiling(self) -> float:

@@ -13,13 +13,14 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
 from lapwing.adversary.attacks.membership import Fit, Floats, Rows, Score, as_rows, evidence, fitted
+from lapwing.adversary.verdict import Refutation
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -33,7 +34,7 @@ _GROUPS = 256  # places among the canaries that the term for delta is computed a
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneRun:
+class OneRun(Refutation):
     """What one fit gave away."""
 
     epsilon_lower_bound: float
@@ -47,21 +48,6 @@ class OneRun:
     delta: float
     claimed: float | None
     """The epsilon that is claimed at this delta, one row more or less."""
-
-    @property
-    def caught(self) -> bool:
-        """Whether the claim is refuted; an error if there was no claim."""
-        if self.claimed is None:
-            why = "nothing was claimed that could be refuted"
-            raise InvalidParameter("claimed", None, why, "Write audit_once(…, claimed=1).")
-        return self.epsilon_lower_bound > self.claimed
-
-    @property
-    def verdict(self) -> Literal["caught", "not caught", "no claim"]:
-        """The outcome in two words."""
-        if self.claimed is None:
-            return "no claim"
-        return "caught" if self.caught else "not caught"
 
     @property
     def ceiling(self) -> float:
