@@ -8,13 +8,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lapwing.web.lab.jobs import Progress
+from lapwing.noise.entropy import SYSTEM
 
 if TYPE_CHECKING:
     import duckdb
 
+    from lapwing.web.lab.jobs import Progress
+
 MEMORY = "256MB"
 """What DuckDB may hold at once; what does not fit goes to the folder. A test brings a file that is larger."""
+ASKING = "768MB"
+"""The same for questions."""
 _LOOKS_EVERY = 0.2
 
 
@@ -28,26 +32,31 @@ def text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-@contextmanager
-def engine(folder: Path, memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A database in memory that sees this folder and nothing else."""
+def connected(folder: Path, memory: str = MEMORY, threads: int = 1) -> duckdb.DuckDBPyConnection:
+    """A database in memory that sees this folder and nothing else; what does not fit into memory goes there, too."""
     import duckdb
 
-    spill = folder / "spill"
     settings = {
         "memory_limit": memory,
-        "threads": 1,
+        "threads": threads,
         "preserve_insertion_order": False,
-        "temp_directory": str(spill),
+        "temp_directory": str(folder / f"spill-{SYSTEM.bits(64):016x}"),  # of its own: DuckDB clears it in the end
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
         "python_enable_replacements": False,
     }
     connection = duckdb.connect(":memory:", config=settings)  # type: ignore[arg-type]
+    connection.execute(f"SET allowed_directories = [{text(str(folder))}]")
+    connection.execute("SET enable_external_access = false")  # for good: DuckDB does not switch it on again
+    return connection
+
+
+@contextmanager
+def engine(folder: Path, memory: str = MEMORY) -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same, closed in the end, and with settings that nothing changes."""
+    connection = connected(folder, memory)
     try:
-        connection.execute(f"SET allowed_directories = [{text(str(folder))}]")
-        connection.execute("SET enable_external_access = false")
         connection.execute("SET enable_progress_bar = true")
         connection.execute("SET enable_progress_bar_print = false")
         connection.execute("SET TimeZone = 'UTC'")

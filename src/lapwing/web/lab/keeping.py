@@ -13,6 +13,7 @@ import shutil
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
@@ -26,7 +27,7 @@ from lapwing.web.problems import Problem
 from lapwing.web.sessions import cookie_name
 from lapwing.web.settings import Settings
 
-PREFIX = "lapwing-lab-"
+PREFIX = "lapwing-tables-"
 SWEPT_EVERY = 60.0
 """Seconds."""
 
@@ -50,6 +51,7 @@ class Lab:
                 above.mkdir(mode=0o700, parents=True, exist_ok=True)
                 remove_leftovers(above)
                 self._folder, self._held = _held_folder(above)
+                weakref.finalize(self, _removed, self._folder, os.getpid())  # also where nobody closes the lab
             return self._folder
 
     def start(self) -> None:
@@ -120,6 +122,11 @@ class Lab:
             if self._held is not None:
                 self._held.close()
             self._folder = self._held = None
+
+
+def _removed(folder: Path, process: int) -> None:
+    if os.getpid() == process:  # not the child of a fork
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 async def keep_tidy(lab: Lab) -> None:

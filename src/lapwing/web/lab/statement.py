@@ -5,13 +5,16 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import lapwing as lw
+from lapwing.curator.engines.duckdb import Embedded
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
+from lapwing.web.lab.engine import ASKING, connected
 
 Type = Literal["number", "integer", "text", "boolean", "date"]
 DATASET = "table"
@@ -109,7 +112,7 @@ class Statement:
 
     def open(self, source: Any, ledger: Ledger | None) -> PrivateTable:
         """The private table behind it; without a ledger nothing is counted, which only teaching mode may do."""
-        return lw.open(
+        table = lw.open(
             source,
             name=self.name,
             unit=self.unit or lw.EACH_ROW,
@@ -122,6 +125,10 @@ class Statement:
             population=self.people,
             max_rows_per_unit=self.max_rows_per_unit if self.max_rows_per_unit > 1 else None,
         )
+        if not isinstance(source, Path):
+            return table
+        own = Embedded(given=connected(source.parent, ASKING, threads=2))  # what it spills goes with the folder
+        return replace(table, context=replace(table.context, engine=own))
 
     def to_json(self) -> str:
         """As text, for the folder."""

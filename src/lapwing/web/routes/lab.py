@@ -298,7 +298,9 @@ def _arriving(request: Request, bench: Bench, site: Site, person: Person | None)
 def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str) -> Response:
     job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}#columns", title=title)
     job.ended.wait(QUICK)
-    return redirect(site, job.where if job.state == "done" else f"/lab/{bench.id}/jobs/{job.id}")
+    if job.state == "done":
+        return redirect(site, job.where, "It stands in the form, and counts once you state it.")
+    return redirect(site, f"/lab/{bench.id}/jobs/{job.id}")
 
 
 def _describe(
