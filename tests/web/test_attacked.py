@@ -30,6 +30,7 @@ from lapwing.web.limits import RULES
 from lapwing.web.school.formulas import LARGEST, rendered
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
+from lapwing.web.school.term import from_line
 from lapwing.web.store import sessions, users
 from lapwing.web.store.nuggets import mark_of
 from lapwing.web.uploads import NoPicture, cleaned
@@ -135,6 +136,15 @@ def test_an_engine_that_was_cut_short_makes_room_for_another(monkeypatch: pytest
 )
 def test_no_pattern_takes_the_square_of_what_it_reads(text: str) -> None:
     assert steps(lambda: authoring.looked_at(text, "a-draft", nuggets(), [])) < 2
+
+
+@pytest.mark.parametrize("line", [" " * 50_000, "(" * 50_000, "a (" * 20_000, "a (b)" + " " * 50_000])
+def test_a_word_of_an_author_is_read_at_once(line: str) -> None:
+    assert steps(lambda: from_line(line)) < 1
+    assert from_line(" privacy loss  (loss, cost) : How much odds change. ") == (
+        "privacy loss",
+        {"also": ["loss", "cost"], "short": "How much odds change."},
+    )
 
 
 @pytest.mark.parametrize(

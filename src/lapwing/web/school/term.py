@@ -19,7 +19,7 @@ HINT = "Write words: {a word: {also: [another way to write it], short: What it m
 _WORD = re.compile(r"[^\W_]+")
 _POWER = re.compile(r"\^(\w+)")
 _NO_NAME = re.compile(r"[:()\[\]{},<>&\"\n\t]")
-_LINE = re.compile(r"\s*([^:()]*?)\s*(?:\(([^:()]*)\))?\s*:(.*)", re.DOTALL)
+_LINE = re.compile(r"([^:()]*)(?:\(([^:()]*)\)\s*)?:(.*)", re.DOTALL)
 
 
 def words_of(text: str) -> list[str]:
@@ -110,7 +110,7 @@ def from_line(line: str) -> tuple[str, dict[str, Any]]:
     if found is None:
         return line.strip(), {"short": ""}
     also = [word for part in (found[2] or "").split(",") if (word := part.strip())]
-    return found[1], {**({"also": also} if also else {}), "short": found[3].strip()}
+    return found[1].strip(), {**({"also": also} if also else {}), "short": found[3].strip()}
 
 
 def to_line(name: object, entry: object) -> str:
