@@ -133,13 +133,15 @@ def test_coming_back_sends_the_same_and_once_it_is_counted_nothing(visit: Visito
 def test_two_pages_of_one_browser_turn_the_wheel_once(visit: Visitor, live_school: Any) -> None:
     survey, _ = made(live_school.app)
     begun = visit()
+    begun.context.add_cookies([{"name": "somebody", "value": "known", "url": begun.url}])
     pages = [begun.open(f"/survey/{survey}") for _ in range(2)]
-    sent: list[str | None] = []
-    begun.context.on("request", lambda one: sent.append(one.post_data) if one.method == "POST" else None)
+    sent: list[Any] = []
+    begun.context.on("request", lambda one: sent.append(one) if one.method == "POST" else None)
     for page, truth in zip(pages, ("Yes", "No"), strict=True):
         choose(page, truth)
         expect(page.locator("[data-survey] [role=status]")).to_contain_text("You have answered")
-    assert len(sent) == 1
+    [only] = sent
+    assert "cookie" not in only.all_headers(), "nor does an account come along"
     assert sum(tallies(live_school.app, survey)[0]) == 1
 
 

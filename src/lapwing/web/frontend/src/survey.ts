@@ -120,13 +120,17 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
 
 const percent = (share: number): string => `${+(100 * share).toPrecision(3)} %`;
 
-function sentence(survey: Survey, truth: number | string, one: Turn, word: (value: number) => string): string {
+/** What a wheel is for, and where it stopped. */
+function sentences(survey: Survey, truth: number | string, one: Turn, word: (value: number) => string): [string, string] {
   if (one.what === "round")
-    return `Your number lies ${percent(one.share)} of the way from ${survey.low} to ${survey.high}. So the wheel rounds it up to ${survey.high} with that chance, and down to ${survey.low} otherwise. This time: ${one.hit ? "up" : "down"}.`;
-  if (one.what === "draw") return `One of the other ${survey.answers.length - 1} answers is drawn instead, each with the same chance.`;
+    return [
+      `Your number lies ${percent(one.share)} of the way from ${survey.low} to ${survey.high}. So the green ${percent(one.share)} of the rim round it up to ${survey.high}, the rest down to ${survey.low}.`,
+      `It stopped there: ${one.hit ? "up" : "down"}.`,
+    ];
+  if (one.what === "draw") return [`One of the other ${survey.answers.length - 1} answers is drawn instead, each with the same chance.`, ""];
   const what = survey.kind === "number" ? "what the first wheel said" : `“${survey.kind === "yes-no" ? word(truth === 0 ? 1 : 0) : word(Number(truth))}”`;
   const otherwise = survey.kind === "choice" ? "another answer takes its place" : "it is turned round";
-  return `The green ${percent(one.share)} of the rim keep ${what}; on the rest ${otherwise}. It stopped on the ${one.hit ? "green part: kept" : "other part"}.`;
+  return [`The green ${percent(one.share)} of the rim keep ${what}; on the rest ${otherwise}.`, `It stopped on the ${one.hit ? "green part: kept" : "other part"}.`];
 }
 
 /** Shows the turns one after another; who asked for less motion sees where they stopped at once. */
@@ -134,16 +138,18 @@ async function turn(survey: Survey, truth: number | string, turns: Turn[], wheel
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const shape = document.querySelector<HTMLTemplateElement>("template#wheel") as HTMLTemplateElement;
   for (const one of turns) {
+    const [before, after] = sentences(survey, truth, one, word);
     const item = wheels.appendChild(document.createElement("li"));
+    const words = document.createElement("p");
+    words.textContent = before;
     if (one.what !== "draw") {
-      item.append(shape.content.cloneNode(true));
+      item.append(shape.content.cloneNode(true), words);
       item.querySelector(".part")?.setAttribute("stroke-dasharray", `${100 * one.share} 100`);
       const needle = item.querySelector<SVGElement>(".needle") as SVGElement;
       needle.getBoundingClientRect(); // from where it begins
       needle.style.setProperty("transform", `rotate(${still ? 0 : 3}turn) rotate(${one.at}turn)`);
-      item.classList.toggle("hit", one.hit);
       if (!still) await new Promise((done) => setTimeout(done, TURNING));
-    }
-    item.appendChild(document.createElement("p")).textContent = sentence(survey, truth, one, word);
+    } else item.append(words);
+    if (after) words.append(" ", Object.assign(document.createElement("strong"), { textContent: after }));
   }
 }
