@@ -146,7 +146,7 @@ class Advice:
             f"can come to bet at most {data['out_of_100_after']} of 100; no answer becomes more than "
             f"{data['odds_factor']:.3g} times as likely through one person."
         )
-        rare = f" This holds but for a chance of {number(self.plan.delta)}." if self.plan.delta else ""
+        rare = f" This holds but for a chance of 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
         return said + rare
 
 

@@ -239,6 +239,8 @@ class Answers:
 
 
 Given = Mapping[str, Sequence[str]]
+USUAL = {"form": "table", "groups": "1", "same": "yes"}
+"""What holds unless something else is answered."""
 
 
 def read(given: Given) -> tuple[Answers | None, dict[str, str]]:
@@ -255,7 +257,7 @@ def read(given: Given) -> tuple[Answers | None, dict[str, str]]:
 
 
 def partly(given: Given) -> dict[str, object]:
-    """What is answered so far; what does not fit is not."""
+    """What is answered so far, or usual; what does not fit is not."""
     found = {}
     for one in QUESTIONS.values():
         value, complaint = _read(one, [text.strip() for text in given.get(one.name, ()) if text.strip()])
@@ -265,6 +267,8 @@ def partly(given: Given) -> dict[str, object]:
 
 
 def _read(question: Question, texts: list[str]) -> tuple[object, str]:
+    if not texts and question.name in USUAL:
+        texts = [USUAL[question.name]]
     if not texts:
         return None, "Write a whole number." if question.kind == "number" else "Choose an answer."
     if question.kind == "number":

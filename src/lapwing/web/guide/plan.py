@@ -16,7 +16,7 @@ from lapwing.web.guide.rules import Rule, settled
 POSSIBLE = {
     "central": ("count", "histogram", "top", "mean", "quantile", "table", "words", "model"),
     "secure sum": ("count", "histogram", "top", "mean", "table"),
-    "shuffled": ("count", "histogram", "top", "mean", "quantile", "table"),
+    "shuffled": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
     "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
 }
 """What each model can answer."""
@@ -47,6 +47,11 @@ class Plan:
     def parts(self) -> int:
         """Into how many the budget is split."""
         return self.releases * len(self.asks)
+
+    @property
+    def choosing_epsilon(self) -> Fraction:
+        """Of a part that chooses by the exponential mechanism, which costs ε²/8 in zCDP where noise costs ε²/2."""
+        return 2 * self.part_epsilon if self.part_rho else self.part_epsilon
 
     @property
     def relation(self) -> str:
@@ -131,7 +136,7 @@ def shortened(value: Fraction) -> Fraction:
     """Rounded down to a few digits, so that what is written is what is used.
 
     >>> shortened(Fraction(1, 12))
-    Fraction(833, 10000)
+    Fraction(8333, 100000)
     """
     places = _DIGITS - 1 - math.floor(math.log10(value))
     return Fraction(math.floor(value * Fraction(10) ** places)) / Fraction(10) ** places

@@ -81,7 +81,10 @@ class Condition:
     def says(self) -> str:
         """For a reader: the question, and the answers that count."""
         if self.test in ("<", ">="):
-            return f"{_WORDS[self.test]} {self.values[0]:,} {COMPUTED.get(self.fact, self.fact)}"
+            what, least = COMPUTED.get(self.fact, self.fact), self.values[0]
+            if least == 1:
+                return f"{'some' if self.test == '>=' else 'no'} {what}"
+            return f"{_WORDS[self.test]} {least:,} {what}"
         question = QUESTIONS[self.fact]
         said = " or ".join(f"“{question.text(one)}”" for one in self.values)
         return " ".join(filter(None, (question.ask, _WORDS[self.test], said)))
@@ -116,6 +119,12 @@ class Rule:
             tuple(entry.get("read", ())),
             entry["source"],
         )
+
+    @property
+    def title(self) -> str:
+        """Its name, for a reader."""
+        text = self.id.replace("-", " ")
+        return text.upper() if text in ("gdpr", "hipaa") else text.capitalize()
 
     @property
     def verdict(self) -> str:

@@ -33,7 +33,7 @@ print("favourite:", choice.release(list(favourites.values())))""",
 mean = lw.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public knowledge, never read from the data
 print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=2000))  # known to be 2000 or more""",
     "quantile": """
-median = lw.Median(epsilon=$epsilon, bounds=(0, 20_000), granularity=10$rows)
+median = lw.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
     "words": """
 shown = lw.KeySelection(epsilon=$epsilon, delta=$delta$groups)
@@ -77,6 +77,9 @@ print("smokers:", smokers.release(sum(smokes)), "±", smokers.accuracy(0.95))"""
 keys = ["North", "South", "East", "West"]  # public
 groups = lw.Gaussian.for_rho($rho, sensitivity=$bound, dimensions=len(keys), on_grid=True)
 print("by region:", groups.release([regions.count(key) for key in keys]), "±", groups.accuracy(0.95))""",
+    "top": """
+choice = lw.Exponential(epsilon=$choosing, sensitivity=$bound, candidates=list(favourites), monotone=True)  # ε²/8-zCDP
+print("favourite:", choice.release(list(favourites.values())))""",
 }
 _SECURE = Template("""from lapwing.anonymity import SecureSum
 
@@ -166,6 +169,7 @@ def _curated(plan: Plan) -> str:
     values = {
         "epsilon": number(plan.part_epsilon),
         "epsilon_each": number(plan.part_epsilon / plan.rows),
+        "choosing": number(plan.choosing_epsilon),
         "total": number(plan.epsilon),
         "rho": number(plan.part_rho or Fraction(0)),
         "delta": number(plan.part_delta),

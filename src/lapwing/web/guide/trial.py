@@ -6,6 +6,7 @@ is bounded: of very many people a part is made up, and errors are scaled by the 
 
 from __future__ import annotations
 
+import sys
 import threading
 from contextlib import suppress
 from functools import lru_cache
@@ -25,7 +26,8 @@ the filters of warnings and the processor."""
 
 def wake() -> None:
     """Load what models need, which takes seconds, while somebody still answers the interview."""
-    threading.Thread(target=_models, daemon=True).start()
+    if "lapwing.models" not in sys.modules:
+        threading.Thread(target=_models, daemon=True).start()
 
 
 def _models() -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lapwing.errors import NotPrivateWarning
-from lapwing.mechanisms import Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
+from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
 from lapwing.web.guide.expected import (
     MADE_UP,
     RANGE,
@@ -90,12 +90,13 @@ def top(plan: Plan, entropy: Entropy) -> Expected:
     sizes = group_sizes(plan.people, plan.groups)
     if len(sizes) < 2 or plan.model == "secure sum":
         return histogram(plan, entropy)
-    choose = PermuteAndFlip(epsilon=plan.part_epsilon, sensitivity=plan.rows, candidates=len(sizes), monotone=True)
+    kind = Exponential if plan.part_rho else PermuteAndFlip
+    choose = kind(epsilon=plan.choosing_epsilon, sensitivity=plan.rows, candidates=len(sizes), monotone=True)
     within = choose.accuracy(0.95)
     chosen = [choose.release(sizes.tolist(), entropy) for _ in range(_runs(len(sizes)))]
     first, error = sum(one == 0 for one in chosen), within / (plan.people / plan.groups)
     return Expected(
-        mechanism="permute-and-flip",
+        mechanism="exponential mechanism" if plan.part_rho else "permute-and-flip",
         sentence=f"The chosen one of {plan.groups:,} has at most {people_in(within)} fewer than the true favourite "
         f"in 95 of 100 releases, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
         "groups it was the true favourite.",
@@ -127,7 +128,7 @@ def mean(plan: Plan, entropy: Entropy) -> Expected:
 def quantile(plan: Plan, entropy: Entropy) -> Expected:
     """A median, with its error in ranks."""
     tenth = Fraction(1, 10)
-    mechanism = Median(epsilon=plan.part_epsilon, bounds=(0, RANGE), granularity=tenth, max_rows_per_unit=plan.rows)
+    mechanism = Median(epsilon=plan.choosing_epsilon, bounds=(0, RANGE), granularity=tenth, max_rows_per_unit=plan.rows)
     within, made = mechanism.accuracy(0.95), ages(min(plan.people, MADE_UP // 4))
     half, step = len(made) / 2, len(made) * float(tenth) / RANGE * 4  # values that share a point of the grid
     ranks = [float(np.searchsorted(made, mechanism.release(made, entropy))) - half for _ in range(_SELDOM)]

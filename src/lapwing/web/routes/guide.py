@@ -62,7 +62,8 @@ def _given(request: Request) -> dict[str, list[str]]:
 
 def _form(request: Request, complaints: dict[str, str] | None = None) -> dict[str, Any]:
     given = {name: values for name, values in _given(request).items() if values}
-    return {"steps": answers.STEPS, "given": given, "complaints": complaints or {}, "cases": cases()}
+    known = {"steps": answers.STEPS, "usual": answers.USUAL, "cases": cases()}
+    return {**known, "given": given, "complaints": complaints or {}}
 
 
 def _answered(request: Request, site: Site, template: str) -> Response:
