@@ -441,15 +441,15 @@ def test_one_row_of_each_unit_counts_wherever_rows_are_many(visits: Data) -> Non
     count = ANALYSES["count"].of(visits.statement, {}).exact(visits, quiet)
     assert [series.values[0].value for series in count.series] == [500, 50]
     model = ANALYSES["linear"].of(visits.statement, {"target": "group-by", "columns": 'a "b" c'})
-    assert len(model.read(visits).X) == 50  # type: ignore[attr-defined]
-    assert len(model.read(visits, everything=True).X) == 500  # type: ignore[attr-defined]
+    assert len(model.read(visits, quiet).X) == 50  # type: ignore[attr-defined]
+    assert len(model.read(visits, quiet, everything=True).X) == 500  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("people", [20, 50, 400])
 def test_the_number_of_reports_is_public_and_not_that_of_the_rows(people: int, visits: Data) -> None:
     stated = replace(visits.statement, people=people)
     question = ANALYSES["local"].of(stated, {"column": "keys"})
-    answers = question._read(replace(visits, statement=stated))  # type: ignore[attr-defined]
+    answers = question._read(replace(visits, statement=stated), quiet)  # type: ignore[attr-defined]
     assert len(answers) == people
     assert answers.count(question.blank) == max(0, people - 50)  # type: ignore[attr-defined]
 
@@ -532,3 +532,38 @@ def test_a_spreadsheet_runs_nothing_and_numbers_stay_numbers() -> None:
     assert [row[1] for row in rows] == [f"'{one}" for one in labels[:6]] + labels[6:]
     assert all(row[0] == "'=series" and row[3] == "-1.5" for row in rows)
     assert figures.to_png(found).startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("lines", [[], ["p1,5,yes,3"], [",,,"] * 30], ids=["no row", "one row", "nothing in the rows"])
+@pytest.mark.parametrize(("slug", "form"), AWKWARD)
+def test_a_table_with_next_to_nothing_in_it_is_answered_all_the_same(
+    slug: str, form: dict[str, Any], lines: list[str], visits: Data
+) -> None:
+    head = visits.path.read_text(encoding="utf-8").splitlines()[0]
+    visits.path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+    question = ANALYSES[slug].of(visits.statement, form)
+    assert question.release(visits, 1.0, quiet).series  # whatever the rows are, the release does not tell by failing
+    if slug in ("linear", "logistic", "kmeans") and (slug, len(lines)) != ("linear", 1):  # a line through one point
+        with pytest.raises(InvalidParameter, match="too few"):
+            question.exact(visits, quiet)
+    else:
+        assert question.exact(visits, quiet).series
+
+
+def test_tenths_add_up_to_the_whole_budget_and_no_further(world: World, tmp_path: Path) -> None:
+    stated = replace(CLINIC, epsilon=1.0, delta=1e-6)  # a delta allows pure losses as well
+    data, question = world.data("clinic", tmp_path, statement=stated), ANALYSES["count"].of(stated, {})
+    for _ in range(10):
+        question.release(data, 0.1, quiet)
+    with pytest.raises(BudgetExceeded):
+        question.release(data, 0.01, quiet)
+
+
+def test_a_job_that_is_cancelled_reads_no_further(world: World, tmp_path: Path) -> None:
+    from lapwing.web.lab.jobs import Cancelled, Progress
+
+    progress = Progress()
+    progress.cancel()
+    data = world.data("clinic", tmp_path)
+    with pytest.raises(Cancelled):
+        asked("clinic", "linear", {"target": "cost", "columns": ["age"]}).exact(data, progress)

@@ -20,6 +20,8 @@ from lapwing.web.lab.statement import DATASET, Statement
 
 WITHOUT_NOISE = 1e24
 """An epsilon at which the curator's noise is gone, to see what bounds and contributions change by themselves."""
+SLACK = 1e-6
+"""By so much a sum of roundings may pass what is left; the ledger itself is exact about it."""
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
@@ -38,8 +40,10 @@ def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
         return
     ledger.open(DATASET, statement.allowance)
     left = ledger.remaining(DATASET)
-    if not loss <= left:
-        raise BudgetExceeded(loss, left)
+    for name in ("epsilon", "delta"):
+        asked, there = (float(getattr(one, name, 0)) for one in (loss, left))
+        if asked > there * (1 + SLACK) + (SLACK if name == "epsilon" else 0):
+            raise BudgetExceeded(loss, left)
 
 
 class Curated(Analysis):
@@ -114,7 +118,7 @@ class Curated(Analysis):
         delta = self.delta(data.statement) or None
         quiet = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
         progress(0.5)
-        with rows.opened(data) as found:
+        with rows.opened(data, progress) as found:
             series = self.plain(found, quiet)
         progress(1.0)
         return self.compared(series, replace(quiet, notes=()))

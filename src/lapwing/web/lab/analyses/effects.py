@@ -45,7 +45,7 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     ends = [low + share * (high - low) for share in REACH]
     name = forms.quoted(column.name)
     clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r}))" for end in ends)
-    with rows.opened(data) as found:
+    with rows.opened(data, progress) as found:
         [[plain, *means]] = found.all(f"SELECT avg({name}), {clipped} FROM rows")
     progress(0.5)
     bias: list[Value] = []

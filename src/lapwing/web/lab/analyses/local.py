@@ -110,7 +110,7 @@ class Local(Analysis):
         made = self.of_size(epsilon, statement.unit_word)
         loss = self._charge(data, epsilon, made)
         progress(0.1)
-        values = self._read(data)
+        values = self._read(data, progress)
         progress(0.5)
         estimates = self._estimated(made, values)
         progress(1.0)
@@ -137,7 +137,7 @@ class Local(Analysis):
             data.ledger.charge(DATASET, loss)
         return loss
 
-    def _read(self, data: Data) -> list[str]:
+    def _read(self, data: Data, progress: Progress) -> list[str]:
         """One answer of each unit, as many as the public number says; blank ones where there are fewer."""
         reports, _ = _size(data.statement)
         name, unit = forms.quoted(self.column.name), data.statement.unit
@@ -151,7 +151,7 @@ class Local(Analysis):
             )
         else:
             sql = f"SELECT {answer} FROM rows ORDER BY random() LIMIT {reports}"
-        with rows.opened(data) as found:
+        with rows.opened(data, progress) as found:
             values = [row[0] for row in found.all(sql)]
         return values + [self.blank] * (reports - len(values))
 
@@ -165,7 +165,7 @@ class Local(Analysis):
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """How many units have each answer."""
-        with rows.opened(data) as found:
+        with rows.opened(data, progress) as found:
             unit = forms.quoted(data.statement.unit) if data.statement.unit else ""
             what = f"count(DISTINCT {unit})" if unit else "count(*)"
             counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(found, self.column, what)]
@@ -209,7 +209,8 @@ class Local(Analysis):
         source = "read_csv(?, all_varchar = true)"
         if not statement.unit:
             return f"SELECT {read} FROM {source} ORDER BY random()"
-        return f"SELECT arg_min({read}, hash({name})) FROM {source} GROUP BY {unit} ORDER BY random()"
+        whose = f"WHERE {unit} IS NOT NULL GROUP BY {unit}"
+        return f"SELECT arg_min({read}, hash({name})) FROM {source} {whose} ORDER BY random()"
 
 
 def permanent(epsilon: float) -> float:

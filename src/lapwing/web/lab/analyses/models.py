@@ -9,6 +9,7 @@ the private one, the exact one, and both sides of the simulation behind the prev
 from __future__ import annotations
 
 import hashlib
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.errors import InvalidParameter
 from lapwing.models import Account
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
@@ -120,7 +122,7 @@ class Model(Analysis):
         """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""
         loss = self.charge(data, epsilon)
         progress(0.1)
-        table = self.read(data)
+        table = self.read(data, progress)
         progress(0.6)
         made = self.fitted(table, epsilon, loss)
         progress(1.0)
@@ -129,7 +131,7 @@ class Model(Analysis):
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """Fits again and again to the same rows, read once."""
         loss = self.charge(Data(data.path, data.statement, None), epsilon)
-        table = self.read(data)
+        table = self.read(data, progress)
         for turn in range(times):
             progress(turn / times)
             yield self.fitted(table, epsilon, loss)
@@ -158,11 +160,11 @@ class Model(Analysis):
         """What stands below the picture."""
         return self.columns[0].name if len(self.columns) == 1 else ""
 
-    def read(self, data: Data, *, everything: bool = False) -> Table:
+    def read(self, data: Data, progress: Progress, *, everything: bool = False) -> Table:
         """One row of each unit, chosen by a salted hash of that unit's own rows; or every row."""
         names = [one.name for one in (*self.columns, *([self.target] if self.target else []))]
         sql = one_each(data.statement, names, everything=everything, text=self.as_text)
-        with rows.opened(data) as found:
+        with rows.opened(data, progress) as found:
             arrays = found.arrays(sql)
         X = np.column_stack([_doubles(arrays[f"c{i}"]) for i in range(len(self.columns))])
         return Table(X, self.labels(arrays[f"c{len(self.columns)}"]) if self.target else None)
@@ -173,18 +175,29 @@ class Model(Analysis):
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """scikit-learn on every row as it is; and on the rows and bounds of the private fit."""
-        everything = self.complete(self.read(data, everything=True))
+        everything = self.complete(self.read(data, progress, everything=True))
         progress(0.4)
-        plain = self.reference().fit(*_given(everything))
+        plain = self.plainly(everything)
         series = self.learnt(plain)
         progress(0.7)
         low, high = np.array(self.bounds).T
-        table = self.complete(self.clamped(self.read(data)))
-        after = self.learnt(self.reference().fit(np.clip(table.X, low, high), *_given(table)[1:]))
+        table = self.complete(self.clamped(self.read(data, progress)))
+        after = self.learnt(self.plainly(Table(np.clip(table.X, low, high), table.y)))
         progress(1.0)
         beside = tuple(Series(f"{one.name} {AFTER}", one.values, one.measured_in, one.note) for one in after)
         shown = series if same(series, beside) else (*series, *beside)
         return Result(self.drawn(), shown, self.x_label, None, CONFIDENCE, self.written(plain))
+
+    def plainly(self, table: Table) -> Any:
+        """What scikit-learn learns; what it has to say about the rows meanwhile is not for a log."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return self.reference().fit(*_given(table))
+            except ValueError:
+                why = "there are too few complete rows, or they are all alike"
+                hint = "State other columns, or ask for a count first."
+                raise InvalidParameter("columns", ", ".join(one.name for one in self.columns), why, hint) from None
 
     def complete(self, table: Table) -> Table:
         """Without the rows that plain software cannot learn from."""
@@ -239,7 +252,8 @@ class Model(Analysis):
             return f"SELECT {read} FROM {source}"
         unit = forms.quoted(statement.unit)
         order = ", ".join(f"t.{name}" for name in names)
-        return f"SELECT DISTINCT ON ({unit}) {read} FROM {source} AS t ORDER BY {unit}, hash({order}), {order}"
+        known = f"{source} AS t WHERE {unit} IS NOT NULL"
+        return f"SELECT DISTINCT ON ({unit}) {read} FROM {known} ORDER BY {unit}, hash({order}), {order}"
 
     def target_sql(self, name: str) -> str:
         """The target as a script reads it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lapwing.curator.dialects import DuckDB
 from lapwing.curator.engines.duckdb import told
-from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.analysis import Data, Progress
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,8 +41,8 @@ class Rows:
 
 
 @contextmanager
-def opened(data: Data) -> Iterator[Rows]:
-    """The rows of a file. Whoever calls this has paid, or is in teaching mode."""
+def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
+    """The rows of a file, for whoever has paid or is in teaching mode; a job that is cancelled interrupts it."""
     import duckdb
 
     table = data.statement.open(data.path, None)
@@ -56,8 +56,10 @@ def opened(data: Data) -> Iterator[Rows]:
     with tempfile.TemporaryDirectory(prefix="lapwing-lab-") as folder:
         settings = {"memory_limit": MEMORY, "threads": THREADS, "temp_directory": folder}
         connection = told(lambda: duckdb.connect(":memory:", config=settings))  # type: ignore[arg-type]
+        stops = getattr(progress, "stops", None)
         try:
             told(lambda: connection.execute("SET TimeZone = 'UTC'"))
-            yield Rows(connection, spelled.sql(source))
+            with nullcontext() if stops is None else stops(connection):
+                yield Rows(connection, spelled.sql(source))
         finally:
             connection.close()

@@ -21,8 +21,8 @@ from lapwing.web.lab.result import EPSILONS
 Floats = NDArray[np.float64]
 Bounds = Sequence[tuple[float, float]]
 
-ROWS = 1500
-"""So many made-up rows at most."""
+FEWEST, ROWS = 100, 1500
+"""So many made-up rows at least and at most."""
 TRIED = (0.01, 0.1, 0.6, 2.5, 10.0)
 """Where on the slider it is tried; between them the error is a line, on two logarithmic scales."""
 TIMES = 4
@@ -39,8 +39,8 @@ def source(seed: int) -> Entropy:
 
 def errors(people: int, off: Callable[[int, float, Entropy], Sequence[float]], confidence: float) -> tuple[float, ...]:
     """How far off at every place of the slider. `off(rows, epsilon, entropy)` tries once and says how far it was."""
-    rows = max(10, min(people, ROWS))
-    factor = max(people, 10) / rows
+    rows = max(FEWEST, min(people, ROWS))
+    factor = people / rows
     found = []
     for epsilon in TRIED:
         tried = [one for seed in range(TIMES) for one in off(rows, epsilon * factor, source(seed))]
