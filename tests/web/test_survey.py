@@ -363,7 +363,9 @@ def test_deleting_leaves_nothing(any_app: FastAPI, tmp_path: Path) -> None:
     made.send(1, token=made.tokens()[0])
     other.send(1)
     assert made.client.post(f"{made.keep}/delete").status_code == 422, "without being sure"
-    assert made.client.post(f"{made.keep}/delete", data={"sure": "yes"}).status_code == 303
+    answer = made.client.post(f"{made.keep}/delete", data={"sure": "yes"})
+    assert (answer.status_code, answer.headers.get("set-cookie")) == (303, None)
+    assert "are deleted" in made.client.get(answer.headers["location"]).text
     for address in (made.address, f"{made.address}/results", made.keep, f"{made.keep}/links.csv"):
         assert made.client.get(address).status_code == 404
     body = {"report": other.report(1), "token": "0" * 32}

@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
 from typing import Annotated, Any
 
 from fastapi import Form, Request, Response
@@ -29,6 +30,7 @@ router = personal()
 GONE = "There is no such survey. Its link may be incomplete, or who made it has deleted it."
 EXPECTED = (100, 1000, 10_000)
 """For so many people the error is told in advance."""
+USUAL = Design(kind=parameters.YES_NO, question="", flip=Fraction(1, 4))
 Text = Annotated[str, Form()]
 
 
@@ -51,20 +53,28 @@ def today() -> date:
 
 
 @router.get("/survey")
-def begin(request: Request, site: TheSite, person: Asking) -> Response:
+def begin(request: Request, site: TheSite, person: Asking, deleted: bool = False) -> Response:
     """The form for a new survey."""
     usual = {"kind": "yes-no", "epsilon": parameters.USUAL_EPSILON, "public": "maker", "links": "0"}
     usual["closes"] = (today() + timedelta(days=14)).isoformat()
-    return _form(request, site, person, usual)
+    return _form(request, site, person, usual, deleted=deleted)
 
 
 def _form(
-    request: Request, site: Site, person: Person | None, given: dict[str, str], complaints: dict[str, str] | None = None
+    request: Request,
+    site: Site,
+    person: Person | None,
+    given: dict[str, str],
+    complaints: dict[str, str] | None = None,
+    *,
+    deleted: bool = False,
 ) -> Response:
     names = ("kind", "question", "answers", "low", "high", "measure", "epsilon", "closes", "public", "links")
     values: dict[str, Any] = {
         "given": {name: given.get(name, "") for name in names},
         "complaints": complaints or {},
+        "deleted": deleted,
+        "usual": [(people, expected_error(USUAL, people)) for people in EXPECTED],
         "limits": parameters,
         "batch": BATCH,
         "kept_days": store.KEPT_DAYS,
@@ -193,7 +203,7 @@ def close(survey_id: str, key: str, site: TheSite) -> Response:
     survey = _mine(site, survey_id, key)
     with site.database.writing() as db:
         store.close(db, survey.id)
-    return redirect(site, f"/survey/{survey.id}/keep/{key}", "The survey is closed. It takes no more answers.")
+    return redirect(site, f"/survey/{survey.id}/keep/{key}")
 
 
 @router.post("/survey/{survey_id}/keep/{key}/delete")
@@ -203,7 +213,7 @@ def delete(survey_id: str, key: str, site: TheSite, sure: Text = "") -> Response
     if not sure:
         raise Problem(422, "Nothing was deleted. Go back and tick the box, if you mean it.")
     store.remove(site.database, survey.id)
-    return redirect(site, "/survey", "The survey, its answers and its links are deleted.")
+    return redirect(site, "/survey?deleted=yes")
 
 
 def _found(site: Site, survey_id: str) -> Kept:

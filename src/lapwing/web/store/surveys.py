@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Literal
 
-from sqlalchemy import delete, insert, select, text, update
+from sqlalchemy import ColumnElement, delete, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -63,7 +63,7 @@ def personal_token(key: str, number: int) -> str:
 
 def add(db: Session, design: Design, *, closes: date, public: bool, links: int, today: date) -> tuple[str, str]:
     """A new survey: its name, and the key of who made it, which is told once. Old ones go."""
-    db.execute(delete(Survey).where(Survey.closes < today - timedelta(days=KEPT_DAYS)))
+    _forget(db, Survey.closes < today - timedelta(days=KEPT_DAYS))
     made, key = sessions.token()[:16], sessions.token()
     db.add(
         Survey(
@@ -173,16 +173,18 @@ def close(db: Session, survey_id: str) -> None:
 
 def remove(database: Database, survey_id: str) -> None:
     """Forget a survey and all that belongs to it; in SQLite its bytes are overwritten, in the journal, too."""
-    sqlite = database.engine.dialect.name == "sqlite"
     with database.writing() as db:
-        if sqlite:
-            db.execute(text("PRAGMA secure_delete=ON"))
-        for table in (SurveyToken, SurveyLink, SurveyTally):
-            db.execute(delete(table).where(table.survey_id == survey_id))
-        db.execute(delete(Survey).where(Survey.id == survey_id))
-    if sqlite:
+        _forget(db, Survey.id == survey_id)
+    if database.engine.dialect.name == "sqlite":
         connection = database.engine.raw_connection()
         try:
             connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")  # does nothing while somebody reads
         finally:
             connection.close()
+
+
+def _forget(db: Session, which: ColumnElement[bool]) -> None:
+    """What belongs to a survey goes with it."""
+    if db.connection().dialect.name == "sqlite":
+        db.execute(text("PRAGMA secure_delete=ON"))
+    db.execute(delete(Survey).where(which))

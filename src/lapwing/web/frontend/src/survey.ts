@@ -31,6 +31,7 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
   const said = box.querySelector("[role=status]") as HTMLElement;
   const wheels = box.querySelector("ol.wheels") as HTMLOListElement;
   const mine = survey.personal ? location.hash.slice(1) : "";
+  if (survey.personal) addEventListener("hashchange", () => location.reload()); // another link, in the same page
   const name = `lapwing-survey-${survey.id}${mine && `-${mine}`}`;
 
   const kept = (): Kept | null => JSON.parse(localStorage.getItem(name) ?? "null") as Kept | null;
