@@ -10,7 +10,7 @@ report, by the same epsilon.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import ceil, exp, sqrt
 from statistics import NormalDist
@@ -112,8 +112,22 @@ class Local(Analysis):
         progress(0.1)
         values = self._read(data, progress)
         progress(0.5)
-        estimates = self._estimated(made, values)
+        found = self._collected(made, values, statement, loss)
         progress(1.0)
+        return found
+
+    def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
+        """Everybody answers again and again; the answers are read once."""
+        made = self.of_size(epsilon, data.statement.unit_word)
+        loss = self._charge(Data(data.path, data.statement, None), epsilon, made)
+        values = self._read(data, progress)
+        for turn in range(times):
+            progress(turn / times)
+            yield self._collected(made, values, data.statement, loss)
+
+    def _collected(self, made: Protocol, values: list[str], statement: Statement, loss: Loss) -> Result:
+        """What the reports of these answers say."""
+        estimates = self._estimated(made, values)
         _, scale = _size(statement)
         low, high = estimates.interval("population")
         found = {str(label): place for place, label in enumerate(estimates.labels)}
