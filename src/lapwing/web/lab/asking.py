@@ -83,7 +83,17 @@ def question(statement: Statement, slug: str, sent: Iterable[tuple[str, str]] | 
     if kind is None:
         raise Problem(404, "There is no such question. Choose one of the list.")
     fields = kind.fields(statement)
-    asked = _first(fields) if sent is None else _sent(fields, sent)
+    if sent is not None or not _askable(fields):
+        return _understood(statement, slug, kind, fields, _first(fields) if sent is None else _sent(fields, sent))
+    begun = _understood(statement, slug, kind, fields, _first(fields))
+    if begun.analysis is None:  # some questions begin with two columns
+        begun = _understood(statement, slug, kind, fields, _first(fields, 2))
+    return begun
+
+
+def _understood(
+    statement: Statement, slug: str, kind: type[Analysis], fields: tuple[Field, ...], asked: Asked
+) -> Question:
     if not _askable(fields):
         return Question(slug, kind, fields, asked, None)
     try:
@@ -353,11 +363,14 @@ def _askable(fields: tuple[Field, ...]) -> bool:
     return all(one.choices for one in fields if one.kind in ("choice", "many"))
 
 
-def _first(fields: tuple[Field, ...]) -> Asked:
+def _first(fields: tuple[Field, ...], several: int = 1) -> Asked:
+    """What a form begins with."""
     found: Asked = {}
     for one in fields:
-        begins = one.value or (one.choices[0][0] if one.choices else "")
-        found[one.name] = [begins] if one.kind == "many" and begins else [] if one.kind == "many" else begins
+        names = [name for name, _ in one.choices]
+        begins = one.value or (names[0] if names else "")
+        others = [name for name in names if name != begins]
+        found[one.name] = [begins, *others][:several] if one.kind == "many" else begins
     return found
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lapwing.adversary.attacks import average, best_guess, differencing
+from lapwing.adversary.attacks.attack import SUREST
 from lapwing.adversary.attacks.bounds import limits as likely
 from lapwing.noise import uniform_below
 from lapwing.privacy import Loss
@@ -139,6 +140,8 @@ class Game:
         names = sorted({name for pool in seen for answer in pool for name in answer} & set(quiet[0]) & set(quiet[1]))
         scales = [_scale([[answer.get(name, 0.0) for answer in pool] for pool in seen]) for name in names]
         inside, outside = ([one[name] for name in names] for one in quiet)
+        least = [abs(a - b) / SUREST for a, b in zip(inside, outside, strict=True)]  # also where there is no noise
+        scales = [max(pair) for pair in zip(scales, least, strict=True)]
         return cls(names, inside, outside, scales, _numbers(exact[0]) != _numbers(exact[1]))
 
     def aligned(self, answer: Numbers) -> list[float]:
@@ -153,7 +156,7 @@ class Game:
             if low == high or not scale:
                 continue
             learned = average([answer[i] for answer in answers], low=low, high=high, scale=scale)
-            weight = math.log(learned.sure / (1 - learned.sure)) if learned.sure < 1 else 36.0
+            weight = math.log(learned.sure / (1 - learned.sure)) if learned.sure < 1 else SUREST
             total += weight if learned.guess == self.inside[i] else -weight
         return total
 
@@ -164,7 +167,7 @@ class Game:
             return 0.0
         effect = self.inside[best] - self.outside[best]
         learned = differencing(asked[best] / effect, others[best] / effect, noise=self.scales[best] / abs(effect))
-        weight = math.log(learned.sure / (1 - learned.sure)) if learned.sure < 1 else 36.0
+        weight = math.log(learned.sure / (1 - learned.sure)) if learned.sure < 1 else SUREST
         return weight if learned.guess == 1 else -weight
 
     def won(self, outcome: Outcome, inside: list[list[float]], outside: list[list[float]]) -> list[float]:

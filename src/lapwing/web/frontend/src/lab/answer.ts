@@ -22,16 +22,35 @@ class Answer extends Asked<{ result: Result }> {
     const { mine } = this;
     if (!mine) return html`<slot></slot>`;
     const exact = this.found?.result ?? null;
-    return html`<div class="legend"><span class="private">● private answer</span><span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>${exact ? html`<span class="exact">┃ exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
+    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>` : nothing}${exact ? html`<span class="exact">┃ exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
       ${this.job ? underWay(this.job, benchOf()) : nothing}${this.wrong ? html`<p class="wrong" role="alert">${this.wrong}</p>` : nothing}
       ${picture(mine, exact)}
       <p class="seen" role="status">${this.sentence(mine, exact)}</p>
-      <div class="scroll" tabindex="0" role="group" aria-label="The answer as a table">${this.table(mine, exact)}</div>`;
+      ${this.folded(mine, html`<div class="scroll" tabindex="0" role="group" aria-label="The answer as a table">${this.table(mine, exact)}</div>`)}`;
   }
 
-  /** The first number in words. */
+  /** A long table beside a picture waits until somebody wants it. */
+  private folded(mine: Result, table: TemplateResult): TemplateResult {
+    const long = mine.shape !== "table" && mine.series.some(({ values }) => values.length > 12);
+    return long ? html`<details><summary>As a table</summary>${table}</details>` : table;
+  }
+
+  /** Many numbers in words: how many of them are as near as was promised. */
+  private crowd(mine: Result, exact: Result | null): string {
+    const all = mine.series.flatMap((series) => series.values.map((value) => ({ series, value, truth: other(exact, series, value)?.value })));
+    const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
+    const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
+    if (!known.length) return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
+    const held = known.filter(({ value, truth }) => value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high);
+    if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)} of 100 should.`;
+    const worst = known.reduce((a, b) => (Math.abs((b.value.value as number) - (b.truth as number)) > Math.abs((a.value.value as number) - (a.truth as number)) ? b : a));
+    return `The private answer is off the most at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
+  }
+
+  /** The answer in words. */
   private sentence(mine: Result, exact: Result | null): string {
     const [series] = mine.series;
+    if (mine.series.reduce((sum, { values }) => sum + values.length, 0) > 1) return this.crowd(mine, exact);
     const value = series?.values.find((one) => one.value !== null);
     if (!series || !value || value.value === null) return "";
     const name = value.label === series.name ? series.name : `${series.name} of ${value.label}`;
@@ -41,22 +60,24 @@ class Answer extends Asked<{ result: Result }> {
     if (typeof truth !== "number") return private_;
     const cut = after(exact, series, value);
     const clip = typeof cut === "number" && cut !== truth ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.` : "";
-    return `${private_} Exactly it is ${said(truth, 6)}: noise and bounds moved it by ${said(Math.abs(value.value - truth), 2)}.${clip}`;
+    const moved = Math.abs(value.value - truth);
+    return `${private_} Exactly it is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} moved it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
   private table(mine: Result, exact: Result | null): TemplateResult {
     const rows = mine.series.flatMap((series) => series.values.map((value) => ({ series, value }))).slice(0, MOST_ROWS);
     const several = mine.series.length > 1;
     const labelled = rows.some(({ series, value }) => value.label !== series.name);
+    const ranged = rows.some(({ value }) => value.low !== null);
     const cut = exact?.series.some(({ name }) => name.endsWith(AFTER));
     return html`<table>
-      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th><th scope="col" class="right">Give or take</th>${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
+      <thead><tr>${several || !labelled ? html`<th scope="col">Output</th>` : nothing}${labelled ? html`<th scope="col">${mine.x_label || "Group"}</th>` : nothing}<th scope="col" class="right">Private</th>${ranged ? html`<th scope="col" class="right">Give or take</th>` : nothing}${exact ? html`<th scope="col" class="right">Exact</th>${cut ? html`<th scope="col" class="right">Exact, cut at the bounds</th>` : nothing}` : nothing}</tr></thead>
       <tbody>${rows.map(({ series, value }) => {
         const half = value.low === null || value.high === null ? null : (value.high - value.low) / 2;
         const truth = other(exact, series, value)?.value;
         const bounded = after(exact, series, value);
         return html`<tr>${several || !labelled ? html`<td>${series.name}</td>` : nothing}${labelled ? html`<td>${value.label}</td>` : nothing}
-          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, half)}</td><td class="right noise">${half === null ? "–" : `± ${said(half, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>
+          <td class="right private">${value.value === null ? "–" : asPrecise(value.value, half)}</td>${ranged ? html`<td class="right noise">${half === null ? "–" : `± ${said(half, 2)}`}${series.measured_in ? ` ${series.measured_in}` : ""}</td>` : nothing}
           ${exact ? html`<td class="right exact">${typeof truth === "number" ? said(truth, 7) : "–"}</td>${cut ? html`<td class="right exact">${typeof bounded === "number" ? said(bounded, 7) : "–"}</td>` : nothing}` : nothing}</tr>`;
       })}</tbody></table>${mine.series.filter(({ note }) => note).map(({ note, name }) => html`<p class="quiet">${several ? `${name}: ${note}` : `${note[0]?.toUpperCase()}${note.slice(1)}`}.</p>`)}`;
   }

@@ -47,7 +47,8 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     if (first.private === null || first.exact === null)
       return `From this answer nobody is right more than ${atMost(first.bound)} times out of 100. ${last.questions} such answers would allow ${atMost(last.bound)}, and would cost ${said(last.epsilon)}: the budget is what stops that.`;
     const falls = first.exact === 1 ? "The exact answer gives the target away every time" : "Even the exact answer does not change with this target";
-    return `${falls}; from this answer the attacker is right ${hundred(first.private)} times out of 100, and at most ${atMost(first.bound)}. Asking ${last.questions} times helps, but costs ${said(last.epsilon)}.`;
+    const again = last.private !== null && last.private > first.private + 0.1 ? `Asking ${last.questions} times helps: right ${hundred(last.private)} times. But it costs ${said(last.epsilon)}.` : `Asking ${last.questions} times would cost ${said(last.epsilon)}.`;
+    return `${falls}; from this answer the attacker is right ${hundred(first.private)} times out of 100, and at most ${atMost(first.bound)}. ${again}`;
   }
 
   private picture(outcomes: Outcome[]): SVGTemplateResult {

@@ -17,22 +17,22 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
       kind: "line",
       ink: INKS[place] ?? "quiet",
       dashed: place === 0,
-      label: name,
-      points: values.flatMap(({ x, value }) => (x === null || value === null ? [] : [[x, value] as const])),
+      points: values.flatMap(({ x, value }) => (x === null || !value ? [] : [[x, value] as const])), // nothing has no logarithm
     }));
-    marks.push({ kind: "down", ink: "quiet", points: [[stated, 0]], dashed: true, label: "as you stated" });
-    const all = marks.flatMap(({ points }) => points.map(([, y]) => y)).filter((y) => y > 0);
+    marks.push({ kind: "down", ink: "quiet", points: [[stated, 1]], dashed: true, label: "as you stated" });
+    const all = marks.filter(({ kind }) => kind === "line").flatMap(({ points }) => points.map(([, y]) => y));
     const xs = result.series[0]?.values.flatMap(({ x }) => (x === null ? [] : [x])) ?? [];
     const together = result.series[2]?.values.filter(({ value }) => value !== null) ?? [];
     const best = together.reduce<(typeof together)[number] | undefined>((a, b) => (a && (a.value as number) <= (b.value as number) ? a : b), undefined);
     return html`<h3>What would other bounds do?</h3>
-      ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: 0, to: Math.max(...all) * 1.05, label: `mean of ${column}: off by` }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
+      <div class="legend"><span class="exact">┅ off by the cut</span><span class="noise">━ off by noise</span><span class="private">━ together</span></div>
+      ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: Math.max(Math.min(...all), Math.max(...all) / 1e4) / 1.3, to: Math.max(...all) * 1.3, label: `mean of ${column}: off by`, log: true }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
       <p class="seen" role="status">${best ? `Of these, ${said(best.x ?? 0)} is off the least: ${said(best.value as number, 2)} in all. But you know that only because you looked; a bound that follows the data gives it away.` : "There is nothing to compare."} <span class="mark">${TEACHING}</span></p>
       <details><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Other bounds of ${column}"><table>
         <thead><tr><th scope="col">${result.x_label}</th>${result.series.map(({ name }) => html`<th scope="col" class="right">${name}</th>`)}</tr></thead>
         <tbody>${result.series[0]?.values.map(({ label }, row) => html`<tr><td>${label}</td>${result.series.map(({ values }) => html`<td class="right">${typeof values[row]?.value === "number" ? said(values[row]?.value as number, 3) : "–"}</td>`)}</tr>`)}</tbody></table></div></details>`;
   }
 
-  static override styles = [...Asked.styles, css`h3 { font: 600 1.1rem var(--serif); margin: 1rem 0 0.4rem; }`];
+  static override styles = [...Asked.styles, css`.legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.92rem; } .private { color: var(--private); } .noise { color: var(--noise); } .exact { color: var(--exact); } h3 { font: 600 1.1rem var(--serif); margin: 1rem 0 0.4rem; }`];
 }
 customElements.define("lw-clipping", Clipping);

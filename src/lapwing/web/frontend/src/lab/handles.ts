@@ -96,7 +96,7 @@ export class Handles extends LitElement {
   private sentence(asking: Asking, band: Band | null): TemplateResult | string {
     const { left, allowance } = asking.budget;
     const over = this.epsilon > left + allowance * 1e-9;
-    const most = down(left, 3);
+    const most = down(left * (1 + 1e-9), 3); // the ledger lets a billionth pass
     if (over) {
       const still = band && most >= (asking.places[0] ?? 0) ? errorAt(asking.places, band.errors, most) : null;
       if (most < 0.01) return "The budget of this table is spent. What was answered stays yours; nothing more can be asked.";
@@ -123,14 +123,14 @@ export class Handles extends LitElement {
     marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? `${said(asking.people)} people` : "" });
     const error = errorAt(asking.places, band.errors, this.epsilon);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
-    const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `${band.output}: off by at most${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
+    const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `off by at most${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
     const { left } = asking.budget;
     if (left < 10 && left >= 0.01) marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const same = !others.length;
     const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : nothing;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">What every epsilon buys. No look at your data: this follows from the mechanism, your bounds and the number of people you stated.</figcaption></figure>${size}`;
+      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: this follows from the mechanism, your bounds and the number of people you stated.</figcaption></figure>${size}`;
   }
 
   static override styles = [

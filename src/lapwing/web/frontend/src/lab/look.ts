@@ -13,6 +13,7 @@ export function said(value: number, digits = 3): string {
 /** As precise as its error says: the error has two digits, and the value goes as far as they do. */
 export function asPrecise(value: number, error: number | null): string {
   if (error === null || !(error > 0)) return said(value, 6);
+  if (Number.isInteger(value) && Number.isInteger(2 * error)) return said(value, 12);
   const fine = Math.min(12, Math.max(0, 1 - Math.floor(Math.log10(error))));
   return value.toLocaleString("en", { maximumFractionDigits: fine, minimumFractionDigits: fine }).replace("-", "−");
 }

@@ -1,0 +1,413 @@
+"""Asking in the lab: a release spends, two tabs never overspend, and outside teaching mode no exact number is told."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from school_site import PERSON, open_school, site_of, visitor
+
+import lapwing as lw
+from lapwing.adversary.attacks import best_guess
+from lapwing.errors import BudgetExceeded
+from lapwing.web.lab import asking, attacking
+from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
+from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.bench import COOKIE, Bench
+from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.keeping import new_owner
+from lapwing.web.lab.result import EPSILONS
+from lapwing.web.sessions import cookie_name
+
+CLINIC = EXAMPLES["clinic"]
+MEAN_AGE = "48.82933"
+"""Of the clinic, exactly: 146,488 years over 3,000 patients."""
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    made = open_school(tmp_path_factory.mktemp("school"), lab_folder=tmp_path_factory.mktemp("lab"))
+    yield made
+    site_of(made).lab.close()
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("rows") / "table.parquet"
+    CLINIC.write(path)
+    return path
+
+
+def brought(app: FastAPI, rows: Path, **changes: Any) -> tuple[TestClient, Bench]:
+    """A browser with the clinic, stated; not in teaching mode unless said."""
+    site, owner = site_of(app), new_owner()
+    bench = site.lab.bring(owner, CLINIC.title)
+    bench.path.write_bytes(rows.read_bytes())
+    bench.columns = CLINIC.taken.columns
+    bench.state(replace(CLINIC.statement, **{"teaching": False, **changes}))
+    client = visitor(app)
+    client.cookies.set(cookie_name(site.settings, COOKIE), owner, domain="testserver.local", path="/")
+    return client, bench
+
+
+def released(client: TestClient, bench: Bench, epsilon: float = 0.5, kind: str = "mean", **asked: str) -> str:
+    """The address of a new answer."""
+    form = {"column": "age", **asked, "epsilon": str(epsilon)}
+    answer = client.post(f"/lab/{bench.id}/ask/{kind}", data=form, headers=PERSON)
+    while "/jobs/" in answer.headers["location"]:
+        job = site_of(client.app).lab.jobs.get(bench.id, answer.headers["location"].rsplit("/", 1)[1])  # type: ignore[arg-type]
+        job.ended.wait(30)
+        answer = client.get(answer.headers["location"], headers=PERSON)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def shown(client: TestClient, bench: Bench, address: str, what: str, **form: str) -> dict[str, Any]:
+    """What teaching mode finds, as a script asks for it."""
+    begun = client.post(f"{address}/show/{what}", data=form)
+    assert begun.status_code == 202, begun.text
+    job = site_of(client.app).lab.jobs.get(bench.id, begun.json()["id"])  # type: ignore[arg-type]
+    job.ended.wait(60)
+    return dict(client.get(f"/lab/{bench.id}/shown/{job.id}").json())
+
+
+def spent(bench: Bench) -> float:
+    return float(bench.spent.epsilon)  # type: ignore[attr-defined]
+
+
+def test_a_first_visit_shows_a_question_with_its_price_and_spends_nothing(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    begun = client.get(f"/lab/{bench.id}/ask", headers=PERSON)
+    page = client.get(begun.headers["location"], headers=PERSON)
+    assert page.status_code == 200
+    told = json.loads(re.search(r'id="asking">(.*?)</script>', page.text).group(1))  # type: ignore[union-attr]
+    assert told["places"] == list(EPSILONS)
+    assert all(len(band["errors"]) == len(EPSILONS) for band in told["preview"]["bands"])
+    assert spent(bench) == 0
+
+
+@pytest.mark.parametrize("kind", [slug for slug in ANALYSES if slug not in TEACHING_ONLY])
+def test_every_question_that_the_clinic_has_columns_for_can_be_asked(app: FastAPI, rows: Path, kind: str) -> None:
+    client, bench = brought(app, rows)
+    page = client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON)
+    assert page.status_code == 200
+    assert 'id="release"' in page.text
+    assert spent(bench) == 0
+
+
+def test_another_browser_finds_nothing_at_any_address(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    address = released(client, bench)
+    stranger = visitor(app)
+    for path in (f"/lab/{bench.id}/ask", f"/lab/{bench.id}/ask/mean", address, f"{address}/export/csv"):
+        assert stranger.get(path).status_code == 404
+    assert stranger.post(f"/lab/{bench.id}/ask/mean", data={"epsilon": "0.1"}).status_code == 404
+    assert spent(bench) == 0.5
+
+
+def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    address = released(client, bench, 0.5)
+    assert spent(bench) == 0.5
+    page = client.get(address, headers=PERSON).text
+    [answer] = bench.answers
+    value = answer.result.series[0].values[0].value
+    assert value is not None
+    assert f"{value:,.6g}" in page
+    assert "Privacy facts" in page
+    assert "64 in 100" not in page
+    assert "63 in 100" in page  # e^0.5/(1 + e^0.5) is 0.6225, rounded up
+    listed = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+    assert address in listed
+
+
+def test_a_question_that_makes_no_sense_is_answered_with_what_to_write_and_costs_nothing(
+    app: FastAPI, rows: Path
+) -> None:
+    client, bench = brought(app, rows)
+    wrong = {"column": "region", "epsilon": "0.5"}
+    page = client.post(f"/lab/{bench.id}/ask/mean", data=wrong, headers=PERSON)
+    assert page.status_code == 422
+    assert "is not one of the columns for this" in page.text
+    preview = client.get(f"/lab/{bench.id}/ask/mean/preview", params={"column": "region"})
+    assert preview.status_code == 422
+    for epsilon in ("", "0", "-1", "nan", "inf", "1e9", "much"):
+        answer = client.post(f"/lab/{bench.id}/ask/mean", data={"column": "age", "epsilon": epsilon}, headers=PERSON)
+        assert answer.status_code == 422
+        assert "epsilon above 0" in answer.text
+    assert client.get(f"/lab/{bench.id}/ask/nothing", headers=PERSON).status_code == 404
+    assert spent(bench) == 0
+
+
+def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, epsilon=1.0)
+    released(client, bench, 0.75)
+    asked = {"column": "age", "epsilon": "0.5"}
+    page = client.post(f"/lab/{bench.id}/ask/mean", data=asked, headers=PERSON)
+    assert page.status_code == 409
+    assert "0.25 is left" in page.text
+    band = ANALYSES["mean"].of(bench.stated, {"column": "age"}).preview(bench.stated).bands[0]
+    assert f"mean of age to within {asking.buys(band, 0.25):.3g}" in page.text
+    assert client.post(f"/lab/{bench.id}/ask/mean", data=asked).json()["detail"].startswith("0.25 is left")
+    assert spent(bench) == 0.75
+    released(client, bench, 0.25)
+    spent_up = client.post(f"/lab/{bench.id}/ask/mean", data=asked, headers=PERSON)
+    assert "is spent" in spent_up.text
+
+
+def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, epsilon=1.0)
+    gate = threading.Barrier(20)
+
+    def tab(_: int) -> int:
+        gate.wait()
+        form = {"epsilon": "0.3"}
+        return client.post(f"/lab/{bench.id}/ask/count", data=form, headers=PERSON).status_code
+
+    with ThreadPoolExecutor(20) as tabs:
+        codes = list(tabs.map(tab, range(20)))
+    for job in site_of(app).lab.jobs.of(bench.id):
+        job.ended.wait(60)
+    assert set(codes) <= {303, 409, 429}
+    assert spent(bench) <= 1.0
+    assert len(bench.answers) == round(spent(bench) / 0.3)
+    while spent(bench) <= 0.7:  # whoever was told to wait may ask again, until it is really spent
+        released(client, bench, 0.3, "count")
+    assert client.post(f"/lab/{bench.id}/ask/count", data={"epsilon": "0.3"}).status_code == 409
+    assert len({asking.mark(one) for one in bench.answers}) == len(bench.answers) == 3
+
+
+def test_a_release_that_loses_the_race_says_what_is_left(app: FastAPI, rows: Path) -> None:
+    _, bench = brought(app, rows, epsilon=1.0)
+    question = asking.question(bench.stated, "count", None)
+    late = asking.release(bench, question, 0.8, asking.moment())
+    bench.ledger.charge("table", lw.PureDP(0.5, unit="patient"))
+    with pytest.raises(Exception, match=r"0\.5 is left.*still buys count to within") as refused:
+        late(lambda _: None)  # type: ignore[arg-type]
+    assert not isinstance(refused.value, BudgetExceeded)
+    assert spent(bench) == 0.5
+
+
+def test_a_job_that_was_stopped_spends_at_most_what_was_charged(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    lab, gate = site_of(app).lab, threading.Event()
+    busy = [lab.jobs.start("somebody else", lambda _: gate.wait(30)) for _ in range(2)]
+    begun = client.post(f"/lab/{bench.id}/ask/mean", data={"column": "age", "epsilon": "0.5"})
+    assert begun.json()["state"] == "waiting"
+    told = client.post(f"/lab/{bench.id}/jobs/{begun.json()['id']}/cancel")
+    gate.set()
+    for job in (*busy, lab.jobs.get(bench.id, begun.json()["id"])):
+        job.ended.wait(30)
+    assert told.status_code == 200
+    assert lab.jobs.get(bench.id, begun.json()["id"]).state == "cancelled"
+    assert spent(bench) == 0
+    question = asking.question(bench.stated, "mean", [("column", "age")])
+    late = lab.jobs.start(bench.id, lambda progress: _stopped_after_the_charge(bench, question, progress))
+    late.ended.wait(30)
+    assert late.state == "cancelled"
+    assert spent(bench) == 0.5
+    assert bench.answers == []
+
+
+def _stopped_after_the_charge(bench: Bench, question: asking.Question, progress: Any) -> Any:
+    """A release during whose reading somebody presses stop."""
+
+    class Pressed:
+        def __call__(self, share: float) -> None:
+            if share == 1.0:
+                progress.cancel()
+            progress(share)
+
+    return asking.release(bench, question, 0.5, asking.moment())(Pressed())  # type: ignore[arg-type]
+
+
+def bodies(client: TestClient, bench: Bench, address: str) -> Iterator[str]:
+    """Everything the pages of an answer and of asking say, and every file."""
+    for path in (f"/lab/{bench.id}/ask/mean", f"/lab/{bench.id}/ask/mean/preview?column=age", address):
+        yield client.get(path, headers=PERSON).text
+    yield client.get(f"/lab/{bench.id}/ask/mean/nearby?column=age").text
+    for kind in ("csv", "py", "ipynb"):
+        yield client.get(f"{address}/export/{kind}").text
+    for what in ("exact", "draws", "attacks", "clipping"):
+        yield client.post(f"{address}/show/{what}").text
+        yield client.post(f"{address}/show/{what}", headers=PERSON).text
+    yield client.post(f"{address}/exact-file").text
+
+
+def test_outside_teaching_mode_no_body_has_the_exact_number(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    address = released(client, bench, 0.05)
+    told = list(bodies(client, bench, address))
+    assert len(told) > 10
+    for text in told:
+        assert MEAN_AGE[:6] not in text
+        assert "146488" not in text
+    for what in ("exact", "draws", "attacks", "clipping"):
+        assert client.post(f"{address}/show/{what}").status_code == 403
+    assert client.post(f"{address}/exact-file").status_code == 403
+    assert "Here the exact answer would stand" in client.get(address, headers=PERSON).text
+    assert spent(bench) == pytest.approx(0.05)
+
+
+def test_two_tables_that_differ_in_one_person_get_the_same_pages_before_a_release(app: FastAPI, rows: Path) -> None:
+    told = []
+    for without in (False, True):
+        client, bench = brought(app, rows)
+        if without:
+            other = attacking.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
+            bench.path.write_bytes(other.read_bytes())
+        pages = [client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON).text for kind in ("count", "mean", "groups")]
+        told.append([page.replace(bench.id, "") for page in pages])
+    assert told[0] == told[1]
+
+
+def test_teaching_mode_shows_the_exact_answer_once_marks_it_and_keeps_nothing(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, teaching=True)
+    address = released(client, bench)
+    page = client.get(address, headers=PERSON).text
+    assert "Teaching mode" in page
+    assert MEAN_AGE[:6] not in page
+    begun = client.post(f"{address}/show/exact")
+    job = site_of(app).lab.jobs.get(bench.id, begun.json()["id"])
+    job.ended.wait(30)
+    found = client.get(f"/lab/{bench.id}/shown/{job.id}").json()
+    assert f"{found['result']['series'][0]['values'][0]['value']:.5f}" == MEAN_AGE
+    assert job.result is None
+    assert client.get(f"/lab/{bench.id}/shown/{job.id}").json() is None
+    assert all(one.result.private for one in bench.answers)
+    for path in bench.folder.iterdir():
+        assert path.name == "table.parquet" or MEAN_AGE[:6].encode() not in path.read_bytes()
+    assert spent(bench) == 0.5
+
+
+def test_without_scripts_a_button_shows_the_exact_answer_in_the_page(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, teaching=True)
+    address = released(client, bench)
+    sent = client.post(f"{address}/show/exact", headers=PERSON)
+    assert sent.status_code == 303
+    assert "48.8293" in client.get(sent.headers["location"], headers=PERSON).text
+
+
+def test_the_exact_side_is_a_file_only_by_a_marked_button_of_its_own(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, teaching=True)
+    address = released(client, bench)
+    for kind in ("csv", "py", "ipynb"):
+        assert MEAN_AGE[:6] not in client.get(f"{address}/export/{kind}").text
+    exact = client.post(f"{address}/exact-file")
+    assert MEAN_AGE in exact.text
+    assert "not private" in exact.text
+    assert "NOT-PRIVATE" in exact.headers["content-disposition"]
+
+
+def test_files_carry_the_private_answer(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows)
+    address = released(client, bench)
+    value = bench.answers[0].result.series[0].values[0].value
+    assert repr(value) in client.get(f"{address}/export/csv").text
+    assert client.get(f"{address}/export/png").content.startswith(b"\x89PNG")
+    assert "epsilon=0.5" in client.get(f"{address}/export/py").text
+    assert json.loads(client.get(f"{address}/export/ipynb").text)["nbformat"] == 4
+    assert client.get(f"{address}/export/exe").status_code == 404
+
+
+def test_many_draws_are_free_in_teaching_mode_and_paid_for_outside(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, teaching=True)
+    address = released(client, bench, 0.1, "count")
+    found = shown(client, bench, address, "draws", times="10")
+    [output] = found["outputs"]
+    assert len(output["draws"]) == 10
+    assert output["exact"] == 3000
+    assert spent(bench) == pytest.approx(0.1)
+    client, bench = brought(app, rows, epsilon=1.2)
+    address = released(client, bench, 0.1, "count")
+    assert "Draw 10 times for ε = 1" in client.get(address, headers=PERSON).text
+    assert client.post(f"{address}/show/draws", data={"times": "100", "charged": "true"}).status_code == 409
+    paid = shown(client, bench, address, "draws", times="10", charged="true")
+    assert len(paid["outputs"][0]["draws"]) == 10
+    assert paid["outputs"][0]["exact"] is None
+    assert spent(bench) == pytest.approx(1.1)
+
+
+def test_other_bounds_and_numbers_of_people_are_compared(app: FastAPI, rows: Path) -> None:
+    client, bench = brought(app, rows, teaching=True)
+    address = released(client, bench)
+    found = shown(client, bench, address, "clipping")
+    assert found["column"] == "age"
+    cut = [one["value"] for one in found["result"]["series"][0]["values"]]
+    assert cut[0] > 30
+    assert cut[-1] == 0
+    near = client.get(f"/lab/{bench.id}/ask/mean/nearby?column=age").json()
+    assert [one["people"] for one in near] == [300, 3000, 30000]
+    few, said, many = (one["bands"][0]["errors"][40] for one in near)
+    assert few > said > many
+
+
+def test_a_question_without_a_private_answer_is_only_looked_at_in_teaching_mode(app: FastAPI, rows: Path) -> None:
+    [kind] = TEACHING_ONLY
+    client, bench = brought(app, rows)
+    assert client.get(f"/lab/{bench.id}/ask/{kind}").status_code == 403
+    assert client.post(f"/lab/{bench.id}/ask/{kind}/look").status_code == 403
+    assert kind not in client.get(f"/lab/{bench.id}/ask/count", headers=PERSON).text
+    client, bench = brought(app, rows, teaching=True)
+    assert "no guarantee" in client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON).text
+    assert client.post(f"/lab/{bench.id}/ask/{kind}", data={"epsilon": "1"}).status_code == 409
+    sent = client.post(f"/lab/{bench.id}/ask/{kind}/look", data={"columns": "region", "k": "5"}, headers=PERSON)
+    if "/jobs/" not in sent.headers["location"]:
+        assert "certainty penalty" in client.get(sent.headers["location"], headers=PERSON).text
+    assert bench.answers == []
+    assert spent(bench) == 0
+
+
+def test_attackers_stay_within_the_bound_and_the_exact_answer_falls(rows: Path) -> None:
+    data = Data(rows, CLINIC.statement, None)
+    count = ANALYSES["count"].of(CLINIC.statement, {})
+    for outcome in attacking.play(count, data, 0.5, lw.PureDP(0.5, unit="patient"), lambda _: None, rounds=24):
+        assert outcome.exact == 1
+        assert outcome.private is not None
+        allowed = attacking.likely(outcome.private, outcome.games, 1e-6)[0]  # fails once in a million runs by chance
+        assert allowed <= outcome.bound
+    assert not list(rows.parent.glob("lapwing-lab-*"))
+
+
+def test_the_bounds_on_attackers_are_those_of_the_library() -> None:
+    found = attacking.limits(lw.ApproxDP(0.5, 1e-6, unit="patient"), "patient")
+    assert [one.attack for one in found] == ["membership", "differencing", "averaging", "averaging"]
+    assert found[0].bound == best_guess(0.5, delta=1e-6)
+    assert found[2].bound == best_guess(5 * 0.5, delta=5e-6)
+    assert found[3].epsilon == 10
+    assert all(one.exact is None and one.private is None for one in found)
+
+
+def test_an_attacker_without_noise_to_fear_wins_every_time(rows: Path) -> None:
+    data = Data(rows, CLINIC.statement, None)
+    count = ANALYSES["count"].of(CLINIC.statement, {})
+    first, *_ = attacking.play(count, data, 50.0, lw.PureDP(50, unit="patient"), lambda _: None, rounds=4)
+    assert first.private == 1
+
+
+def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(rows: Path, tmp_path: Path) -> None:
+    import duckdb
+
+    def table(path: Path) -> set[tuple[Any, ...]]:
+        return set(duckdb.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall())
+
+    mine = tmp_path / "table.parquet"
+    mine.write_bytes(rows.read_bytes())
+    data = Data(mine, CLINIC.statement, None)
+    before = table(mine)
+    gone = table(attacking.without_one(data, tmp_path, False))
+    assert len(before - gone) == 1
+    assert not gone - before
+    other = table(attacking.without_one(data, tmp_path, True))
+    assert len(other) == len(before)
+    [[mine_was], [now]] = [list(before - other), list(other - before)]
+    assert mine_was[0] == now[0]
