@@ -70,7 +70,7 @@ def _figure_class() -> Any:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtra("matplotlib", "experiments") from None
+        raise MissingExtra("matplotlib", "web") from None
     return Figure
 
 
