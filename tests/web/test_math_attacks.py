@@ -261,7 +261,7 @@ def test_small_groups_are_refused_and_the_tracker_goes_round_as_in_the_library()
     assert answers == [not isinstance(one, Refused) for one in sums]
     assert answers[0] is False
     learned = general_tracker(lambda group: queries.sum("smokes", group), her, tracker=other)
-    assert called(("differencing", "tracked", sums[1:])) == [learned.guess] == [office["smokes"][target]]
+    assert learned.guess == office["smokes"][target]
 
 
 def told(slug: str) -> str:

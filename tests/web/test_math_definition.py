@@ -47,8 +47,6 @@ def games() -> Iterator[Call]:
         yield "game", "above", [threshold, 0.01, scale], float(found)
         yield "game", "right", [threshold, 0.01, scale], float(found + 1 - wrong) / 2
         yield "game", "ratio", [threshold, 0.01, scale], float(ratio)
-    for epsilon in EPSILONS:
-        yield "game", "ceiling", [epsilon], highest(epsilon, 0.5)
 
 
 def narrowings() -> Iterator[Call]:

@@ -31,8 +31,6 @@ def randomized_response() -> Iterator[Call]:
             yield name, "coinsError", [n, epsilon], found.population_standard_error
             low, high = found.population_interval
             yield name, "within", [n, epsilon], (high - low) / 2
-            if 0 <= found.share <= 1:
-                yield name, "sampleError", [found.share, n, epsilon], found.sample_standard_error
 
 
 def scale_of(kind: type[Selection], epsilon: float, sensitivity: int, count: int) -> float:

@@ -39,7 +39,7 @@ def hashes() -> Iterator[Call]:
         items = hashing.hashed_items([text], SALT.encode())
         for function, width in ((0, 16), (7, 256), (1023, 1024)):
             [cell] = hashing.cells(items, hashing.rows(1024, SALT.encode())[:, function], width)
-            yield "functions", "cellOf", [text, SALT, function, width], int(cell)
+            yield "hashing", "cellOf", [text, SALT, function, width], int(cell)
 
 
 def puzzles() -> Iterator[Call]:

@@ -16,6 +16,8 @@ export interface Mark {
   ink: Ink;
   points: readonly Point[];
   label?: string;
+  /** Where its label stands; on the side with more room unless said. */
+  side?: "left" | "right";
   dashed?: boolean;
   base?: number;
 }
@@ -30,7 +32,7 @@ export interface Chart {
 // On a phone a picture has fewer units, so that its letters stay as large as the text around it.
 export const narrow = (): boolean => globalThis.innerWidth < 520;
 export const wide = (): number => (narrow() ? 340 : 640);
-const EDGE = { left: 56, right: 16, top: 14, bottom: 42 };
+const EDGE = { left: 56, right: 16, top: 24, bottom: 42 };
 
 export function place(axis: Axis, low: number, high: number): (value: number) => number {
   const turn = axis.log ? Math.log : (value: number) => value;
@@ -61,6 +63,12 @@ export function short(value: number): string {
   return String(+value.toPrecision(3)).replace("-", "−");
 }
 
+/** A number at an axis: as many digits as it has, so that no two ticks look the same and none is rounded. */
+export function tick(value: number): string {
+  const [size, unit] = Math.abs(value) >= 1e6 ? [value / 1e6, " M"] : [value, ""];
+  return size.toLocaleString("en", { maximumSignificantDigits: 6 }).replace("-", "−") + unit;
+}
+
 export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
   const across = place(x, EDGE.left, wide() - EDGE.right);
   const up = place(y, height - EDGE.bottom, EDGE.top);
@@ -68,13 +76,13 @@ export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateR
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
     ${ticks(y, 4).map(
       (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
-        <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? short)(value)}</text></g>`,
+        <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? tick)(value)}</text></g>`,
     )}
     ${ticks(x, narrow() ? 3 : 5).map(
-      (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? short)(value)}</text>`,
+      (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
     )}
     <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
-    <text class="axis" x=${EDGE.left} y=${EDGE.top - 3}>${y.label}</text>
+    <text class="axis" x=${EDGE.left} y=${EDGE.top - 11}>${y.label}</text>
     <line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${floor} y2=${floor}></line>
     ${marks.map((mark) => drawn(mark, across, up, floor))}
   </svg>`;
@@ -111,6 +119,6 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
 
 function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplateResult | typeof nothing {
   if (!mark.label || !at) return nothing;
-  const right = at[0] > wide() * 0.6;
-  return svg`<text class="label ${mark.ink}" x=${at[0] + (right ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${right ? "end" : "start"}>${mark.label}</text>`;
+  const left = mark.side ? mark.side === "left" : at[0] > wide() * 0.6;
+  return svg`<text class="label ${mark.ink}" x=${at[0] + (left ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`;
 }

@@ -13,6 +13,9 @@ const MARKS: [number, string][] = [
   [10, "10"],
 ];
 
+/** Under the slider, a third of its way from each other. */
+const POWERS = [0.01, 0.1, 1, 10];
+
 export function place(epsilon: number): number {
   return Math.round((Math.log(epsilon / LOW) / Math.log(HIGH / LOW)) * STEPS);
 }
@@ -42,11 +45,16 @@ export class Epsilon extends LitElement {
     this.dispatchEvent(new CustomEvent("epsilon", { detail: this.value, bubbles: true, composed: true }));
   }
 
+  /** As it is shown: ln 3 has more digits than anybody reads. */
+  private get shown(): string {
+    return String(+this.value.toPrecision(6));
+  }
+
   /** What is no epsilon gives way to the one there was. */
   private typed(event: Event): void {
     const input = event.target as HTMLInputElement;
     this.change(Number(input.value));
-    input.value = String(this.value);
+    input.value = this.shown;
   }
 
   override render(): TemplateResult {
@@ -54,14 +62,15 @@ export class Epsilon extends LitElement {
       <label for="slide">${this.label} ε</label>
       <input
         id="slide" type="range" min="0" max=${STEPS} step="1" list="marks" .value=${String(place(this.value))}
-        aria-valuetext="${this.value}: ${outOf(this.value, this.about)}"
+        aria-valuetext="${this.shown}: ${outOf(this.value, this.about)}"
         @input=${(event: Event) => this.change(epsilonAt(Number((event.target as HTMLInputElement).value)))}
       />
       <datalist id="marks">${MARKS.map(([mark, name]) => html`<option value=${place(mark)} label=${name}></option>`)}</datalist>
       <input
-        class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${String(this.value)}
+        class="typed" type="number" min=${LOW} max=${HIGH} step="any" aria-label="${this.label}, typed" .value=${this.shown}
         @change=${this.typed}
       />
+      <span class="scale" aria-hidden="true">${POWERS.map((power) => html`<span>${power}</span>`)}</span>
       <p>${outOf(this.value, this.about)}</p>
     </div>`;
   }
@@ -70,8 +79,10 @@ export class Epsilon extends LitElement {
     :host { display: block; font-family: var(--sans); }
     div { display: grid; grid-template-columns: 1fr 5.5rem; gap: 0.1rem 0.8rem; align-items: center; }
     label { grid-column: 1 / -1; font-size: 0.9rem; color: var(--quiet); }
-    input[type="range"] { width: 100%; accent-color: var(--private); }
-    .typed { box-sizing: border-box; font: inherit; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
+    input[type="range"] { width: 100%; height: 1.5rem; margin: 0; }
+    .scale { grid-column: 1; display: flex; justify-content: space-between; height: 1.2em; padding: 0 8px; font-size: 0.75rem; color: var(--quiet); }
+    .scale span { width: 0; display: flex; justify-content: center; }
+    .typed { box-sizing: border-box; font: inherit; font-size: 0.95rem; padding: 0.2rem 0.4rem; width: 100%; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
     p { grid-column: 1 / -1; margin: 0; font-size: 0.9rem; color: var(--quiet); min-height: 2.6em; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
   `;

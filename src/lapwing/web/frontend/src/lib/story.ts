@@ -1,5 +1,5 @@
 // A widget is a small story: a question, one or two handles, a picture, and a sentence that says what is seen.
-import { LitElement, css, html, type CSSResultGroup, type TemplateResult } from "lit";
+import { LitElement, css, html, nothing, type CSSResultGroup, type TemplateResult } from "lit";
 
 export interface Table {
   head: string[];
@@ -43,6 +43,19 @@ export abstract class Story extends LitElement {
 
   protected now(name: string): unknown {
     return (this as unknown as Record<string, unknown>)[name];
+  }
+
+  /** The one slider for epsilon. */
+  protected epsilonHandle(label = "epsilon", about?: string): TemplateResult {
+    return html`<lw-epsilon .value=${this.now("epsilon")} label=${label} about=${about ?? nothing} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+  }
+
+  /** A choice of a few values. */
+  protected choice(name: string, label: string, options: readonly (readonly [value: number | string, said: unknown])[]): TemplateResult {
+    return html`<label>${label}
+      <select @change=${(event: Event) => this.take(name, options[(event.target as HTMLSelectElement).selectedIndex]![0])}>
+        ${options.map(([value, said]) => html`<option value=${value} .selected=${value === this.now(name)}>${said}</option>`)}
+      </select></label>`;
   }
 
   protected reset = (): void => {
@@ -92,18 +105,27 @@ export abstract class Story extends LitElement {
   static override styles: CSSResultGroup = css`
     :host { display: block; font-family: var(--sans); color: var(--ink); }
     .asked { font: 600 1.1rem var(--serif); margin: 0 0 0.8rem; }
-    .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: end; }
-    .handles > * { flex: 1 1 14rem; }
-    label { display: grid; gap: 0.2rem; font-size: 0.9rem; color: var(--quiet); }
-    input[type="range"] { width: 100%; accent-color: var(--private); }
-    input[type="number"], select { font: inherit; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
+    .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: start; }
+    .handles > * { flex: 1 1 14rem; min-width: 0; }
+    .handles > button { flex: 0 1 auto; align-self: end; }
+    .more { display: grid; gap: 0.6rem; }
+    .legend { margin: -0.2rem 0 0.6rem; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1rem; }
+    .legend .exact { color: var(--exact); } .legend .private { color: var(--private); } .legend .noise { color: var(--noise); } .legend .adversary { color: var(--adversary); }
+    label { display: grid; gap: 0.2rem; min-width: 0; font-size: 0.9rem; color: var(--quiet); }
+    label.check { display: flex; gap: 0.5rem; align-items: center; min-height: 1.8rem; }
+    input[type="range"] { width: 100%; height: 1.5rem; margin: 0; }
+    input[type="number"], input[type="text"], select { font: inherit; width: 100%; min-width: 0; box-sizing: border-box; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
     .seen { min-height: 3em; margin: 0.4rem 0 0.8rem; font-size: 1.02rem; line-height: 1.45; }
     .below { display: flex; flex-wrap: wrap; gap: 0.4rem 1.2rem; align-items: center; font-size: 0.9rem; }
-    .below details { flex: 1 1 100%; }
+    .below details { flex: 1 1 100%; min-width: 0; }
     .below a { color: var(--private); }
+    .below :is(a, summary) { padding: 0.2rem 0; }
+    summary { cursor: pointer; }
     .scroll { overflow-x: auto; }
     @media print { .handles, .below { display: none; } }
-    button { font: inherit; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
+    button { font: inherit; font-size: 0.95rem; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
+    button.main { background: var(--private); border-color: var(--private); color: var(--card); }
+    sup { line-height: 0; font-size: 0.75em; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
     table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
     th, td { padding: 0.2em 0.7em; border-bottom: 1px solid var(--line); text-align: left; }
@@ -113,7 +135,7 @@ export abstract class Story extends LitElement {
     .base { stroke: var(--quiet); }
     .line { fill: none; stroke-width: 2.2; }
     .area { opacity: 0.18; }
-    text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
+    text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
     .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
     .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
     .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }

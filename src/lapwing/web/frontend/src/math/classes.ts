@@ -1,14 +1,17 @@
 // Rows that look alike: how many people stand out, and what the older promises (k, l, t) come to.
 
-/** Rows with equal keys: the rows of each class, in the order in which classes first occur. */
-export function classes(keys: readonly string[]): number[][] {
+/** The rows of each key, in the order in which keys first occur. */
+function grouped(keys: readonly string[]): Map<string, number[]> {
   const found = new Map<string, number[]>();
   keys.forEach((key, row) => {
     const mine = found.get(key);
     mine ? mine.push(row) : found.set(key, [row]);
   });
-  return [...found.values()];
+  return found;
 }
+
+/** Rows with equal keys: the rows of each class. */
+export const classes = (keys: readonly string[]): number[][] => [...grouped(keys).values()];
 
 /** The share of rows that look like no other. */
 export function unique(keys: readonly string[]): number {
@@ -17,11 +20,7 @@ export function unique(keys: readonly string[]): number {
 
 /** For every released row how many known people fit, and the only one that does, or -1. */
 export function linked(released: readonly string[], known: readonly string[]): { candidates: number[]; named: number[] } {
-  const people = new Map<string, number[]>();
-  known.forEach((key, row) => {
-    const alike = people.get(key);
-    alike ? alike.push(row) : people.set(key, [row]);
-  });
+  const people = grouped(known);
   const fit = released.map((key) => people.get(key) ?? []);
   return { candidates: fit.map((rows) => rows.length), named: fit.map((rows) => (rows.length === 1 ? rows[0]! : -1)) };
 }

@@ -3,9 +3,6 @@
 /** Whether query-set-size control answers: neither too few people nor all but too few. */
 export const answered = (members: number, people: number, smallest: number): boolean => members >= smallest && members <= people - smallest;
 
-/** The general tracker: everybody in the target is counted twice, everybody else once. */
-export const tracked = (targetOrTracker: number, targetOrNot: number, tracker: number, rest: number): number => targetOrTracker + targetOrNot - tracker - rest;
-
 /** The log of the odds that a value is 1 and not 0, from a difference with discrete Laplace noise of this scale. */
 export const logOdds = (gap: number, scale: number): number => (Math.abs(gap) - Math.abs(gap - 1)) / scale;
 

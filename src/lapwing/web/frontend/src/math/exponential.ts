@@ -40,7 +40,3 @@ export const factor = (some: readonly number[], others: readonly number[]): numb
 /** What bidders would pay in total, if each price in turn were the price. */
 export const revenues = (prices: readonly number[], bids: readonly number[]): number[] =>
   prices.map((price) => price * bids.filter((bid) => bid >= price).length);
-
-/** With this probability the chosen score is at most so far below the best: 2Δ/ε·(ln count + ln(1/(1 − probability))). */
-export const within = (count: number, epsilon: number, sensitivity: number, probability: number): number =>
-  ((2 * sensitivity) / epsilon) * Math.log(count / (1 - probability));

@@ -15,6 +15,3 @@ export const right = (threshold: number, gap: number, scale: number): number =>
 
 /** How often the best guess is right. */
 export const best = (gap: number, scale: number): number => right(gap / 2, gap, scale);
-
-/** How often any guess about any ε-private answer can be right. */
-export const ceiling = (epsilon: number): number => 1 / (1 + Math.exp(-epsilon));

@@ -53,14 +53,23 @@ export function item(text: string, salt: string): Item {
   return [u, (u * u) % PRIME, v, (v * v) % PRIME];
 }
 
+const known = new Map<string, Row>();
+
+/** Kept once it was made: sketches ask for the same functions again and again. */
 export function row(number: number, salt: string): Row {
-  const eight = Array.from({ length: 8 }, (_, i) => Math.floor(number / 2 ** (8 * i)) % 256);
-  return digest("lapwing row 1", salt, eight).slice(0, 5).map((word) => word % PRIME) as unknown as Row;
+  const name = `${number} ${salt}`;
+  let found = known.get(name);
+  if (!found) {
+    const eight = Array.from({ length: 8 }, (_, i) => Math.floor(number / 2 ** (8 * i)) % 256);
+    found = digest("lapwing row 1", salt, eight).slice(0, 5).map((word) => word % PRIME) as unknown as Row;
+    known.set(name, found);
+  }
+  return found;
 }
 
-/** Where a function puts an item, below `width`. */
+/** Where a function puts an item, below `width`; every number on the way is below 2^53. */
 export const cell = ([u, uSquared, v, vSquared]: Item, [a, b, c, d, e]: Row, width: number): number =>
-  Math.floor((width / PRIME) * ((a * uSquared + b * u + c * vSquared + d * v + e) % PRIME));
+  Math.floor((((a * uSquared + b * u + c * vSquared + d * v + e) % PRIME) * width) / PRIME);
 
 /** The same from scratch. */
 export const cellOf = (text: string, salt: string, number: number, width: number): number => cell(item(text, salt), row(number, salt), width);

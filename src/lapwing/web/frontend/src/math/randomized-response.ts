@@ -10,9 +10,6 @@ export const alpha = (epsilon: number): number => Math.tanh(epsilon / 2);
 /** The standard error of the estimated share for these respondents: only the coins are random. */
 export const coinsError = (n: number, epsilon: number): number => Math.sqrt(keep(epsilon) * (1 - keep(epsilon)) / n) / alpha(epsilon);
 
-/** … and for the people they were drawn from at random, a share of whom would truthfully say yes. */
-export const sampleError = (share: number, n: number, epsilon: number): number => Math.sqrt(coinsError(n, epsilon) ** 2 + (share * (1 - share)) / n);
-
 /** The share of yes behind the answers, with the ends of a 95 % interval for these respondents. */
 export function estimate(yes: number, n: number, epsilon: number): [number, number, number] {
   const share = (yes / n - (1 - keep(epsilon))) / alpha(epsilon);
@@ -22,15 +19,3 @@ export function estimate(yes: number, n: number, epsilon: number): [number, numb
 
 /** The half-width of the 95 % interval. */
 export const within = (n: number, epsilon: number): number => Z * coinsError(n, epsilon);
-
-/** How likely it is that most of an odd number of answers to the same question, each with fresh coins, are true. */
-export function majority(times: number, epsilon: number): number {
-  const truth = keep(epsilon);
-  let ways = 1;
-  let total = 0;
-  for (let lies = 0; lies <= (times - 1) / 2; lies++) {
-    total += ways * truth ** (times - lies) * (1 - truth) ** lies;
-    ways = (ways * (times - lies)) / (lies + 1);
-  }
-  return total;
-}

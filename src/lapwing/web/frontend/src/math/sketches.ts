@@ -1,6 +1,6 @@
 // Count mean sketches: what is estimated from reports, how far off it is, and a crowd of phones to try it with. The library's
 // crowd/count_mean_sketch.py and crowd/hadamard_sketch.py.
-import { cell, item, piece, row, type Item, type Row } from "./functions.js";
+import { cell, item, piece, row, type Item, type Row } from "./hashing.js";
 
 export type Kind = "CMS" | "HCMS";
 /** A report of a count mean sketch: the function, and which of its cells are one. */

@@ -101,7 +101,7 @@ export class CensusBlockStory extends Story {
       .handles > fieldset:first-child { flex: 2 1 20rem; }
       legend { font-size: 0.9rem; color: var(--quiet); }
       .tick { display: inline-flex; align-items: center; gap: 0.4rem; font-size: 1rem; color: var(--ink); min-height: 1.8rem; }
-      .tick input { accent-color: var(--private); width: 1.1rem; height: 1.1rem; }
+      .tick input { width: 1.1rem; height: 1.1rem; }
       .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); gap: 1rem; margin-top: 1rem; min-height: 25rem; }
       .scroll { overflow: auto; }
       table { font-size: 0.9rem; width: 100%; } caption { text-align: left; font-weight: 600; color: var(--quiet); }

@@ -83,11 +83,10 @@ export class Checklist extends Story {
   static override styles = [
     Story.styles,
     css`
-      .handles > .main { flex: 0 1 auto; background: var(--private); border-color: var(--private); color: var(--card); }
       fieldset { border: 0; border-top: 1px solid var(--line); margin: 0.8rem 0 0; padding: 0.3rem 0 0; }
       legend { font-weight: 600; color: var(--private); padding: 0 0.6rem 0 0; }
       .item { display: grid; grid-template-columns: 1.6rem 1fr; align-items: start; padding: 0.35rem 0; break-inside: avoid; }
-      .item input { width: 1.05rem; height: 1.05rem; margin: 0.2rem 0 0; accent-color: var(--private); }
+      .item input { width: 1.05rem; height: 1.05rem; margin: 0.2rem 0 0; }
       .item label { font-size: 1rem; color: var(--ink); font-weight: 600; line-height: 1.4; cursor: pointer; }
       .item p { grid-column: 2; margin: 0.1rem 0 0; font-size: 0.95rem; color: var(--quiet); line-height: 1.4; }
       .seen { min-height: 3em; }

@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Ink, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { candidates, type Candidate, type Kind, type Trust } from "../math/choice.js";
 
 const KINDS: [Kind, string][] = [
@@ -30,30 +30,18 @@ export class ChooserStory extends Story {
   protected readonly question = "Which mechanism fits, and how far will its answers be off?";
   protected readonly first = { kind: "count", trust: "curator", queries: 1, people: 10_000, epsilon: 1 };
 
-  override willUpdate(): void {
-    if (!KINDS.some(([kind]) => kind === this.kind)) this.kind = "count";
-    if (!TRUST.some(([trust]) => trust === this.trust)) this.trust = "curator";
-    if (!QUERIES.includes(this.queries)) this.queries = 1;
-    if (!PEOPLE.includes(this.people)) this.people = 10_000;
-  }
-
-  private choose<T extends string | number>(label: string, name: string, options: [T, string][], now: T): TemplateResult {
-    return html`<label>${label}
-      <select @change=${(event: Event) => this.take(name, options[(event.target as HTMLSelectElement).selectedIndex]![0])}>
-        ${options.map(([value, said]) => html`<option value=${value} .selected=${value === now}>${said}</option>`)}
-      </select>
-    </label>`;
+  protected override get allowed(): Record<string, Allowed> {
+    return { kind: KINDS.map(([kind]) => kind), trust: TRUST.map(([trust]) => trust), queries: QUERIES, people: PEOPLE };
   }
 
   protected handles(): TemplateResult {
-    const numbers = (all: number[]): [number, string][] => all.map((one) => [one, one.toLocaleString("en")]);
-    return html`${this.choose("each person has", "kind", KINDS, this.kind)} ${this.choose("people trust", "trust", TRUST, this.trust)}
-      ${this.choose("people", "people", numbers(PEOPLE), this.people)}
+    return html`${this.choice("kind", "each person has", KINDS)} ${this.choice("trust", "people trust", TRUST)}
+      ${this.choice("people", "people", PEOPLE.map((one) => [one, one.toLocaleString("en")]))}
       <label>such questions about them: ${this.queries.toLocaleString("en")}
         <input type="range" min="0" max=${QUERIES.length - 1} .value=${String(QUERIES.indexOf(this.queries))} aria-valuetext="${this.queries} questions"
           @input=${(event: Event) => this.take("queries", QUERIES[Number((event.target as HTMLInputElement).value)]!)} />
       </label>
-      <lw-epsilon label="for all questions together:" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+      ${this.epsilonHandle("for all questions together:")}`;
   }
 
   private at(queries: number): Candidate[] {
@@ -74,7 +62,7 @@ export class ChooserStory extends Story {
     const marks = names.map((name, i) => ({ kind: "line" as const, ink: INKS[i % INKS.length]!, points: line(name), dashed: name !== now }));
     return html`${chart({
         title: "Error over the number of questions, for each mechanism that fits",
-        x: { from: 1, to: 1000, label: "questions", log: true, ticks: [1, 10, 100, 1000], format: (value) => (value === 1000 ? "1000" : String(value)) },
+        x: { from: 1, to: 1000, label: "questions", log: true, ticks: [1, 10, 100, 1000] },
         y: { from: LEAST, to: BEYOND, label: "off by, in 95 of 100 cases", log: true, ticks: [0.0001, 0.001, 0.01, 0.1, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
         marks: [
           { kind: "across", ink: "adversary", points: [[1, 1]], label: "useless above this line", dashed: true },
@@ -115,9 +103,7 @@ export class ChooserStory extends Story {
   static override styles = [
     Story.styles,
     css`
-      label { min-width: 0; }
-      select { width: 100%; min-width: 0; }
-      .handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }
+      .handles > lw-epsilon { flex-basis: 100%; }
       .key { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; list-style: none; padding: 0; margin: 0 0 0.6rem; font-size: 0.9rem; }
       .key span { display: inline-block; width: 1.8rem; border-top: 3px solid; vertical-align: middle; margin-right: 0.4rem; }
       .key span.dashed { border-top-style: dashed; }

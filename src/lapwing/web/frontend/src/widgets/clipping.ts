@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { averageNoise, bestBound, cutOff, spending } from "../math/sensitivity.js";
 
@@ -21,9 +21,8 @@ export class ClippingStory extends Story {
   protected readonly question = "What do all customers spend together, and how much of one customer may count?";
   protected readonly first = { epsilon: 0.1, bound: 4000, people: 1000 };
 
-  override willUpdate(): void {
-    if (!SIZES.includes(this.people)) this.people = 1000;
-    this.bound = Math.min(HIGH, Math.max(LOW, this.bound));
+  protected override get allowed(): Record<string, Allowed> {
+    return { bound: { from: LOW, to: HIGH }, people: SIZES };
   }
 
   private get values(): number[] {
@@ -35,12 +34,8 @@ export class ClippingStory extends Story {
         <input type="range" min="0" max=${STEPS} .value=${String(stepOf(this.bound))} aria-valuetext="${short(this.bound)} euros"
           @input=${(event: Event) => this.take("bound", boundAt(Number((event.target as HTMLInputElement).value)))} />
       </label>
-      <label>customers
-        <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-          ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
-        </select>
-      </label>
-      <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+      ${this.choice("people", "customers", SIZES.map((size) => [size, size.toLocaleString("en")]))}
+      ${this.epsilonHandle()}`;
   }
 
   protected picture(): unknown {
@@ -92,6 +87,6 @@ export class ClippingStory extends Story {
     return { head: ["bound", "cut off", "average noise", "both, of the true sum"], rows };
   }
 
-  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
+  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; }`];
 }
 customElements.define("lw-clipping", ClippingStory);

@@ -40,7 +40,7 @@ export class DifferencingStory extends Story {
   protected readonly first = { rule: "size", attack: "direct", target: office.alone.find((row) => office.smokes[row])!, smallest: 10, epsilon: 1 };
 
   protected override get allowed(): Record<string, Allowed> {
-    return { rule: Object.keys(RULES), attack: Object.keys(ATTACKS), smallest: { from: 2, to: 45, whole: true } };
+    return { rule: Object.keys(RULES), attack: Object.keys(ATTACKS), target: office.alone, smallest: { from: 2, to: 45, whole: true } };
   }
 
   constructor() {
@@ -49,7 +49,7 @@ export class DifferencingStory extends Story {
   }
 
   protected override take(name: string, value: number | string | boolean): void {
-    super.take(name, name === "target" && !office.alone.includes(Number(value)) ? this.first.target : value);
+    super.take(name, value);
     if (name === "rule" || name === "epsilon" || name === "target" || name === "attack") this.releases = [draw(this.epsilon)];
   }
 
@@ -112,22 +112,12 @@ export class DifferencingStory extends Story {
     this.releases = [...this.releases, ...Array.from({ length: times }, () => draw(this.epsilon))];
   }
 
-  private choice(name: "rule" | "attack", label: string, options: Record<string, string>): TemplateResult {
-    return html`<label>${label}
-      <select @change=${(event: Event) => this.take(name, (event.target as HTMLSelectElement).value)}>
-        ${Object.entries(options).map(([value, said]) => html`<option value=${value} .selected=${this[name] === value}>${said}</option>`)}
-      </select></label>`;
-  }
-
   protected handles(): TemplateResult {
-    return html`${this.choice("rule", "the curator …", RULES)} ${this.choice("attack", "you …", ATTACKS)}
-      <label>whom you are after
-        <select @change=${(event: Event) => this.take("target", Number((event.target as HTMLSelectElement).value))}>
-          ${office.alone.map((row) => html`<option value=${row} .selected=${row === this.target}>${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}</option>`)}
-        </select></label>
+    return html`${this.choice("rule", "the curator …", Object.entries(RULES))} ${this.choice("attack", "you …", Object.entries(ATTACKS))}
+      ${this.choice("target", "whom you are after", office.alone.map((row) => [row, `${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}`]))}
       <div class="slot">${
         this.rule === "noise"
-          ? html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`
+          ? this.epsilonHandle()
           : this.rule === "none"
             ? nothing
             : html`<label>groups of fewer than ${this.smallest}, or of all but fewer than ${this.smallest}, are refused
@@ -187,11 +177,10 @@ export class DifferencingStory extends Story {
   static override styles: CSSResultGroup = [
     Story.styles,
     css`
-      .handles > * { flex: 1 1 12rem; min-width: 0; }
-      select { width: 100%; }
-      .handles > .slot { flex: 1 1 100%; min-height: 5.6rem; }
-      .queries { list-style: none; padding: 0; margin: 0.6rem 0; min-height: 8.5rem; font-size: 0.9rem; }
-      .queries li { display: grid; grid-template-columns: 1fr auto 7rem; gap: 0.2rem 0.8rem; align-items: baseline; border-bottom: 1px solid var(--line); padding: 0.35rem 0; }
+      .handles > * { flex: 1 1 12rem; }
+      .handles > .slot { flex: 1 1 100%; min-height: 6rem; }
+      .queries { list-style: none; padding: 0; margin: 0; min-height: 8.5rem; font-size: 0.9rem; }
+      .queries li { display: grid; grid-template-columns: 1fr auto 8.5rem; gap: 0.2rem 0.8rem; align-items: baseline; border-bottom: 1px solid var(--line); padding: 0.35rem 0; }
       code { font: 0.85rem/1.4 ui-monospace, Menlo, Consolas, monospace; overflow-wrap: anywhere; }
       code span { color: var(--quiet); }
       .size { color: var(--quiet); white-space: nowrap; }

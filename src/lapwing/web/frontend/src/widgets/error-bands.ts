@@ -32,20 +32,15 @@ export class ErrorBands extends Story {
   }
 
   protected handles(): TemplateResult {
-    const choose = (name: string) => (event: Event) => this.take(name, Number((event.target as HTMLSelectElement).value));
-    return html`<lw-epsilon .value=${this.epsilon} label="for everything you publish, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle("for everything you publish, epsilon")}
       <div class="more">
         <label>people asked: ${whole(this.n)}
           <input type="range" min="0" max=${STEPS} step="1" .value=${String(step(this.n))} aria-valuetext=${whole(this.n)}
             @input=${(event: Event) => this.take("n", people(Number((event.target as HTMLInputElement).value)))} />
         </label>
         <div class="pair">
-          <label>say yes
-            <select @change=${choose("share")}>${SHARES.map((one) => html`<option value=${one} .selected=${one === this.share}>${percent(one)}</option>`)}</select>
-          </label>
-          <label>questions in all
-            <select @change=${choose("questions")}>${QUESTIONS.map((one) => html`<option value=${one} .selected=${one === this.questions}>${whole(one)}</option>`)}</select>
-          </label>
+          ${this.choice("share", "say yes", SHARES.map((one) => [one, percent(one)]))}
+          ${this.choice("questions", "questions in all", QUESTIONS.map((one) => [one, whole(one)]))}
         </div>
       </div>`;
   }
@@ -105,7 +100,6 @@ export class ErrorBands extends Story {
   static override styles = [
     Story.styles,
     css`
-      .more { display: grid; gap: 0.6rem; }
       .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 0.8rem; }
       .seen { min-height: 6em; }
     `,

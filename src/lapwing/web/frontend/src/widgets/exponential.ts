@@ -13,6 +13,7 @@ const BIDS = [1, 1, 1, 4.01];
 const PRICES = Array.from({ length: 10 }, (_, i) => (i + 1) / 2);
 const NEWCOMER = 3;
 const CROWDS = [1, 10, 100];
+const EXAMPLES = [["colours", "the most common eye colour"], ["prices", "the price that earns most"]] as const;
 
 export class ExponentialStory extends Story {
   static override properties = { epsilon: { type: Number }, example: { type: String }, crowd: { type: Number }, more: { type: Boolean } };
@@ -24,7 +25,7 @@ export class ExponentialStory extends Story {
   protected readonly first = { epsilon: 1, example: "colours", crowd: 1, more: false };
 
   protected override get allowed(): Record<string, Allowed> {
-    return { example: ["colours", "prices"], crowd: CROWDS };
+    return { example: EXAMPLES.map(([example]) => example), crowd: CROWDS };
   }
 
   private get prices(): boolean {
@@ -41,9 +42,8 @@ export class ExponentialStory extends Story {
   }
 
   private scores(more: boolean): number[] {
-    const times = Math.min(100, Math.max(1, Math.round(this.crowd)));
-    if (!this.prices) return COUNTS.map((count, i) => times * count + Number(more && i === 1));
-    const bids = Array.from({ length: times }, () => BIDS).flat();
+    if (!this.prices) return COUNTS.map((count, i) => this.crowd * count + Number(more && i === 1));
+    const bids = Array.from({ length: this.crowd }, () => BIDS).flat();
     return revenues(PRICES, more ? [...bids, NEWCOMER] : bids);
   }
 
@@ -59,19 +59,10 @@ export class ExponentialStory extends Story {
 
   protected handles(): TemplateResult {
     const people = this.prices ? BIDS.length : 20;
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle()}
       <div class="more">
-        <label>what is chosen
-          <select @change=${(event: Event) => this.take("example", (event.target as HTMLSelectElement).value)}>
-            <option value="colours" .selected=${!this.prices}>the most common eye colour</option>
-            <option value="prices" .selected=${this.prices}>the price that earns most</option>
-          </select>
-        </label>
-        <label>${this.prices ? "bidders" : "people"}
-          <select @change=${(event: Event) => this.take("crowd", Number((event.target as HTMLSelectElement).value))}>
-            ${CROWDS.map((times) => html`<option value=${times} .selected=${times === this.crowd}>${(times * people).toLocaleString("en")}</option>`)}
-          </select>
-        </label>
+        ${this.choice("example", "what is chosen", EXAMPLES)}
+        ${this.choice("crowd", this.prices ? "bidders" : "people", CROWDS.map((times) => [times, (times * people).toLocaleString("en")]))}
         <label class="check"><input type="checkbox" .checked=${this.more} @change=${(event: Event) => this.take("more", (event.target as HTMLInputElement).checked)} />
           ${this.prices ? `one bidder more, who would pay ${NEWCOMER} €` : "one person more, with blue eyes"}</label>
       </div>`;
@@ -96,7 +87,7 @@ export class ExponentialStory extends Story {
       })}`;
   }
 
-  protected sentence(): string {
+  protected sentence(): TemplateResult {
     const scores = this.scores(this.more);
     const [plain, flipped] = this.chances();
     const top = Math.max(...scores);
@@ -105,7 +96,7 @@ export class ExponentialStory extends Story {
     const unit = this.prices ? "€" : "people";
     const [now, other] = [this.logs(this.more), this.logs(!this.more)];
     const worst = Math.max(factor(now[0], other[0]), factor(now[1], other[1]));
-    return `Best ${best.length > 1 ? "are" : "is"} ${best.join(" and ")}: chosen ${said(sum(plain))} of the time by the exponential mechanism, ${said(sum(flipped))} by permute-and-flip. On average they miss the best by ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}, of ${short(top)}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}; e^ε = ${short(Math.exp(this.epsilon))} would be allowed.`;
+    return html`Best ${best.length > 1 ? "are" : "is"} ${best.join(" and ")}: chosen ${said(sum(plain))} of the time by the exponential mechanism, ${said(sum(flipped))} by permute-and-flip. On average they miss the best by ${little(lost(scores, plain))} and ${little(lost(scores, flipped))} ${unit}, of ${short(top)}. With one person ${this.more ? "less" : "more"}, no probability changes by more than a factor of ${short(worst)}; e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))} would be allowed.`;
   }
 
   protected table(): Table {
@@ -120,10 +111,7 @@ export class ExponentialStory extends Story {
   static override styles = [
     Story.styles,
     css`
-      .handles { align-items: start; }
-      .more { display: grid; gap: 0.6rem; }
-      label.check { display: flex; gap: 0.5rem; align-items: center; }
-      .legend { margin: 0.9rem 0 0; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1.2rem; color: var(--quiet); }
+      .legend { margin: 0.9rem 0 0; color: var(--quiet); }
       .legend .solid::first-letter { color: var(--private); }
       .legend .pale::first-letter { color: color-mix(in srgb, var(--private) 50%, var(--card)); }
       .legend span { display: inline-block; }

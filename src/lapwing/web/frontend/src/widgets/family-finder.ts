@@ -21,12 +21,12 @@ export class FamilyStory extends Story {
     return Object.fromEntries(DIMENSIONS.map(({ key, variants }) => [key, { from: 0, to: variants.length, whole: true }]));
   }
 
-  private get choice(): Choice {
+  private get answers(): Choice {
     return Object.fromEntries(DIMENSIONS.map(({ key }) => [key, Number((this as unknown as Record<string, unknown>)[key]) || 0]));
   }
 
   protected handles(): TemplateResult {
-    const now = this.choice;
+    const now = this.answers;
     return html`<div class="asks">${DIMENSIONS.map(
       ({ key, letter, asks, usual, variants }) => html`<label><span><b>${letter}</b> ${asks}</span>
         <select @change=${(event: Event) => this.take(key, Number((event.target as HTMLSelectElement).value))}>
@@ -36,8 +36,8 @@ export class FamilyStory extends Story {
   }
 
   protected picture(): unknown {
-    const found = chosen(this.choice);
-    return html`<p class="name">${combined(this.choice)}</p>
+    const found = chosen(this.answers);
+    return html`<p class="name">${combined(this.answers)}</p>
       <ul class="cards">${found.map(
         ({ dimension, variant }) => html`<li><span class="letter" aria-hidden="true">${dimension.letter}</span>
           <div><b>${variant.name}</b> <span class=${variant.strength}>${MEANS[variant.strength]}</span>
@@ -46,12 +46,12 @@ export class FamilyStory extends Story {
   }
 
   protected sentence(): string {
-    const found = chosen(this.choice);
-    return `${COUNT[found.length]} changed. ${COMPARED[strength(this.choice)]}`;
+    const found = chosen(this.answers);
+    return `${COUNT[found.length]} changed. ${COMPARED[strength(this.answers)]}`;
   }
 
   protected table(): Table {
-    const now = this.choice;
+    const now = this.answers;
     return {
       head: ["dimension", "as usual", "yours"],
       rows: DIMENSIONS.map(({ key, letter, name, usual, variants }) => [`${letter}: ${name}`, usual, variants[now[key]! - 1]?.name ?? "as usual"]),
@@ -64,9 +64,7 @@ export class FamilyStory extends Story {
       .asks { display: grid; gap: 0.5rem; flex: 1 1 100%; }
       .asks label { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 0.8rem; align-items: center; font-size: 0.95rem; }
       .asks b { color: var(--private); }
-      select { width: 100%; min-width: 0; }
       .name { font: 600 1.3rem var(--serif); color: var(--private); margin: 1.2rem 0 0.4rem; }
-      .name::first-letter { text-transform: uppercase; }
       .cards { list-style: none; padding: 0; margin: 0; display: grid; gap: 0.7rem; }
       .cards li { display: grid; grid-template-columns: 2.2rem minmax(0, 1fr); gap: 0.8rem; border: 1px solid var(--line); border-radius: 8px; padding: 0.7rem 0.9rem; background: var(--paper); }
       .cards p { margin: 0.3rem 0 0; line-height: 1.45; }

@@ -1,5 +1,5 @@
 // How wide Gaussian noise must be: for one answer by two calibrations, or for many answers beside Laplace noise.
-import { css, html, type TemplateResult } from "lit";
+import { html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
@@ -46,12 +46,8 @@ export class GaussianStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon about="that you are in the data (δ aside)" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
-      <label>delta δ
-        <select @change=${(event: Event) => this.take("delta", Number((event.target as HTMLSelectElement).value))}>
-          ${DELTAS.map((one) => html`<option value=${one} .selected=${one === this.delta}>${inWords(one)}</option>`)}
-        </select>
-      </label>`;
+    return html`${this.epsilonHandle(undefined, "that you are in the data (δ aside)")}
+      ${this.choice("delta", "delta δ", DELTAS.map((one) => [one, inWords(one)]))}`;
   }
 
   protected picture(): unknown {
@@ -120,7 +116,7 @@ export class GaussianStory extends Story {
     const book = classical(this.epsilon, this.delta);
     if (this.epsilon < 1) return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula asks for σ = ${short(book)}. The analytic calibration needs ${short(exact)}, ${Math.round(100 * (1 - exact / book))} % less, for the same promise.`;
     const really = delta(book, this.epsilon);
-    const verdict = really > this.delta ? `That is too little: its δ is really ${really.toExponential(1).replace("e-", " · 10^−")}` : "It happens to be enough here, but nothing in its proof says so";
+    const verdict = really > this.delta ? `That is too little: its δ is really ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}` : "It happens to be enough here, but nothing in its proof says so";
     return `At ε = ${short(this.epsilon)} the classical formula is not proven. It would say σ = ${short(book)}. ${verdict}. The analytic calibration says ${short(exact)}.`;
   }
 
@@ -136,14 +132,6 @@ export class GaussianStory extends Story {
     };
   }
 
-  static override styles = [
-    Story.styles,
-    css`
-      .handles { align-items: start; }
-      .legend { margin: -0.2rem 0 0.6rem; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1rem; }
-      .legend .exact { color: var(--exact); } .legend .noise { color: var(--noise); } .legend .private { color: var(--private); } .legend .adversary { color: var(--adversary); }
-    `,
-  ];
 }
 
 function inWords(value: number): string {

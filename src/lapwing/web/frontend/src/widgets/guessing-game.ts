@@ -80,7 +80,7 @@ export class GuessingGame extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle()}
       <div class="more">
         <label>your threshold T = ${short(this.threshold)}
           <input type="range" min="-0.02" max="0.03" step="0.0005" .value=${String(this.threshold)}
@@ -151,7 +151,7 @@ export class GuessingGame extends Story {
       y: { from: 1 / top, to: top, log: true, label: "one smokes : nobody smokes", ticks: [1 / factor, 1, factor], format: (value) => (value < 1 ? `1/${short(1 / value)}` : short(value)) },
       height: 170,
       marks: [
-        { kind: "across", ink: "budget", points: [[x.from + 0.95 * (x.to - x.from), factor]], label: "e^ε", dashed: true },
+        { kind: "across", ink: "budget", points: [[x.from + 0.95 * (x.to - x.from), factor]], label: "at most", dashed: true },
         { kind: "across", ink: "budget", points: [[0, 1 / factor]], dashed: true },
         { kind: "line", ink: "private", points: at.map((y) => [y, ratio(y, GAP, this.scale)]) },
       ],
@@ -198,7 +198,7 @@ export class GuessingGame extends Story {
     const found = above(this.threshold, GAP, this.scale);
     const told = (share: number): string => percent(share, share < 0.095 || share > 0.905 ? 1 : 0);
     return html`The noise has scale b = ${short(this.scale)}. T raises a false alarm in ${told(alarm)} of the rounds in which nobody smokes and finds ${told(found)} of the smokers:
-      ${short(found / alarm)} times as many, and never more than e^ε = ${short(Math.exp(this.epsilon))}. It is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds; the best T in
+      ${short(found / alarm)} times as many, and never more than e<sup>ε</sup>\u00a0=\u00a0${short(Math.exp(this.epsilon))}. It is right in ${told(right(this.threshold, GAP, this.scale))} of all rounds; the best T in
       ${told(best(GAP, this.scale))}, a coin in 50 %.${done}`;
   }
 
@@ -214,14 +214,9 @@ export class GuessingGame extends Story {
   static override styles = [
     Story.styles,
     css`
-      .more { display: grid; gap: 0.5rem; }
-      label.check { display: flex; gap: 0.5rem; align-items: center; }
-      .legend { margin: -0.2rem 0 0.6rem; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1rem; }
-      .legend .exact { color: var(--exact); } .legend .noise { color: var(--noise); } .legend .adversary { color: var(--adversary); }
       .game { border: 1px solid var(--line); border-radius: 8px; padding: 0.6rem 0.8rem; margin: 0.6rem 0; background: var(--paper); }
       .game p { margin: 0 0 0.5rem; }
       .game div { display: flex; flex-wrap: wrap; gap: 0.5rem; }
-      .game .main { background: var(--private); border-color: var(--private); color: var(--card); }
       .strip { display: flex; flex-wrap: wrap; gap: 0.1rem 0.45rem; margin: 0.5rem 0 0 !important; font-weight: 600; min-height: 1.4em; color: var(--quiet); }
       .seen { min-height: 6em; }
       .hit { color: var(--private); } .miss { color: var(--adversary); }

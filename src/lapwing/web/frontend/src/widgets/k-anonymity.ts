@@ -41,10 +41,6 @@ export class AnonymityStory extends Story {
     };
   }
 
-  private level(name: Column): number {
-    return Math.min(Math.max(Math.round(this[name]), 0), LEVELS[name].length - 1);
-  }
-
   private at(levels: Record<Column, number>): Omit<State, "fallen"> {
     const cells = COLUMNS.map((name) => {
       const { kind, labels, shares } = ward.columns[name];
@@ -56,7 +52,7 @@ export class AnonymityStory extends Story {
   }
 
   private get state(): State {
-    const made = this.at({ age: this.level("age"), sex: this.level("sex"), postcode: this.level("postcode") });
+    const made = this.at(this);
     return { ...made, fallen: this.fallen(made.keys, made.kept) };
   }
 
@@ -89,15 +85,8 @@ export class AnonymityStory extends Story {
     if (found) for (const name of COLUMNS) this.take(name, found[name]);
   };
 
-  private choice(name: Column, label: string): TemplateResult {
-    return html`<label>${label}
-      <select @change=${(event: Event) => this.take(name, Number((event.target as HTMLSelectElement).value))}>
-        ${LEVELS[name].map((said, level) => html`<option value=${level} .selected=${this.level(name) === level}>${said}</option>`)}
-      </select></label>`;
-  }
-
   protected handles(): TemplateResult {
-    return html`${this.choice("age", "age")} ${this.choice("sex", "sex")} ${this.choice("postcode", "postcode")}
+    return html`${COLUMNS.map((name) => this.choice(name, name, LEVELS[name].map((said, level) => [level, said])))}
       <label class="wide">leave out classes of fewer than ${this.k}
         <input type="range" min="1" max="12" .value=${String(this.k)} @input=${(event: Event) => this.take("k", Number((event.target as HTMLInputElement).value))} /></label>
       <button class="best" type="button" @click=${this.best}>Least loss for k = ${this.k}</button>
@@ -123,11 +112,11 @@ export class AnonymityStory extends Story {
         <div><dt>t</dt><dd>${t.toFixed(2)}</dd><dd class="note">farthest from all</dd></div>
         <div><dt>loss</dt><dd>${Math.round(100 * lost)} %</dd><dd class="note">of the detail</dd></div>
       </dl>
+      <p class="legend"><span><i></i> published</span> <span><i class="fallen"></i> diagnosis found out</span> <span><i class="gone"></i> left out</span> <span>A box is a class: nobody can tell its rows apart.</span></p>
       <div class="classes" tabindex="0" role="img" aria-label="${groups.length} classes of patients, ${names.length} patients fallen, ${gone} left out">
         ${groups.map((rows) => html`<span class="class" title="${keys[rows[0]!]}: ${summed(rows)}">${rows.map((row) => html`<i class=${fallen[row] === null ? "" : "fallen"}></i>`)}</span>`)}
         ${gone ? html`<span class="class out" title="left out">${Array.from({ length: gone }, () => html`<i class="gone"></i>`)}</span>` : ""}
       </div>
-      <p class="legend"><i></i> published <i class="fallen"></i> diagnosis found out <i class="gone"></i> left out. A box is a class: nobody can tell its rows apart.</p>
       <p class="found">${names.slice(0, 4).map((name) => html`<span>${name}</span> `)}${names.length > 4 ? `and ${names.length - 4} more` : ""}</p>`;
   }
 
@@ -161,11 +150,9 @@ export class AnonymityStory extends Story {
   static override styles: CSSResultGroup = [
     Story.styles,
     css`
-      .handles { align-items: end; }
-      .handles > * { flex: 1 1 9rem; min-width: 0; }
+      .handles > * { flex: 1 1 9rem; }
       .handles > .wide { flex: 2 1 16rem; } .handles > fieldset.wide { flex: 1 1 100%; }
-      .handles > .best { flex: 0 1 auto; font-size: 0.9rem; }
-      select { width: 100%; }
+      .handles > .best { font-size: 0.9rem; }
       fieldset { border: 1px solid var(--line); border-radius: 6px; padding: 0.2rem 0.8rem 0.4rem; margin: 0; display: flex; flex-wrap: wrap; gap: 0.2rem 1rem; align-items: center; }
       legend { font-size: 0.9rem; color: var(--quiet); }
       .tick { display: inline-flex; align-items: center; gap: 0.35rem; font-size: 1rem; color: var(--ink); min-height: 1.8rem; }
@@ -175,14 +162,14 @@ export class AnonymityStory extends Story {
       dl div { border-left: 3px solid var(--line); padding-left: 0.6rem; min-width: 0; }
       dt { color: var(--quiet); font-style: italic; } dd { margin: 0; font-size: 1.35rem; font-weight: 600; font-variant-numeric: tabular-nums; }
       dd.note { font-size: 0.8rem; font-weight: 400; color: var(--quiet); }
-      .classes { display: flex; flex-wrap: wrap; gap: 0.35rem; height: 15.5rem; overflow-y: auto; align-content: flex-start; padding: 0.2rem; }
+      .classes { display: flex; flex-wrap: wrap; gap: 0.35rem; height: 14rem; overflow-y: auto; align-content: flex-start; padding: 0.2rem; }
       .class { display: flex; flex-wrap: wrap; gap: 0.2rem; border: 1px solid var(--line); border-radius: 5px; padding: 0.25rem; max-width: 9.2rem; align-content: flex-start; }
       .class.out { border-style: dashed; max-width: 100%; }
       i { display: inline-block; width: 0.55rem; height: 0.55rem; border-radius: 50%; background: var(--exact); opacity: 0.55; }
       i.fallen { background: var(--adversary); border-radius: 0; transform: rotate(45deg); opacity: 1; }
       i.gone { background: none; border: 1.5px solid var(--quiet); }
-      .legend { font-size: 0.85rem; color: var(--quiet); margin: 0.4rem 0; } .legend i { margin-left: 0.3rem; }
-      .found { min-height: 3.4em; font-size: 0.9rem; margin: 0 0 0.4rem; }
+      .legend { color: var(--quiet); margin: 0.4rem 0; }
+      .found { min-height: 1.8em; font-size: 0.9rem; margin: 0 0 0.4rem; }
       .found span { display: inline-block; margin: 0.1rem 0.4rem 0.1rem 0; padding: 0 0.4rem; border: 1px solid var(--adversary); border-radius: 4px; }
       .seen { min-height: 4.4em; }
       @media (max-width: 30rem) { dd.note { display: none; } dl { grid-template-columns: repeat(4, auto); } .seen { min-height: 7em; } }

@@ -1,6 +1,6 @@
 // Two neighbouring answers, the noise around each, and how far an adversary can tell them apart.
 import { html, type TemplateResult } from "lit";
-import { chart, type Point } from "../lib/chart.js";
+import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { density, within } from "../math/laplace.js";
@@ -22,7 +22,7 @@ export class LaplaceStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle()}
       <label>sensitivity: how much one person can change the answer
         <input type="number" min="0.1" max="100" step="any" .value=${String(this.sensitivity)}
           @change=${(event: Event) => this.take("sensitivity", Math.min(100, Math.max(0.1, Number((event.target as HTMLInputElement).value) || 1)))} />
@@ -41,9 +41,9 @@ export class LaplaceStory extends Story {
       marks: [
         { kind: "area", ink: "private", points: curve(100) },
         { kind: "line", ink: "private", points: curve(100) },
-        { kind: "down", ink: "private", points: [[100, 0]], label: "without you: 100", dashed: true },
+        { kind: "down", ink: "private", points: [[100, 0]], label: "without you: 100", side: "left", dashed: true },
         { kind: "line", ink: "noise", points: curve(100 + this.sensitivity) },
-        { kind: "down", ink: "noise", points: [[100 + this.sensitivity, 0]], label: "", dashed: true },
+        { kind: "down", ink: "noise", points: [[100 + this.sensitivity, 0]], label: `with you: ${short(100 + this.sensitivity)}`, side: "right", dashed: true },
       ],
     });
   }

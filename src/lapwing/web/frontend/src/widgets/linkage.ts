@@ -64,15 +64,9 @@ export class LinkageStory extends Story {
     return { fates, named, count, candidates, alone: Math.round(unique(rows) * rows.length), all: rows.length };
   }
 
-  private choice(name: "born" | "sex" | "postcode", label: string, options: Record<string, [string, ...unknown[]]>): TemplateResult {
-    return html`<label>${label}
-      <select @change=${(event: Event) => this.take(name, (event.target as HTMLSelectElement).value)}>
-        ${Object.entries(options).map(([value, [said]]) => html`<option value=${value} .selected=${this[name] === value}>${said}</option>`)}
-      </select></label>`;
-  }
-
   protected handles(): TemplateResult {
-    return html`${this.choice("born", "birth date", BORN)} ${this.choice("sex", "sex", SEX)} ${this.choice("postcode", "postcode", POSTCODE)}`;
+    const named = (options: Record<string, [string, ...unknown[]]>): [string, string][] => Object.entries(options).map(([value, [said]]) => [value, said]);
+    return html`${this.choice("born", "birth date", named(BORN))} ${this.choice("sex", "sex", named(SEX))} ${this.choice("postcode", "postcode", named(POSTCODE))}`;
   }
 
   protected picture(): unknown {
@@ -111,12 +105,12 @@ export class LinkageStory extends Story {
     Story.styles,
     css`
       .handles > * { flex: 1 1 9rem; }
-      select { width: 100%; }
       path.right { fill: var(--adversary); }
       path.wrong { stroke: var(--adversary); stroke-width: 2.2; fill: none; }
       path.alone { stroke: var(--noise); stroke-width: 1.8; fill: none; }
       path.crowd { fill: var(--exact); opacity: 0.45; }
       .legend { list-style: none; display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: 0.1rem 1rem; padding: 0; margin: 0.2rem 0 0.6rem; font-size: 0.9rem; }
+      .legend li { padding-left: 1.3rem; text-indent: -1.3rem; }
       .legend svg { display: inline-block; width: 0.9rem; height: 0.9rem; margin: 0 0.2rem -0.1rem 0; }
       .legend b { font-variant-numeric: tabular-nums; }
       .found { min-height: 4.4em; font-size: 0.9rem; margin: 0; color: var(--quiet); }

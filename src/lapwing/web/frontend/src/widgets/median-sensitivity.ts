@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { ages, decay, smooth, spans, type Shape } from "../math/sensitivity.js";
 
 const RANGE = 100;
@@ -22,9 +22,8 @@ export class MedianStory extends Story {
   protected readonly question = "How far can one person move the median age?";
   protected readonly first = { epsilon: 1, shape: "camps", people: 201 };
 
-  override willUpdate(): void {
-    if (!SIZES.includes(this.people)) this.people = 201;
-    if (!SHAPES.some(([shape]) => shape === this.shape)) this.shape = "camps";
+  protected override get allowed(): Record<string, Allowed> {
+    return { shape: SHAPES.map(([shape]) => shape), people: SIZES };
   }
 
   private get values(): number[] {
@@ -32,17 +31,9 @@ export class MedianStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<label>the people are
-        <select @change=${(event: Event) => this.take("shape", (event.target as HTMLSelectElement).value)}>
-          ${SHAPES.map(([shape, name]) => html`<option value=${shape} .selected=${shape === this.shape}>${name}</option>`)}
-        </select>
-      </label>
-      <label>how many
-        <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-          ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
-        </select>
-      </label>
-      <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+    return html`${this.choice("shape", "the people are", SHAPES)}
+      ${this.choice("people", "how many", SIZES.map((size) => [size, size.toLocaleString("en")]))}
+      ${this.epsilonHandle()}`;
   }
 
   protected picture(): unknown {
@@ -86,6 +77,6 @@ export class MedianStory extends Story {
     return { head: ["people changed before", "one more moves the median by", "discounted"], rows };
   }
 
-  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; } label { min-width: 0; } select { min-width: 0; }`];
+  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; }`];
 }
 customElements.define("lw-median-sensitivity", MedianStory);

@@ -50,7 +50,7 @@ export class Narrowing extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} label="for the curator without an edge:" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle("for the curator without an edge:")}
       <div class="more">
         <label>the secret count: ${this.truth}
           <input type="range" min="0" max=${MOST} step="1" .value=${String(this.truth)}
@@ -89,7 +89,7 @@ export class Narrowing extends Story {
       })}`;
   }
 
-  protected sentence(): string {
+  protected sentence(): string | TemplateResult {
     const asked = this.edged.length;
     if (!asked) return "Nobody has asked. All counts from 0 to 30 are as likely to the adversary. Ask.";
     const [low, high] = left(this.edged, this.width, MOST);
@@ -100,7 +100,7 @@ export class Narrowing extends Story {
     const spent = asked * this.epsilon;
     const factor = Math.exp(spent);
     const odds = factor < 1e6 ? `a factor of ${short(factor)}` : `a factor with ${Math.floor(spent / Math.LN10) + 1} digits: far too many answers`;
-    return `${asked} ${asked === 1 ? "answer" : "answers"}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e^${short(spent)}, ${odds}.`;
+    return html`${asked} ${asked === 1 ? "answer" : "answers"}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e<sup>${short(spent)}</sup>, ${odds}.`;
   }
 
   protected table(): Table {
@@ -113,9 +113,7 @@ export class Narrowing extends Story {
   static override styles = [
     Story.styles,
     css`
-      .more { display: grid; gap: 0.7rem; }
       .buttons { display: flex; flex-wrap: wrap; gap: 0.5rem; }
-      .main { background: var(--private); border-color: var(--private); color: var(--card); }
       .name { margin: 0.8rem 0 0; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 1rem; justify-content: space-between; }
       .name span { font-weight: 400; font-size: 0.9rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
       .name.adversary { color: var(--adversary); } .name.private { color: var(--private); }

@@ -54,7 +54,7 @@ export class Posterior extends Story {
       <input type="range" min=${step} max=${1 - step} step=${step} .value=${String(this[name])}
         aria-valuetext="${short(100 * this[name])} out of 100"
         @input=${(event: Event) => this.take(name, Number((event.target as HTMLInputElement).value))} /></label>`;
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle()}
       ${this.view === "belief" ? slider("prior", "belief before", 0.01) : this.view === "premium" ? slider("prior", "what the insurer would think without her", 0.01) : slider("alarm", "wrongly accused", 0.01)}`;
   }
 
@@ -124,14 +124,14 @@ export class Posterior extends Story {
     <p class="legend"><span class="adversary">━ no test can do better</span> <span class="private">╍ a count with Laplace noise</span> <span class="quiet">╍ guessing</span></p>`;
   }
 
-  protected sentence(): string {
+  protected sentence(): string | TemplateResult {
     if (this.view === "belief") {
       const before = Math.round(1000 * this.prior);
       const after = Math.ceil(1000 * posterior(this.epsilon, this.prior) - 1e-9);
       return `Of 1,000 people suspected like this, ${before.toLocaleString("en")} are in the data. After the worst answer there is, it can look like ${after < 1000 ? after : "almost all"}. Odds grow by a factor of at most ${short(Math.exp(this.epsilon))}.`;
     }
     if (this.view === "premium")
-      return `If the insurer would think ${share(this.prior)} without her data, it can think at most ${short(100 * together(this.epsilon, this.prior))} % with them, whatever it knows and whatever was published. Its odds change by at most e^2ε = ${short(Math.exp(2 * this.epsilon))}.`;
+      return html`If the insurer would think ${share(this.prior)} without her data, it can think at most ${short(100 * together(this.epsilon, this.prior))} % with them, whatever it knows and whatever was published. Its odds change by at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
     return `Who may wrongly accuse ${short(100 * this.alarm)} out of 100 finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} out of 100. From a count with Laplace noise it is ${share(found(this.epsilon, this.alarm))}; by guessing ${share(this.alarm)}.`;
   }
 
@@ -152,8 +152,7 @@ export class Posterior extends Story {
       .premium td { text-align: right; }
       .premium .now { color: var(--adversary); font-weight: 600; }
       .premium .now th { font-weight: 600; }
-      .legend { margin: 0 0 0.6rem; font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 0 1rem; }
-      .legend .private { color: var(--private); } .legend .adversary { color: var(--adversary); } .legend .quiet { color: var(--quiet); }
+      .legend .quiet { color: var(--quiet); }
     `,
   ];
 }

@@ -1,5 +1,5 @@
 // Surveys of growing size, each answered with coins: how the estimated share closes in on the truth.
-import { css, html, type TemplateResult } from "lit";
+import { html, type TemplateResult } from "lit";
 import { chart, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
 import { words } from "../lib/random.js";
@@ -39,7 +39,7 @@ export class RandomizedResponseStory extends Story {
   }
 
   private get step(): number {
-    return Math.max(1, Math.round(Math.min(this.people, 30000) / SURVEYS));
+    return this.people / SURVEYS;
   }
 
   private again(): void {
@@ -62,17 +62,13 @@ export class RandomizedResponseStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon about="that your true answer is yes" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle(undefined, "that your true answer is yes")}
       <div class="more">
         <label>smokers among those asked: ${percent(this.share)}
           <input type="range" min="0" max="100" step="5" .value=${String(100 * this.share)} aria-valuetext=${percent(this.share)}
             @input=${(event: Event) => this.take("share", Number((event.target as HTMLInputElement).value) / 100)} />
         </label>
-        <label>people in the largest survey
-          <select @change=${(event: Event) => this.take("people", Number((event.target as HTMLSelectElement).value))}>
-            ${SIZES.map((size) => html`<option value=${size} .selected=${size === this.people}>${size.toLocaleString("en")}</option>`)}
-          </select>
-        </label>
+        ${this.choice("people", "people in the largest survey", SIZES.map((size) => [size, size.toLocaleString("en")]))}
       </div>
       <button type="button" @click=${this.again}>Toss all coins again</button>`;
   }
@@ -113,15 +109,6 @@ export class RandomizedResponseStory extends Story {
       rows: rows.map(([n, , yes]) => [n.toLocaleString("en"), yes.toLocaleString("en"), said(estimate(yes, n, this.epsilon)[0]), said(within(n, this.epsilon))]),
     };
   }
-
-  static override styles = [
-    Story.styles,
-    css`
-      .handles { align-items: start; }
-      .more { display: grid; gap: 0.6rem; }
-      .handles > button { flex: 0 1 auto; font-size: 0.9rem; }
-    `,
-  ];
 }
 
 function often(probability: number): string {

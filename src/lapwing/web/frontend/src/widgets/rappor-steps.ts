@@ -49,8 +49,6 @@ export class RapporStory extends Story {
 
   override willUpdate(): void {
     this.word = this.word.slice(0, 60);
-    if (!(this.cohort >= 0 && this.cohort < COHORTS)) this.cohort = 5;
-    if (!NOISE.some(([f]) => f === this.noise)) this.noise = 0.5;
     this.stays;
     if (!this.sent) this.send(1);
   }
@@ -77,16 +75,8 @@ export class RapporStory extends Story {
         <input type="text" maxlength="60" autocomplete="off" spellcheck="false" .value=${this.word}
           @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value)} />
       </label>
-      <label>cohort (each has hash functions of its own)
-        <select @change=${(event: Event) => this.take("cohort", (event.target as HTMLSelectElement).selectedIndex)}>
-          ${Array.from({ length: COHORTS }, (_, i) => html`<option .selected=${i === this.cohort}>${i}</option>`)}
-        </select>
-      </label>
-      <label>permanent noise
-        <select @change=${(event: Event) => this.take("noise", NOISE[(event.target as HTMLSelectElement).selectedIndex]![0])}>
-          ${NOISE.map(([f, said]) => html`<option .selected=${f === this.noise}>${said}</option>`)}
-        </select>
-      </label>
+      ${this.choice("cohort", "cohort (each has hash functions of its own)", Array.from({ length: COHORTS }, (_, i) => [i, i] as const))}
+      ${this.choice("noise", "permanent noise", NOISE)}
       <div class="buttons">
         <button type="button" @click=${() => this.send(1)}>Send another report</button>
         <button type="button" @click=${() => this.send(1000)}>Send 1,000 reports</button>
@@ -122,7 +112,7 @@ export class RapporStory extends Story {
     const { p, q } = given;
     const matches = this.ones.filter((count, i) => (count / this.sent - p) / (q - p) > 0.5 === bits[i]).length;
     const seen = this.sent < 100 ? "" : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2, and yet ${wrong} of those are not yours.`;
-    return `“${this.word}” sets bit ${at.join(" and ")}${at.length < 2 ? " (both functions agree)" : ""}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. However many are sent about this word, all together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
+    return `“${this.word}” sets ${at.length < 2 ? `bit ${at[0]} (both functions agree)` : `bits ${at.join(" and ")}`}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. However many are sent about this word, all together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
   }
 
   protected table(): Table {
@@ -140,13 +130,10 @@ export class RapporStory extends Story {
   static override styles = [
     Story.styles,
     css`
-      label { min-width: 0; }
-      .below details { overflow-x: auto; }
-      select, input[type="text"] { width: 100%; min-width: 0; box-sizing: border-box; font: inherit; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
-      .buttons button { font-size: 0.9rem; }
       .handles > .buttons { display: flex; flex: 1 1 100%; flex-wrap: wrap; gap: 0.5rem; }
       .step p { margin: 0.9rem 0 0.3rem; font-size: 0.92rem; line-height: 1.35; }
       .bits { display: grid; grid-template-columns: repeat(16, minmax(0, 1fr)); gap: 3px; }
+      .picture { margin-bottom: 0.9rem; }
       .bits span { aspect-ratio: 1; display: grid; place-items: center; max-height: 2.2rem; width: 100%; box-sizing: border-box; font: 0.8rem var(--sans); border: 1px solid var(--line); border-radius: 4px; color: var(--quiet); }
       .bits .true { outline: 2px solid var(--exact); outline-offset: -1px; }
       .bits .one { color: var(--paper); font-weight: 600; border-color: transparent; }

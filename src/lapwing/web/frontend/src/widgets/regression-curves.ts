@@ -39,7 +39,7 @@ export class RegressionStory extends Story {
 
   protected handles(): TemplateResult {
     const kinds = [["study", "the two of the study"], ["private", "three that are private"], ["all", "all five"]];
-    return html`<lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle()}
       <fieldset><legend>which regressions</legend>${kinds.map(
         ([value, said]) => html`<label class="one"><input type="radio" name="shown" value=${value!} .checked=${this.shown === value} @change=${() => this.take("shown", value!)} />${said}</label>`,
       )}</fieldset>`;
@@ -54,7 +54,7 @@ export class RegressionStory extends Story {
       x: { from: 0.009, to: 11, label: "ε", log: true, ticks: [0.01, 0.1, 1, 10] },
       y: this.shown === "private"
         ? { from: 5, to: top, label: "error, thousand dollars" }
-        : { from: 5, to: top, log: true, label: "error, thousand dollars", ticks: [5, 10, 20, 50, 100, 200, 500], format: short },
+        : { from: 5, to: top, log: true, label: "error, thousand dollars", ticks: [5, 10, 20, 50, 100, 200, 500] },
       height: 340,
       marks: [
         { kind: "down", ink: "budget", points: [[this.epsilon, 0]], dashed: true },
@@ -98,7 +98,6 @@ export class RegressionStory extends Story {
       .one { display: flex; gap: 0.4rem; align-items: center; color: var(--ink); font-size: 0.95rem; }
       .key { list-style: none; display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; padding: 0; margin: 0.2rem 0; font-size: 0.95rem; }
       .key svg { display: inline-block; width: 28px; height: 10px; margin: 0 0.4em 0 0; vertical-align: middle; }
-      .below details { overflow-x: auto; }
     `,
   ];
 }

@@ -6,7 +6,7 @@ import { words as drawn } from "../lib/random.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { bits, crowd, flip, people, places, puzzle, standardError, wordsEach, type Kind } from "../math/sketches.js";
-import { row } from "../math/functions.js";
+import { row } from "../math/hashing.js";
 import data from "../data/sketches.json";
 
 const SHOWN = 12;
@@ -14,6 +14,9 @@ const SALT = "school";
 const NAMES = data.emoji.map(([name]) => String(name));
 const WEIGHTS = data.emoji.map(([, count]) => Number(count));
 const WORDS = data.words.map(([word, share]) => [String(word), Number(share)] as const);
+const ALGORITHMS = [["CMS", "CMS: emoji, a row of bits"], ["HCMS", "HCMS: emoji, a single bit"], ["SFP", "SFP: words nobody listed"]] as const;
+const CROWDS = [2000, 20000, 100000];
+const PUZZLED = [50000, 450000];
 const FUNCTIONS = [1, 16, 256, 1024];
 const WIDTHS = [4, 16, 64, 256, 1024];
 const TOTALS = [2, 4, 6, 8, 10];
@@ -39,7 +42,7 @@ export class SketchesStory extends Story {
   protected readonly first = { epsilon: 4, algorithm: "CMS", people: 20000, functions: 256, width: 256, word: "lapwing" };
 
   protected override get allowed(): Record<string, Allowed> {
-    return { algorithm: ["CMS", "HCMS", "SFP"], functions: FUNCTIONS, width: WIDTHS };
+    return { algorithm: ALGORITHMS.map(([name]) => name), functions: FUNCTIONS, width: WIDTHS };
   }
   private coins: Uint32Array | undefined;
   private cells = new Map<string, Uint16Array>();
@@ -64,16 +67,14 @@ export class SketchesStory extends Story {
 
   /** A puzzle was computed for two sizes of crowd; the link to a state may name another. */
   override willUpdate(): void {
-    const sizes = this.puzzling ? [450000, 50000] : [20000, 2000, 100000];
-    if (!sizes.includes(this.people)) this.people = sizes[0]!;
+    if (!(this.puzzling ? PUZZLED : CROWDS).includes(this.people)) this.people = this.puzzling ? 450000 : 20000;
     if (!this.puzzling) this.seen = this.asked();
   }
 
   /** Everybody reports; the coins stay as they fell while the handles move. */
   private asked(): Seen {
     const n = this.people;
-    const functions = power(this.functions, 1024);
-    const width = power(this.width, 1024);
+    const { functions, width } = this;
     const needed = n * wordsEach(SHOWN);
     if (this.coins?.length !== needed) this.coins = drawn(needed);
     const name = `${functions} ${width}`;
@@ -89,34 +90,14 @@ export class SketchesStory extends Story {
     return { truth: truth.slice(0, SHOWN).map((one) => one / n), estimates: estimates.map((one) => one / n), errors };
   }
 
-  private choose(name: string, label: string, options: [string | number, string][]): TemplateResult {
-    const now = (this as unknown as Record<string, unknown>)[name];
-    const like = options[0]![0];
-    return html`<label>${label}
-      <select @change=${(event: Event) => {
-        const value = (event.target as HTMLSelectElement).value;
-        this.take(name, typeof like === "number" ? Number(value) : value);
-      }}>
-        ${options.map(([value, said]) => html`<option value=${value} .selected=${value === now}>${said}</option>`)}
-      </select></label>`;
-  }
-
   protected handles(): TemplateResult {
     const sizes = (list: number[]): [number, string][] => list.map((one) => [one, one.toLocaleString("en")]);
-    const algorithm = this.choose("algorithm", "what is sent", [
-      ["CMS", "CMS: emoji, a row of bits"],
-      ["HCMS", "HCMS: emoji, a single bit"],
-      ["SFP", "SFP: words nobody listed"],
-    ]);
-    const crowdSize = this.puzzling
-      ? this.choose("people", "people", sizes([50000, 450000]))
-      : this.choose("people", "people", sizes([2000, 20000, 100000]));
-    return html`<lw-epsilon label="one report costs" .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
-      <div class="two">${algorithm} ${crowdSize}
+    return html`${this.epsilonHandle("one report costs")}
+      <div class="two">${this.choice("algorithm", "what is sent", ALGORITHMS)} ${this.choice("people", "people", sizes(this.puzzling ? PUZZLED : CROWDS))}
         ${this.puzzling
           ? html`<label>a word of yours<input type="text" maxlength="20" autocapitalize="off" spellcheck="false" .value=${this.word}
               @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value.toLowerCase())} /></label>`
-          : html`${this.choose("functions", "functions k", sizes(FUNCTIONS))} ${this.choose("width", "cells m", sizes(WIDTHS))}
+          : html`${this.choice("functions", "functions k", sizes(FUNCTIONS))} ${this.choice("width", "cells m", sizes(WIDTHS))}
               <button type="button" @click=${() => { this.coins = undefined; this.requestUpdate(); }}>Toss all coins again</button>`}
       </div>`;
   }
@@ -208,12 +189,8 @@ export class SketchesStory extends Story {
     Story.styles,
     css`
       .two { display: grid; grid-template-columns: repeat(auto-fit, minmax(5.2rem, 1fr)); gap: 0.6rem; align-items: end; }
-      .handles { align-items: start; }
-      .two > * { min-width: 0; }
       .two > label:first-child, .two > button { grid-column: 1 / -1; }
       .two > button { justify-self: start; }
-      select, input[type="text"] { width: 100%; box-sizing: border-box; }
-      input[type="text"] { font: inherit; padding: 0.3rem 0.5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
       .columns { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 1rem; align-items: start; }
       .own { font-size: 0.95rem; line-height: 1.45; }
       .own ol { list-style: none; padding: 0; }
@@ -222,10 +199,6 @@ export class SketchesStory extends Story {
       @media (max-width: 34rem) { .columns { grid-template-columns: 1fr; } }
     `,
   ];
-}
-
-function power(value: number, most: number): number {
-  return 2 ** Math.round(Math.log2(Math.min(Math.max(value, 1), most)));
 }
 
 /** One person in so many: the rarest word that was found. */

@@ -22,17 +22,13 @@ export class Spending extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} label="the whole budget, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle("the whole budget, epsilon")}
       <div class="more">
         <label>questions you want to ask: ${this.questions}
           <input type="range" min="2" max=${MANY} step="1" .value=${String(this.questions)}
             @input=${(event: Event) => this.take("questions", Number((event.target as HTMLInputElement).value))} />
         </label>
-        <label>the stubborn one wants every answer within
-          <select @change=${(event: Event) => this.take("within", Number((event.target as HTMLSelectElement).value))}>
-            ${WITHIN.map((one) => html`<option value=${one} .selected=${one === this.within}>± ${one}</option>`)}
-          </select>
-        </label>
+        ${this.choice("within", "the stubborn one wants every answer within", WITHIN.map((one) => [one, `± ${one}`]))}
       </div>`;
   }
 
@@ -82,7 +78,6 @@ export class Spending extends Story {
   static override styles = [
     Story.styles,
     css`
-      .more { display: grid; gap: 0.6rem; }
       .seen { min-height: 7em; }
     `,
   ];

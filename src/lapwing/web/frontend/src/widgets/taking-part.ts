@@ -24,17 +24,13 @@ export class TakingPart extends Story {
   }
 
   protected handles(): TemplateResult {
-    return html`<lw-epsilon .value=${this.epsilon} label="of each study, epsilon" @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>
+    return html`${this.epsilonHandle("of each study, epsilon")}
       <div class="more">
         <label>studies you take part in: ${this.studies}
           <input type="range" min="0" max=${MANY} step="1" .value=${String(this.studies)}
             @input=${(event: Event) => this.take("studies", Number((event.target as HTMLInputElement).value))} />
         </label>
-        <label>what you are afraid of happens anyway to
-          <select @change=${(event: Event) => this.take("chance", Number((event.target as HTMLSelectElement).value))}>
-            ${CHANCES.map((one) => html`<option value=${one} .selected=${one === this.chance}>${whole(OUT_OF * one)} of ${whole(OUT_OF)} people</option>`)}
-          </select>
-        </label>
+        ${this.choice("chance", "what you are afraid of happens anyway to", CHANCES.map((one) => [one, `${whole(OUT_OF * one)} of ${whole(OUT_OF)} people`]))}
       </div>`;
   }
 
@@ -56,7 +52,7 @@ export class TakingPart extends Story {
         { kind: "area", ink: "adversary", points: [...high, ...[...low].reverse()], base: low[0]![1] },
         { kind: "line", ink: "adversary", points: high, label: "at most" },
         { kind: "line", ink: "private", points: low, label: "at least" },
-        { kind: "across", ink: "exact", points: [[0, this.chance]], dashed: true },
+        { kind: "across", ink: "exact", points: [[MANY / 2, this.chance]], label: "anyway", dashed: true },
         { kind: "down", ink: "budget", points: [[this.studies, 0]], dashed: true },
         { kind: "dots", ink: "adversary", points: [[this.studies, most]] },
         { kind: "dots", ink: "private", points: [[this.studies, least]] },
@@ -85,7 +81,6 @@ export class TakingPart extends Story {
   static override styles = [
     Story.styles,
     css`
-      .more { display: grid; gap: 0.6rem; }
       .seen { min-height: 6em; }
     `,
   ];

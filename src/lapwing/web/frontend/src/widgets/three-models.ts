@@ -2,7 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
-import { Story, type Table } from "../lib/story.js";
+import { Story, type Allowed, type Table } from "../lib/story.js";
 import { DELTA, models } from "../math/choice.js";
 import { localLoss } from "../math/shuffling.js";
 
@@ -19,8 +19,8 @@ export class ThreeModelsStory extends Story {
   protected readonly question = "What does it cost to trust nobody?";
   protected readonly first = { epsilon: 0.5, people: 1_000_000 };
 
-  override willUpdate(): void {
-    this.people = Math.min(1e8, Math.max(100, this.people));
+  protected override get allowed(): Record<string, Allowed> {
+    return { people: { from: 100, to: 1e8 } };
   }
 
   protected handles(): TemplateResult {
@@ -28,7 +28,7 @@ export class ThreeModelsStory extends Story {
         <input type="range" min="0" max=${STEPS} .value=${String(stepOf(this.people))} aria-valuetext="${this.people.toLocaleString("en")} people"
           @input=${(event: Event) => this.take("people", sizeAt(Number((event.target as HTMLInputElement).value)))} />
       </label>
-      <lw-epsilon .value=${this.epsilon} @epsilon=${(event: CustomEvent<number>) => this.take("epsilon", event.detail)}></lw-epsilon>`;
+      ${this.epsilonHandle()}`;
   }
 
   protected picture(): unknown {
@@ -41,7 +41,7 @@ export class ThreeModelsStory extends Story {
     return chart({
       title: "Error of an estimated share over the number of people, in three models of trust",
       height: 340,
-      x: { from: 100, to: 1e8, label: "people", log: true, ticks: [100, 10_000, 1_000_000], format: (value) => short(value) },
+      x: { from: 100, to: 1e8, label: "people", log: true, ticks: [100, 10_000, 1_000_000] },
       y: { from: LEAST, to: 1, label: "off by, in 95 of 100 cases", log: true, ticks: [1e-6, 1e-4, 0.01, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
       marks: [
         { kind: "line", ink: "quiet", points: sample, dashed: true },
