@@ -16,7 +16,6 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
 
 from fastapi import Response
 
@@ -40,7 +39,7 @@ class Lab:
         self._benches: dict[str, Bench] = {}
         self._lock = threading.Lock()
         self._folder: Path | None = None
-        self._held: IO[bytes] | None = None
+        self._end: Callable[[], object] = lambda: None
 
     @property
     def folder(self) -> Path:
@@ -50,8 +49,8 @@ class Lab:
                 above = self.settings.lab_folder or Path(tempfile.gettempdir())
                 above.mkdir(mode=0o700, parents=True, exist_ok=True)
                 remove_leftovers(above)
-                self._folder, self._held = _held_folder(above)
-                weakref.finalize(self, _removed, self._folder, os.getpid())  # also where nobody closes the lab
+                self._folder, held = _held_folder(above)
+                self._end = weakref.finalize(self, _removed, self._folder, held, os.getpid())  # if nobody closes it
             return self._folder
 
     def start(self) -> None:
@@ -117,16 +116,14 @@ class Lab:
             self.delete(one)
         self.jobs.close()
         with self._lock:
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-            if self._held is not None:
-                self._held.close()
-            self._folder = self._held = None
+            self._end()
+            self._folder = None
 
 
-def _removed(folder: Path, process: int) -> None:
+def _removed(folder: Path, held: int, process: int) -> None:
     if os.getpid() == process:  # not the child of a fork
         shutil.rmtree(folder, ignore_errors=True)
+        os.close(held)
 
 
 async def keep_tidy(lab: Lab) -> None:
@@ -147,10 +144,10 @@ def remove_leftovers(above: Path) -> None:
         except OSError:
             continue  # somebody works there, or it is gone
         shutil.rmtree(folder, ignore_errors=True)
-        held.close()
+        os.close(held)
 
 
-def _held_folder(above: Path) -> tuple[Path, IO[bytes]]:
+def _held_folder(above: Path) -> tuple[Path, int]:
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=above))  # 0700
         try:
@@ -161,13 +158,13 @@ def _held_folder(above: Path) -> tuple[Path, IO[bytes]]:
             # another process took it for a leftover in this very moment
 
 
-def _locked(folder: Path) -> IO[bytes]:
+def _locked(folder: Path) -> int:
     """Hold the folder; an OSError if somebody else does. The lock ends with the process, however that ends."""
-    held = (folder / "lock").open("ab")
+    held = os.open(folder / "lock", os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        held.close()
+        os.close(held)
         raise
     return held
 

@@ -22,6 +22,8 @@ from lapwing.web.routes import (
     authoring,
     discussion,
     guide,
+    lab,
+    lab_asking,
     me,
     moderation,
     reading,
@@ -40,5 +42,7 @@ ROUTERS = (
     *(discussion.router, moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
     guide.router,
+    lab.router,
+    lab_asking.router,
 )
 """All of them, in the order in which they are asked."""

@@ -85,18 +85,19 @@ async def upload(request: Request, site: TheSite, person: Asking) -> Response:
         except (Problem, OSError, ClientDisconnect) as error:
             await run_in_threadpool(site.lab.delete, bench)
             if isinstance(error, Problem):
-                raise
+                raise Problem(error.status_code, bringing.too_large(most)) from None
             raise Problem(503, "The file did not arrive completely. Please try again.") from None
     else:
-        file = (await request.form()).get("file")
-        if not isinstance(file, UploadFile) or not file.filename:
-            return await run_in_threadpool(_nothing, request, site, person)
-        bench = await run_in_threadpool(site.lab.bring, owner, file_title(file.filename))
-        try:
-            size = await run_in_threadpool(bringing.keep_file, bench, file.file, most)
-        except BaseException:
-            await run_in_threadpool(site.lab.delete, bench)
-            raise
+        async with request.form() as form:
+            file = form.get("file")
+            if not isinstance(file, UploadFile) or not file.filename:
+                return await run_in_threadpool(_nothing, request, site, person)
+            bench = await run_in_threadpool(site.lab.bring, owner, file_title(file.filename))
+            try:
+                size = await run_in_threadpool(bringing.keep_file, bench, file.file, most)
+            except BaseException:
+                await run_in_threadpool(site.lab.delete, bench)
+                raise
     if not size:
         await run_in_threadpool(site.lab.delete, bench)
         return await run_in_threadpool(
