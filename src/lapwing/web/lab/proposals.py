@@ -45,6 +45,11 @@ def threshold(epsilon: float, rows: int = 1) -> int:
     return math.ceil(rows * math.log(len(EDGES) / MISTAKE) / epsilon)
 
 
+def delta_for_keys(statement: Statement) -> float:
+    """What finding keys costs in delta: a quarter of the allowance, and far below one in the number of people."""
+    return min(statement.delta / 4, 0.01 / statement.people)
+
+
 def private_bounds(data: Data, column: str, epsilon: float) -> Proposal:
     """Bounds that most values lie between, charged to the ledger.
 
@@ -68,7 +73,7 @@ def private_bounds(data: Data, column: str, epsilon: float) -> Proposal:
     return Proposal((low, high), type=stated.column(column).type, why=f"Found privately for {paid}. Keep or change it.")
 
 
-def private_keys(data: Data, column: str, epsilon: float, delta: float) -> Proposal:
+def private_keys(data: Data, column: str, epsilon: float) -> Proposal:
     """Keys that enough people have, charged to the ledger."""
     statement = data.statement
     if not statement.delta:
@@ -77,10 +82,10 @@ def private_keys(data: Data, column: str, epsilon: float, delta: float) -> Propo
     stated = replace(
         statement, columns=tuple(replace(one, keys=()) if one.name == column else one for one in statement.columns)
     )
-    table = stated.open(data.path, data.ledger)
+    table, delta = stated.open(data.path, data.ledger), delta_for_keys(statement)
     answer = table.group_by(column).agg(lw.count()).release(epsilon=epsilon, delta=delta)
     keys = tuple(_written(key) for key in answer.table[column] if key is not None)
-    paid = f"ε = {epsilon:g} and δ = {delta:g}"
+    paid = f"ε = {epsilon:g} and δ = {delta:.2g}"
     if not keys:
         return Proposal(
             why=f"Asked privately for {paid}: no key is frequent enough to be shown. Pay more, or state them."

@@ -190,7 +190,7 @@ def propose(
         if what == "bounds":
             bench.proposals[column] = proposals.private_bounds(data, column, price)
         else:
-            bench.proposals[column] = proposals.private_keys(data, column, price, data.statement.delta / 4)
+            bench.proposals[column] = proposals.private_keys(data, column, price)
         bench.read_from_data.pop(column, None)
 
     return _work(bench, site, work, f"Looking for {what} of {stated.name}")
@@ -317,7 +317,8 @@ def _describe(
         "types": stating.TYPE_WORDS,
         "deltas": stating.DELTAS,
         "prices": proposals.PRICES,
-        "threshold": proposals.threshold(0.1),
+        "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
+        "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,
         "rows": proposals.first_rows(bench.path) if teaching else [],
         "spent": bench.ledger.spent(DATASET) if stated else None,
         "remaining": bench.remaining if stated else None,
