@@ -48,8 +48,14 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
 
 @router.get("/lab/{id}/ask/{analysis}/preview", dependencies=[limited("lab preview")])
 def preview(request: Request, analysis: str, bench: TheBench) -> Response:
-    """How far off at every place of the slider, without a look at the data."""
-    return JSONResponse(asking.told(bench, _understood(request, analysis, bench)), headers=_NEVER)
+    """How far off at every place of the slider, without a look at the data; or what is missing in the form so far."""
+    try:
+        told = asking.told(bench, _understood(request, analysis, bench))
+    except Problem as missing:
+        if missing.status_code != 422:
+            raise
+        told = {"complaint": missing.detail}
+    return JSONResponse(told, headers=_NEVER)
 
 
 @router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited("lab preview")])

@@ -1,5 +1,5 @@
 // The asking page and the page of an answer: forms that answer at once, and pictures beside the tables.
-import { render } from "lit";
+import { html, render } from "lit";
 import "./lab/answer.js";
 import "./lab/attacks.js";
 import "./lab/clipping.js";
@@ -17,23 +17,33 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   const go = document.getElementById("go") as HTMLButtonElement;
   const copied = document.getElementById("copied") as HTMLElement;
   let latest = 0;
+  let understood = true; // what stands in the form is what the price is for
 
   const choose = (epsilon: number): void => {
     typed.value = String(epsilon);
     for (const one of kept) one.value = String(epsilon);
     const { left = 0, allowance = 1 } = handles.asking?.budget ?? {};
-    go.disabled = epsilon > left + allowance * 1e-9;
+    go.disabled = !understood || epsilon > left + allowance * 1e-9;
   };
   const begin = Number(typed.value);
   handles.asking = told<Asking>("asking");
   handles.epsilon = begin >= 0.01 && begin <= 10 ? begin : 1;
   choose(handles.epsilon);
-  handles.addEventListener("chosen", (event) => choose((event as CustomEvent<number>).detail));
+  handles.addEventListener("chosen", (event) => {
+    choose((event as CustomEvent<number>).detail);
+    remember();
+  });
 
   const words = (): URLSearchParams => {
     const sent = new URLSearchParams();
     for (const [name, value] of new FormData(question)) if (name !== "epsilon") sent.append(name, String(value));
     return sent;
+  };
+  let soon: ReturnType<typeof setTimeout> | undefined;
+  /** The address leads to this state; browsers do not like it to change with every step of a slider. */
+  const remember = (): void => {
+    clearTimeout(soon);
+    soon = setTimeout(() => history.replaceState(null, "", `?${words()}&epsilon=${handles.epsilon}`), 300);
   };
   const spread = async (turn: number): Promise<void> => {
     const found = await get<Nearby>(`${question.dataset.nearby}?${words()}`).catch(() => null);
@@ -41,23 +51,26 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   };
   const ask = async (): Promise<void> => {
     const turn = ++latest;
+    understood = false;
+    go.disabled = true;
     try {
-      const found = await get<Asking>(`${question.dataset.preview}?${words()}`);
+      const found = await get<Asking | { complaint: string }>(`${question.dataset.preview}?${words()}`);
       if (turn !== latest) return;
+      if ("complaint" in found) throw new Error(found.complaint);
       wrong.hidden = true;
+      understood = true;
       handles.nearby = null;
       handles.asking = found;
       copied.replaceChildren(
         ...found.asked.map(([name, value]) => Object.assign(document.createElement("input"), { type: "hidden", name, value })),
       );
       choose(handles.epsilon);
-      history.replaceState(null, "", `?${words()}`);
+      remember();
       void spread(turn);
     } catch (error) {
       if (turn !== latest) return;
       wrong.textContent = (error as Error).message;
       wrong.hidden = false;
-      go.disabled = true;
     }
   };
   question.addEventListener("change", () => void ask());
@@ -77,12 +90,8 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
       const job = await follow(bench, release.action, body, (now) => render(underWay(now, bench), waiting));
       location.assign(job.where);
     } catch (error) {
-      waiting.replaceChildren();
-      wrong.textContent = (error as Error).message;
-      wrong.hidden = false;
-      release.before(wrong);
-      await ask();
-      wrong.hidden = false;
+      render(html`<p class="complaint" role="alert">${(error as Error).message}</p>`, waiting);
+      await ask(); // what is left may be less by now
     }
   });
   void spread(latest);
@@ -103,3 +112,8 @@ if (print) {
     delete document.documentElement.dataset.print;
   });
 }
+
+// Who comes back by the browser's button sees what is left now.
+window.addEventListener("pageshow", ({ persisted }) => {
+  if (persisted) location.reload();
+});

@@ -1,0 +1,176 @@
+"""The lab in a real browser: from the clinic to a label, by keyboard too, on a desk by day and on a phone at night."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import FRONTEND
+from playwright.sync_api import Page, expect
+from school_site import site_of
+
+from lapwing.web.lab.bench import COOKIE, Bench
+from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.keeping import new_owner
+from lapwing.web.sessions import cookie_name
+
+Visitor = Callable[..., Any]
+CLINIC = EXAMPLES["clinic"]
+PHONE = {"width": 360, "height": 740}
+AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+COMPLAINTS = """async () => {
+    for (const root of [document, ...[...document.querySelectorAll('*')].flatMap((one) => one.shadowRoot ?? [])])
+        root.querySelectorAll('details').forEach((one) => { one.open = true; });
+    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+    const found = violations.flatMap(({ id, nodes }) => nodes.map((one) => `${id}: ${one.target}`));
+    return document.documentElement.scrollWidth > innerWidth ? [...found, 'it scrolls sideways'] : found;
+}"""
+
+
+def complaints(page: Page) -> list[str]:
+    """Of axe, about a page on a desk by day and on a phone at night, with everything open."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[str] = []
+    for size, scheme in (({"width": 1280, "height": 900}, "light"), (PHONE, "dark")):
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        found += [f"{size['width']} {scheme} {one}" for one in page.evaluate(COMPLAINTS)]
+    return found
+
+
+def brought(begun: Any, live_school: Any, **changes: Any) -> Bench:
+    """The clinic, stated, for this browser."""
+    site, owner = site_of(live_school.app), new_owner()
+    bench = site.lab.bring(owner, CLINIC.title)
+    CLINIC.write(bench.path)
+    bench.columns = CLINIC.taken.columns
+    bench.state(replace(CLINIC.statement, **changes))
+    secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
+    cookie = {"name": cookie_name(site.settings, COOKIE), "value": owner, "url": secure, "secure": True}
+    begun.context.add_cookies([cookie])
+    return bench
+
+
+def asking(begun: Any, bench: Bench, question: str = "mean") -> Page:
+    """The asking page, ready to be used."""
+    page: Page = begun.open(f"/lab/{bench.id}/ask/{question}")
+    expect(page.locator("lw-handles .seen")).to_contain_text("With ε")
+    return page
+
+
+def number(page: Page, selector: str) -> float:
+    return float(page.locator(selector).input_value())
+
+
+def test_from_the_clinic_by_a_slider_to_a_release_a_label_and_a_file(
+    visit: Visitor, live_school: Any, tmp_path: Path
+) -> None:
+    begun = visit()
+    bench = brought(begun, live_school)
+    page = asking(begun, bench)
+    epsilon, error = number(page, "lw-epsilon .typed"), number(page, "lw-handles .accuracy .typed")
+    slide = page.locator("lw-epsilon").get_by_role("slider")
+    slide.focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    assert number(page, "lw-epsilon .typed") > epsilon
+    finer = number(page, "lw-handles .accuracy .typed")
+    assert finer < error
+    page.locator("lw-handles #accuracy").focus()
+    for _ in range(12):
+        page.keyboard.press("ArrowLeft")
+    assert number(page, "lw-handles .accuracy .typed") > finer
+    assert number(page, "lw-epsilon .typed") < epsilon
+    page.locator("lw-epsilon .typed").fill("0.5")
+    page.keyboard.press("Tab")
+    expect(page.locator("lw-handles .seen")).to_contain_text("With ε = 0.5, mean of age is off by at most 0.49")
+    expect(page.locator("lw-meter p")).to_contain_text("this question takes 0.5 · 2.5 would be left")
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    expect(page.locator("lw-answer .seen")).to_contain_text("Mean of age is about 4")
+    expect(page.locator("lw-answer .seen")).to_contain_text("Exactly it is 48.8293")
+    expect(page.locator("lw-answer .mark")).to_have_text("teaching mode: not private, not kept")
+    label = page.get_by_label("Privacy label")
+    expect(label).to_contain_text("one patient")
+    expect(label).to_contain_text("63 in 100")
+    expect(label).to_contain_text("2.5 of 3")
+    with page.expect_download() as file:
+        page.get_by_role("link", name="CSV").click()
+    file.value.save_as(tmp_path / "answer.csv")
+    [value] = bench.answers[0].result.series[0].values
+    assert repr(value.value) in (tmp_path / "answer.csv").read_text(encoding="utf-8")
+    assert float(bench.spent.epsilon) == 0.5  # type: ignore[attr-defined]
+
+
+def test_outside_teaching_mode_the_exact_side_is_an_explained_empty_place(visit: Visitor, live_school: Any) -> None:
+    begun = visit(viewport=PHONE)
+    bench = brought(begun, live_school, teaching=False, epsilon=1.0)
+    page = asking(begun, bench, "count")
+    heard: list[str] = []
+    page.on("response", lambda answer: heard.append(answer.url))
+    page.locator("lw-epsilon .typed").fill("0.9")
+    page.keyboard.press("Tab")
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    expect(page.locator("lw-answer .seen")).to_contain_text("Count is about")
+    expect(page.get_by_text("Here the exact answer would stand")).to_be_visible()
+    expect(page.locator("lw-attacks .seen")).to_contain_text("nobody is right more than 72 times out of 100")
+    expect(page.get_by_role("button", name=re.compile("Attack|Draw"))).to_have_count(0)
+    assert not [url for url in heard if "/show/" in url]
+    page.get_by_role("link", name="Ask something else").click()
+    page.locator("lw-epsilon .typed").fill("0.5")
+    page.keyboard.press("Tab")
+    expect(page.locator("lw-handles .seen")).to_contain_text("More than is left. You can still spend 0.1, which buys")
+    expect(page.get_by_role("button", name="Release")).to_be_disabled()
+    page.get_by_role("button", name="Take 0.1").click()
+    expect(page.get_by_role("button", name="Release")).to_be_enabled()
+
+
+def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    bench = brought(begun, live_school)
+    page = asking(begun, bench)
+    page.locator("select[name=column]").select_option("cost")
+    expect(page.locator("lw-handles .seen")).to_contain_text("mean of cost is off by")
+    page.get_by_text("Only some rows").click()
+    page.get_by_label("Only rows where").select_option("region")
+    expect(page.locator("#wrong")).to_contain_text("Write one of North")
+    expect(page.get_by_role("button", name="Release")).to_be_disabled()
+    page.locator("#question input[name=equals]").fill("North")
+    page.keyboard.press("Tab")
+    expect(page.locator("#wrong")).to_be_hidden()
+    expect(page).to_have_url(re.compile("equals=North"))
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    assert bench.answers[0].asked["equals"] == "North"
+    assert bench.answers[0].asked["column"] == "cost"
+
+
+def test_without_scripts_a_plain_form_releases(visit: Visitor, live_school: Any) -> None:
+    begun = visit(java_script_enabled=False)
+    bench = brought(begun, live_school, teaching=False)
+    page = begun.open(f"/lab/{bench.id}/ask/mean")
+    expect(page.get_by_text("How far off at most, in 95 of 100 releases")).to_be_visible()
+    page.get_by_label("Spend ε").fill("0.25")
+    page.get_by_role("button", name="Release").click()
+    expect(page.get_by_label("Privacy label")).to_contain_text("0.25")
+    expect(page.get_by_label("The answer as a table")).to_contain_text("mean of age")
+    assert float(bench.spent.epsilon) == 0.25  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("teaching", [True, False], ids=["teaching", "private"])
+def test_axe_finds_nothing_while_asking_and_answering(visit: Visitor, live_school: Any, teaching: bool) -> None:
+    begun = visit(bypass_csp=True)
+    bench = brought(begun, live_school, teaching=teaching)
+    page = asking(begun, bench, "groups")
+    expect(page.locator("lw-handles figcaption")).to_be_visible()
+    assert complaints(page) == []
+    page.get_by_role("button", name="Release").click()
+    page.wait_for_url("**/answers/**")
+    if teaching:
+        expect(page.locator("lw-answer .mark")).to_be_visible()
+    assert complaints(page) == []
