@@ -6,6 +6,8 @@ import contextlib
 import csv
 import io
 import json
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -566,3 +568,22 @@ def test_a_job_that_is_cancelled_reads_no_further(world: World, tmp_path: Path) 
     data = world.data("clinic", tmp_path)
     with pytest.raises(Cancelled):
         asked("clinic", "linear", {"target": "cost", "columns": ["age"]}).exact(data, progress)
+
+
+def test_the_forms_offer_every_method_that_the_models_have() -> None:
+    from typing import get_args
+
+    from lapwing.models.linear import METHODS
+    from lapwing.models.logistic import Method
+    from lapwing.web.lab.analyses import linear, logistic
+
+    assert tuple(linear.METHODS) == METHODS
+    assert linear.FIRST in METHODS
+    assert tuple(logistic.METHODS) == get_args(Method)
+
+
+def test_the_school_starts_without_what_only_models_need() -> None:
+    code = (
+        "import sys, lapwing.web.app; sys.exit(sum(name in sys.modules for name in ('sklearn', 'scipy', 'matplotlib')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

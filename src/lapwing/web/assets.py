@@ -12,7 +12,7 @@ from pathlib import Path
 from lapwing.errors import LapwingError
 
 STATIC = Path(str(files("lapwing") / "web" / "static"))
-SERVER_ONLY = {"katex.js", "manifest.json"}
+SERVER_ONLY = {"katex.js", "manifest.json", "needed.json"}
 _KINDS = {
     ".mjs": "text/javascript; charset=utf-8",
     ".wasm": "application/wasm",
@@ -47,6 +47,16 @@ class Assets:
     def address(self, name: str) -> str:
         """Where a browser finds it."""
         return f"/static/{self.names[name]}"
+
+    @cached_property
+    def _needed(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = json.loads((self.folder / "needed.json").read_text(encoding="utf-8"))
+        return found
+
+    def with_needed(self, *names: str) -> list[str]:
+        """Scripts and all that they import at once, each once: a page that names them saves the browser a way there."""
+        files = [file for name in names for file in (self.names[name], *self._needed[name])]
+        return [f"/static/{file}" for file in dict.fromkeys(files)]
 
     @cached_property
     def widgets(self) -> dict[str, str]:

@@ -78,6 +78,7 @@ class Pages:
             loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
         )
         self.templates.globals["asset"] = self.assets.address
+        self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
 
         self.show(school)
@@ -174,4 +175,5 @@ class Pages:
             next=following,
             before_this=[school.pages[slug] for slug in page.nugget.needs],
             widget_addresses={name: self.assets.widgets[name] for widget in page.widgets if (name := f"lw-{widget}")},
+            early=[f"widgets/{widget}.js" for widget in page.widgets[:1]],
         )

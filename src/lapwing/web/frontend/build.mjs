@@ -50,10 +50,19 @@ const result = await build({
 });
 
 const manifest = {};
-for (const [path, { entryPoint }] of Object.entries(result.metafile.outputs)) {
+const needed = {}; // what else a script imports at once, so that pages can ask for it early
+const { outputs } = result.metafile;
+const inStatic = (path) => path.replace(/^.*?static\//, "");
+const imported = (path, found = new Set()) => {
+  for (const one of outputs[path].imports)
+    if (one.kind === "import-statement" && !found.has(one.path)) imported(one.path, found.add(one.path));
+  return found;
+};
+for (const [path, { entryPoint }] of Object.entries(outputs)) {
   if (!entryPoint) continue;
   const name = entryPoint.replace(/^.*?src\//, "").replace(/\.ts$/, ".js");
-  manifest[name] = path.replace(/^.*?static\//, "");
+  manifest[name] = inStatic(path);
+  if (name.endsWith(".js")) needed[name] = [...imported(path)].map(inStatic);
 }
 
 // Python for exercises: CPython as WebAssembly, and the part of Lapwing that needs nothing else.
@@ -70,4 +79,5 @@ renameSync(zip, join(out, manifest["lapwing.zip"]));
 
 // KaTeX renders formulas on the server; browsers never load it.
 copyFileSync(join(modules, "katex", "dist", "katex.min.js"), join(out, "katex.js"));
+writeFileSync(join(out, "needed.json"), JSON.stringify(needed, null, 2) + "\n");
 writeFileSync(join(out, "manifest.json"), JSON.stringify(manifest, null, 2) + "\n");

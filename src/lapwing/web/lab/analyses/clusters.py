@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from lapwing.errors import InvalidParameter
-from lapwing.models import Account, KMeans
 from lapwing.noise import Entropy
 from lapwing.web.lab.analyses import forms, synthetic
 from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
 from lapwing.web.lab.statement import Statement
+
+if TYPE_CHECKING:
+    from lapwing.models import Account
 
 MOST = 20
 DISTANCE = "distance from a row to its centre"
@@ -49,6 +51,8 @@ class Clusters(Model):
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
+        from lapwing.models import KMeans
+
         return KMeans(self.count, epsilon=epsilon, bounds=self.bounds, account=account, random_state=seed)
 
     def options(self, epsilon: float) -> Mapping[str, str]:
@@ -107,6 +111,8 @@ class Clusters(Model):
 
     def _centres(self, model: Any) -> synthetic.Floats:
         """Within the bounds, where private ones may lie outside: rows are clamped to them anyway."""
+        from lapwing.models import KMeans
+
         centres = np.asarray(model.cluster_centers_, dtype=float)
         return np.clip(centres, *np.array(self.bounds).T) if isinstance(model, KMeans) else centres
 
@@ -117,6 +123,8 @@ class Clusters(Model):
 
     def written(self, model: Any) -> tuple[str, ...]:
         """What cannot be said."""
+        from lapwing.models import KMeans
+
         if isinstance(model, KMeans):
             return ("which row belongs to which centre is not released: it would tell about each",)
         return ()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from lapwing.errors import InvalidParameter
-from lapwing.models import Account, LinearRegression
-from lapwing.models.linear import METHODS
 from lapwing.noise import Entropy
 from lapwing.web.lab.analyses import forms, synthetic
 from lapwing.web.lab.analyses.curated import CONFIDENCE
@@ -19,11 +17,15 @@ from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
 from lapwing.web.lab.statement import Stated, Statement
 
-WORDS = {
+if TYPE_CHECKING:
+    from lapwing.models import Account
+
+METHODS = {
     "sufficient_statistics": "noise on sums of products (sufficient statistics)",
     "functional": "noise on the coefficients of the squared error (functional mechanism)",
     "output": "noise on the solution (output perturbation)",
 }
+FIRST = "sufficient_statistics"
 PLACES = 21
 """Points of a drawn line."""
 
@@ -38,17 +40,17 @@ class Linear(Model):
     mechanism: ClassVar[str] = "noise on sums, on the loss or on the solution (lapwing.models.LinearRegression)"
 
     predicted: Stated
-    method: str = METHODS[0]
+    method: str = FIRST
 
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """What is predicted, from what, and how."""
-        methods = tuple((method, WORDS.get(method, method)) for method in METHODS)
+        methods = tuple(METHODS.items())
         found = forms.choices(features(statement))
         return (
             Field("target", "Predict", found, found[-1][0] if found else ""),
             many(statement, "from"),
-            Field("method", "by", methods, METHODS[0]),
+            Field("method", "by", methods, FIRST),
         )
 
     @classmethod
@@ -59,7 +61,7 @@ class Linear(Model):
         if target in columns:
             why = "is what is predicted, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
-        return cls(columns, target, forms.choice(asked, "method", METHODS))
+        return cls(columns, target, forms.choice(asked, "method", tuple(METHODS)))
 
     @property
     def target(self) -> Stated | None:
@@ -68,6 +70,8 @@ class Linear(Model):
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
+        from lapwing.models import LinearRegression
+
         return LinearRegression(
             method=self.method,
             epsilon=epsilon,

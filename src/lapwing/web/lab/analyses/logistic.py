@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InvalidParameter
-from lapwing.models import Account, LogisticRegression
-from lapwing.models.logistic import Method
 from lapwing.noise import Entropy
 from lapwing.web.lab.analyses import forms, grouping, synthetic
 from lapwing.web.lab.analyses.local import as_label
@@ -20,7 +18,11 @@ from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
 from lapwing.web.lab.statement import Stated, Statement
 
-WORDS = {
+if TYPE_CHECKING:
+    from lapwing.models import Account
+    from lapwing.models.logistic import Method
+
+METHODS = {
     "auto": "whatever suits so many rows",
     "objective": "noise on the objective",
     "means": "noise on sums by class",
@@ -46,7 +48,7 @@ class Logistic(Model):
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """What is predicted, from what, and how."""
-        methods = tuple((method, WORDS.get(method, method)) for method in get_args(Method))
+        methods = tuple(METHODS.items())
         return (
             forms.chosen("target", "Predict", grouping.usable(statement)),
             many(statement, "from"),
@@ -64,7 +66,7 @@ class Logistic(Model):
         if target in columns:
             why = "is what is predicted, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
-        method: Any = forms.choice(asked, "method", get_args(Method))
+        method: Any = forms.choice(asked, "method", tuple(METHODS))
         return cls(columns, target, method)
 
     @property
@@ -79,6 +81,8 @@ class Logistic(Model):
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
+        from lapwing.models import LogisticRegression
+
         return LogisticRegression(
             method=self.method,
             epsilon=epsilon,
@@ -186,4 +190,4 @@ class Logistic(Model):
     def written(self, model: Any) -> tuple[str, ...]:
         """Which method was taken."""
         method = getattr(model, "method_", None)
-        return (f"learnt by {WORDS.get(method, method)}",) if method else ()
+        return (f"learnt by {METHODS.get(method, method)}",) if method else ()

@@ -2,8 +2,9 @@
 
     price → charge (durable) → one row of each unit → fit → a few numbers that say what was learnt
 
-The estimator reads an array, so the charge comes before the file is read, here. One summary of a fitted model serves
-the private one, the exact one, and both sides of the simulation behind the preview.
+The estimator reads an array, so the charge comes before the file is read, here. Models are imported
+when they are asked for, because scikit-learn takes its time. One summary of a fitted model serves the private one, the
+exact one, and both sides of the simulation behind the preview.
 """
 
 from __future__ import annotations
@@ -14,13 +15,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InvalidParameter
-from lapwing.models import Account
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
 from lapwing.web.lab.analyses import forms, rows, synthetic
@@ -28,6 +28,9 @@ from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.result import Band, Preview, Result, Series, Shape
 from lapwing.web.lab.statement import DATASET, Stated, Statement
+
+if TYPE_CHECKING:
+    from lapwing.models import Account
 
 Floats = NDArray[np.float64]
 MOST_ROWS = 1_000_000
@@ -144,6 +147,8 @@ class Model(Analysis):
 
     def charge(self, data: Data, epsilon: float) -> Loss:
         """What a fit costs, paid if there is a ledger."""
+        from lapwing.models import Account
+
         unit = data.statement.unit_word
         if data.ledger is None:
             found: Loss = self.estimator(epsilon).quote(columns=len(self.columns)).loss
