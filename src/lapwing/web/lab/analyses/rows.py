@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from sqlglot import exp
 from lapwing.curator.dialects import DuckDB
 from lapwing.curator.engines.duckdb import told
 from lapwing.web.lab.analysis import Data, Progress
+from lapwing.web.lab.engine import connected
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,8 +43,6 @@ class Rows:
 @contextmanager
 def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
     """The rows of a file, for whoever has paid or is in teaching mode; a job that is cancelled interrupts it."""
-    import duckdb
-
     table = data.statement.open(data.path, None)
     relation = table.context.relations[data.statement.name]
     spelled, columns = DuckDB(), []
@@ -53,13 +51,11 @@ def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
         read = spelled.read(exp.column(name, table="s"), relation.types[column.name], column.kind)
         columns.append(read.as_(name.copy()))
     source = exp.select(*columns).from_(exp.alias_(relation.table.copy(), "s", table=True))
-    with tempfile.TemporaryDirectory(prefix="lapwing-lab-") as folder:
-        settings = {"memory_limit": MEMORY, "threads": THREADS, "temp_directory": folder}
-        connection = told(lambda: duckdb.connect(":memory:", config=settings))  # type: ignore[arg-type]
-        stops = getattr(progress, "stops", None)
-        try:
-            told(lambda: connection.execute("SET TimeZone = 'UTC'"))
-            with nullcontext() if stops is None else stops(connection):
-                yield Rows(connection, spelled.sql(source))
-        finally:
-            connection.close()
+    connection = told(lambda: connected(data.path.parent, MEMORY, THREADS))  # what it spills goes with the folder
+    stops = getattr(progress, "stops", None)
+    try:
+        told(lambda: connection.execute("SET TimeZone = 'UTC'"))
+        with nullcontext() if stops is None else stops(connection):
+            yield Rows(connection, spelled.sql(source))
+    finally:
+        connection.close()
