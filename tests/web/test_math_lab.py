@@ -97,6 +97,7 @@ def meters() -> Iterator[Call]:
 def draws() -> Iterator[Call]:
     yield "lab", "bins", [[1, 2, 2, 5], 2], [{"from": 1, "to": 3, "count": 3}, {"from": 3, "to": 5, "count": 1}]
     yield "lab", "bins", [[7, 7], 9], [{"from": 7, "to": 8, "count": 2}]
+    yield "lab", "stacks", [[5, 2, 2]], [{"from": 2, "to": 2, "count": 2}, {"from": 5, "to": 5, "count": 1}]
     yield "lab", "within", [[1, 2, 2, 5], 2, 1], 3
     yield "lab", "accuracyAt", [0, 60, [100, 1]], 100.0
     yield "lab", "accuracyAt", [60, 60, [100, 1]], 1.0

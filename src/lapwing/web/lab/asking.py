@@ -29,6 +29,7 @@ TIMES = (10, 100)
 MOST_DRAWN = 60
 """Numbers of one answer that are followed through many draws."""
 MOST_EPSILON = 100.0
+LONGEST_TITLE = 60
 _one_at_a_time = threading.Lock()
 _latest = 0.0
 
@@ -50,7 +51,9 @@ class Question:
     def title(self) -> str:
         """In a few words: the kind and what was chosen."""
         named = [_listed(self.asked[one.name]) for one in self.fields if one.choices and self.asked.get(one.name)]
-        return f"{self.kind.title}: {', '.join(named)}" if named else self.kind.title
+        typed = [] if named else [_cut(self.asked[one.name]) for one in self.fields if one.kind == "text"]
+        said = ", ".join(one for one in (*named, *typed) if one)
+        return f"{self.kind.title}: {said}" if said else self.kind.title
 
     @property
     def private(self) -> bool:
@@ -385,6 +388,11 @@ def _sent(fields: tuple[Field, ...], sent: Iterable[tuple[str, str]]) -> Asked:
         elif one.name in by_name:
             found[one.name] = by_name[one.name][-1]
     return found
+
+
+def _cut(text: Any) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 
 def _listed(value: Any) -> str:

@@ -22,7 +22,7 @@ class Answer extends Asked<{ result: Result }> {
     const { mine } = this;
     if (!mine) return html`<slot></slot>`;
     const exact = this.found?.result ?? null;
-    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>` : nothing}${exact ? html`<span class="exact">┃ exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
+    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>` : nothing}${exact ? html`<span class="exact">${mine.shape === "points" ? "●" : "┃"} exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
       ${this.job ? underWay(this.job, benchOf()) : nothing}${this.wrong ? html`<p class="wrong" role="alert">${this.wrong}</p>` : nothing}
       ${picture(mine, exact)}
       <p class="seen" role="status">${this.sentence(mine, exact)}</p>
@@ -43,6 +43,7 @@ class Answer extends Asked<{ result: Result }> {
     if (!known.length) return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
     const held = known.filter(({ value, truth }) => value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high);
     if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)} of 100 should.`;
+    if (mine.shape === "points") return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
     const worst = known.reduce((a, b) => (Math.abs((b.value.value as number) - (b.truth as number)) > Math.abs((a.value.value as number) - (a.truth as number)) ? b : a));
     return `The private answer is off the most at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
   }
@@ -64,7 +65,17 @@ class Answer extends Asked<{ result: Result }> {
     return `${private_} Exactly it is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} moved it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
 
+  /** Points have two numbers each. */
+  private plane(mine: Result, exact: Result | null): TemplateResult {
+    const at = (value: number | null | undefined): string => (typeof value === "number" ? said(value, 4) : "–");
+    return html`<table>
+      <thead><tr><th scope="col"></th><th scope="col" class="right">${mine.x_label}</th>${mine.series.map(({ name }) => html`<th scope="col" class="right">${name}</th>`)}${exact ? html`<th scope="col" class="right">exact ${mine.x_label}</th>${mine.series.map(({ name }) => html`<th scope="col" class="right">exact ${name}</th>`)}` : nothing}</tr></thead>
+      <tbody>${mine.series[0]?.values.map((first, row) => html`<tr><td>${first.label}</td><td class="right private">${at(first.x)}</td>${mine.series.map(({ values }) => html`<td class="right private">${at(values[row]?.value)}</td>`)}
+        ${exact ? html`<td class="right exact">${at(exact.series[0]?.values[row]?.x)}</td>${mine.series.map((_, place) => html`<td class="right exact">${at(exact.series[place]?.values[row]?.value)}</td>`)}` : nothing}</tr>`)}</tbody></table>`;
+  }
+
   private table(mine: Result, exact: Result | null): TemplateResult {
+    if (mine.shape === "points") return this.plane(mine, exact);
     const rows = mine.series.flatMap((series) => series.values.map((value) => ({ series, value }))).slice(0, MOST_ROWS);
     const several = mine.series.length > 1;
     const labelled = rows.some(({ series, value }) => value.label !== series.name);

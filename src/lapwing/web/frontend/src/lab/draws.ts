@@ -1,7 +1,7 @@
 // What if we ran it 100 times? Draws around the exact value, or, paid for, without it.
 import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
-import { narrow, place, short, ticks, wide } from "../lib/chart.js";
-import { bins, within } from "../math/lab.js";
+import { narrow, place, ticks, wide } from "../lib/chart.js";
+import { bins, stacks, within } from "../math/lab.js";
 import { Asked } from "./asked.js";
 import { told, type Result } from "./kinds.js";
 import { said } from "./look.js";
@@ -49,6 +49,7 @@ class Draws extends Asked<Found> {
     if (!one) return html`<p>There is no number to draw again.</p>`;
     const name = (of: Output): string => (of.label === of.series ? of.series : `${of.series}: ${of.label}`);
     return html`${outputs.length > 1 ? html`<label>Of which number? <select @change=${(event: Event) => (this.which = Number((event.target as HTMLSelectElement).value))}>${outputs.map((of, i) => html`<option value=${i}>${name(of)}</option>`)}</select></label>` : nothing}
+      <div class="legend"><span class="dots">● a draw</span>${one.exact === null ? nothing : html`<span class="truth">┃ exact answer</span>`}<span class="mine">▲ the answer you got</span></div>
       <figure>${this.picture(one)}</figure>
       <p class="seen" role="status">${this.sentence(one)}</p>
       ${this.found.charged ? html`<p class="quiet">These ${one.draws.length} draws were paid for. Their average is nearer to the exact answer than any one of them, which is just why each has its price.</p>` : before}
@@ -78,15 +79,16 @@ class Draws extends Asked<Found> {
     const air = (high - low || 1) * 0.05;
     const x = { from: low - air, to: high + air, label: "" };
     const at = place(x, 16, wide() - 16);
-    const columns = bins(one.draws, narrow() ? 30 : 45);
+    const whole = one.draws.every(Number.isInteger) && high - low <= 60;
+    const columns = whole ? stacks(one.draws) : bins(one.draws, narrow() ? 30 : 45);
     const tallest = Math.max(...columns.map(({ count }) => count));
     const step = Math.min(9, 130 / tallest);
     const floor = 24 + tallest * step + 6;
-    return svg`<svg viewBox="0 0 ${wide()} ${floor + 26}" role="img" aria-label="${one.draws.length} draws of ${one.series}">
+    return svg`<svg viewBox="0 0 ${wide()} ${floor + 34}" role="img" aria-label="${one.draws.length} draws of ${one.series}">
       ${columns.flatMap(({ from, to, count }) => Array.from({ length: count }, (_, i) => svg`<circle class="dot" cx=${at((from + to) / 2)} cy=${floor - 4 - i * step} r=${Math.min(3.6, step * 0.46)}></circle>`))}
       <line class="base" x1="16" x2=${wide() - 16} y1=${floor} y2=${floor}></line>
-      ${ticks(x, narrow() ? 3 : 6).map((value) => svg`<text class="tick" x=${at(value)} y=${floor + 17} text-anchor="middle">${short(value)}</text>`)}
-      ${one.exact === null ? nothing : svg`<line class="line exact" x1=${at(one.exact)} x2=${at(one.exact)} y1="14" y2=${floor}></line><text class="label exact" x=${at(one.exact) + 5} y="13">exact</text>`}
+      ${ticks(x, narrow() ? 3 : 6).map((value) => svg`<text class="tick" x=${at(value)} y=${floor + 26} text-anchor="middle">${said(value, 6)}</text>`)}
+      ${one.exact === null ? nothing : svg`<line class="line exact" x1=${at(one.exact)} x2=${at(one.exact)} y1="14" y2=${floor}></line>`}
       ${one.released === null || one.released < x.from || one.released > x.to ? nothing : svg`<path class="released" d="M${at(one.released)},${floor + 1}l-6,9h12z"></path>`}
     </svg>`;
   }
@@ -94,6 +96,7 @@ class Draws extends Asked<Found> {
   static override styles = [
     ...Asked.styles,
     css`
+      .legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.92rem; } .dots { color: var(--private); } .truth { color: var(--exact); } .mine { color: var(--noise); }
       .dot { fill: var(--private); opacity: 0.8; }
       .released { fill: var(--noise); }
       select { max-width: 100%; }

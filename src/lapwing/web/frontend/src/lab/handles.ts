@@ -130,7 +130,17 @@ export class Handles extends LitElement {
     const same = !others.length;
     const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : nothing;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: this follows from the mechanism, your bounds and the number of people you stated.</figcaption></figure>${size}`;
+      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: this follows from the mechanism, your bounds and the number of people you stated.</figcaption></figure>${size}
+      <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
+  }
+
+  /** The picture as numbers, three places for each power of ten. */
+  private numbers(asking: Asking, band: Band): TemplateResult {
+    const columns = this.nearby?.map(({ people, bands }) => ({ people, errors: bands[this.output]?.errors ?? [] })) ?? [{ people: asking.people, errors: band.errors }];
+    const places = asking.places.map((epsilon, place) => ({ epsilon, place })).filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="What every epsilon buys"><table>
+      <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} people</th>`)}</tr></thead>
+      <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${said(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
   }
 
   static override styles = [

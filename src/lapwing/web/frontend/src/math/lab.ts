@@ -116,6 +116,13 @@ export function bins(draws: readonly number[], count: number): Bin[] {
   return made;
 }
 
+/** Whole draws, each number for itself. */
+export function stacks(draws: readonly number[]): Bin[] {
+  const counted = new Map<number, number>();
+  for (const draw of draws) counted.set(draw, (counted.get(draw) ?? 0) + 1);
+  return [...counted].sort(([a], [b]) => a - b).map(([value, count]) => ({ from: value, to: value, count }));
+}
+
 /** How many draws lie within a distance of a value. */
 export function within(draws: readonly number[], value: number, distance: number): number {
   return draws.filter((draw) => Math.abs(draw - value) <= distance).length;
