@@ -64,6 +64,10 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /survey/{survey_id}": then(EVERYBODY, 404),  # there is none; who may do what is in test_survey.py
     "POST /survey/{survey_id}/link": then(EVERYBODY, 422),
     "POST /survey/{survey_id}/answers": then(EVERYBODY, 422),
+    "GET /survey/{survey_id}/report": then(EVERYBODY, 404),
+    "POST /survey/{survey_id}/report": then(EVERYBODY, 404),
+    "GET /moderation/surveys": INSTRUCTORS,
+    "POST /moderation/surveys/{survey_id}": then(INSTRUCTORS, 404),
     "GET /survey/{survey_id}/results": then(EVERYBODY, 404),
     "GET /survey/{survey_id}/results.csv": then(EVERYBODY, 404),
     "GET /survey/{survey_id}/keep/{key}": then(EVERYBODY, 404),
