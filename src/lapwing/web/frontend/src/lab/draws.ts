@@ -85,7 +85,7 @@ class Draws extends Asked<Found> {
     const step = Math.min(9, 130 / tallest);
     const floor = 24 + tallest * step + 6;
     return svg`<svg viewBox="0 0 ${wide()} ${floor + 34}" role="img" aria-label="${one.draws.length} draws of ${one.series}">
-      ${columns.flatMap(({ from, to, count }) => Array.from({ length: count }, (_, i) => svg`<circle class="dot" cx=${at((from + to) / 2)} cy=${floor - 4 - i * step} r=${Math.min(3.6, step * 0.46)}></circle>`))}
+      ${columns.flatMap(({ from, to, count }) => Array.from({ length: count }, (_, i) => svg`<circle class="dot" cx=${at((from + to) / 2)} cy=${floor - 4 - i * step} r=${Math.min(3.6, Math.max(1.5, step * 0.46))}></circle>`))}
       <line class="base" x1="16" x2=${wide() - 16} y1=${floor} y2=${floor}></line>
       ${ticks(x, narrow() ? 3 : 6).map((value) => svg`<text class="tick" x=${at(value)} y=${floor + 26} text-anchor="middle">${said(value, 6)}</text>`)}
       ${one.exact === null ? nothing : svg`<line class="line exact" x1=${at(one.exact)} x2=${at(one.exact)} y1="14" y2=${floor}></line>`}
