@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import logging
+import math
 import re
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
+from fractions import Fraction
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from harmful import harm_in
-from school_site import PERSON, open_school, signed_in, site_of, visitor
+from school_site import PERSON, open_school, signed_in, site_of, visit_as, visitor
 from sqlalchemy import func, select, text
 
 from lapwing.noise import Reproducible
@@ -25,9 +27,9 @@ from lapwing.web.limits import RULES, Rule
 from lapwing.web.routes import survey as routes
 from lapwing.web.store import surveys as store
 from lapwing.web.survey import qr
-from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON
-from lapwing.web.survey.results import BATCH, batch_of, ends, plain
-from lapwing.web.tables import Survey, SurveyLink, SurveyTally, SurveyToken
+from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON, read_form
+from lapwing.web.survey.results import BATCH, batch_of, ends, plain, results
+from lapwing.web.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
 
 QUESTION = "Have you ever cheated?"
 CHOICE = {"kind": "choice", "answers": "bus\nbike\ncar"}
@@ -129,12 +131,20 @@ def test_anybody_makes_a_survey_and_gets_a_link_a_code_and_a_secret_page(app: Fa
         ({"question": "x" * 900_000}, "Keep it to 300 characters."),
         ({"question": "a\0b"}, "signs in it that cannot be shown"),
         ({"question": "abc\u202egpj.exe"}, "signs in it that cannot be shown"),
+        ({"question": "\u200b\ufeff \u200e"}, "Write the question."),
+        ({"question": "\u200d\u200d"}, "signs in it that cannot be shown"),
+        ({"question": "Really\u3164?"}, "signs in it that cannot be shown"),
+        ({"question": "Wh" + 5 * "\u0336" + "at?"}, "signs in it that cannot be shown"),
+        ({"question": "Hi \U000e0041"}, "signs in it that cannot be shown"),
         ({"kind": "essay"}, "Choose yes or no"),
         ({"kind": ""}, "Choose yes or no"),
         ({**CHOICE, "answers": "one"}, "2 to 20 answers"),
         ({**CHOICE, "answers": ""}, "2 to 20 answers"),
         ({**CHOICE, "answers": "\n".join(map(str, range(10_000)))}, "2 to 20 answers"),
         ({**CHOICE, "answers": "Yes\nyes"}, "Two answers are the same"),
+        ({**CHOICE, "answers": "Yes\nYe\u200bs"}, "Two answers are the same"),
+        ({**CHOICE, "answers": "Yes\nYe\u200ds"}, "Two answers are the same"),
+        ({**CHOICE, "answers": "Yes\n\uff39es"}, "Two answers are the same"),
         ({**CHOICE, "answers": f"a\n{'b' * 81}"}, "Keep it to 80 characters."),
         ({**NUMBER, "low": "24", "high": "0"}, "must be less"),
         ({**NUMBER, "low": "5", "high": "5"}, "must be less"),
@@ -322,23 +332,101 @@ def test_results_are_the_estimates_of_the_library(app: FastAPI, other: dict[str,
     rows = list(csv.DictReader(io.StringIO(made.client.get(f"{made.address}/results.csv").text)))
     newest = [row for row in rows if row["reports"] == "150"]
     assert len(rows) == 6 * len(newest), "after every batch"
+    lows, highs = estimates.interval()
     if asked.kind == "number":
-        low, high = estimates.interval()
-        assert [float(newest[0][name]) for name in ("mean", "low", "high")] == pytest.approx(
-            [estimates.mean, low, high], rel=1e-5
-        )
+        told, expected = [float(newest[0]["mean"])], [float(estimates.mean)]
+        ends, normal = [newest[0]], [(float(lows), float(highs))]
     else:
-        lows, highs = estimates.interval()
-        for place, row in enumerate(newest):
-            found = [float(row[name]) for name in ("percent", "low", "high")]
-            expected = [float(one[place]) / 1.5 for one in (estimates.counts, lows, highs)]
-            assert found == pytest.approx(expected, rel=1e-4)
+        told, expected = [float(row["percent"]) for row in newest], [float(one) / 1.5 for one in estimates.counts]
+        ends, normal = newest, [(float(a) / 1.5, float(b) / 1.5) for a, b in zip(lows, highs, strict=True)]
+    assert told == pytest.approx(expected, rel=1e-4)
+    for row, (low, high) in zip(ends, normal, strict=True):
+        wider = (float(row["high"]) - float(row["low"])) / (high - low)
+        assert 0.95 < wider < 1.3, "for many answers not far from the normal interval"
     page = made.client.get(f"{made.address}/results").text
     share = 1 if asked.kind == "number" else 100
     moved = f"{share * estimates.moved_by(1):.2g}", f"{share * estimates.moved_by(7):.2g}"
     assert f"moved an estimate by {moved[0]}" in page
     assert f"and 7 of them, one in twenty, by {moved[1]}" in page
     assert "<strong>150</strong> answers" in page
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", USUAL_EPSILON, "4", "10"])
+@pytest.mark.parametrize("other", [{}, {**CHOICE, "answers": "\n".join(map(str, range(20)))}, NUMBER], ids=str)
+def test_intervals_hold_95_times_out_of_100_also_for_few_answers_and_rare_ones(
+    other: dict[str, str], epsilon: str
+) -> None:
+    """Over all tallies that 25 people can give, with their exact probabilities: no sampling."""
+    asked = read_form(form(epsilon=epsilon, **other), routes.today()).design
+    assert asked is not None
+    whole, flip, spread = (24 if asked.kind == "number" else 100), asked.flip, asked.keep - asked.flip
+    rows = []
+    for hits in range(BATCH + 1):
+        tally = [hits, BATCH - hits, *[0] * 18] if asked.kind == "choice" else [BATCH - hits, hits]
+        rows.append(results(asked, BATCH, {0: tally}).rows[0])
+    assert all(row.low <= whole and row.high >= 0 for row in rows), "something that can be true"
+    for truth in (0, 0.01, 0.05, 0.2, 0.5, 0.9, 0.98, 1):
+        likely = float(flip + spread * Fraction(truth))
+        held = [
+            math.comb(BATCH, hits) * likely**hits * (1 - likely) ** (BATCH - hits)
+            for hits, row in enumerate(rows)
+            if row.low - 1e-9 <= whole * truth <= row.high + 1e-9
+        ]
+        assert sum(held) >= 0.95, (truth, sum(held))
+
+
+def test_without_scripts_no_field_could_carry_the_truth_away(app: FastAPI) -> None:
+    for other in ({}, CHOICE, NUMBER):
+        page = Made(app, **other).client.get(Made(app, **other).address).text
+        [inside] = re.findall(r'<form class="sheet" autocomplete="off" hidden>(.*?)</form>', page, re.DOTALL)
+        assert "data-answer" in inside
+        assert " name=" not in inside, "text browsers show what is hidden, and send all that has a name"
+
+
+def test_what_is_told_before_somebody_answers(app: FastAPI) -> None:
+    usual, weak = (
+        visitor(app).get(Made(app, epsilon=epsilon).address).text for epsilon in ("1.0986122886681098", "10")
+    )
+    before, form_, after = usual.partition("<form")
+    for words in ("<strong>75 out of 100</strong>", "That you take part is not hidden", "#protected"):
+        assert words in before
+    assert form_
+    for words in ("the relation is replace", "the unit is one person", "90 out of 100 (ε ≤ 2.20)", "another survey"):
+        assert words in after
+    assert "hides little" not in usual
+    assert "hides little" in weak.partition("<form")[0]
+    assert re.search(r"keeps 99\.99\d+ %", weak)
+    assert "100 %" not in weak, "some are turned round"
+    maker = Made(app, epsilon="10")
+    assert "That hides little" in maker.client.get(maker.keep).text
+
+
+def test_a_survey_is_reported_by_anybody_and_removed_by_moderators_who_see_no_answers(app: FastAPI) -> None:
+    harmless, bad = Made(app), Made(app, **{**CHOICE, "question": "Who of <b>us</b> is the worst?"})
+    for made in (harmless, bad):
+        made.fill([1] * BATCH)
+    assert f'href="{bad.address}/report"' in bad.client.get(bad.address).text
+    assert "Is something wrong" in bad.client.get(f"{bad.address}/report").text
+    done = bad.client.post(f"{bad.address}/report")
+    assert (done.status_code, "Thank you" in done.text) == (200, True)
+    teacher = visit_as(app, "instructor")
+    page = teacher.get("/moderation/surveys").text
+    assert harm_in(page) == []
+    assert page.index("Who of &lt;b&gt;us") < page.index(QUESTION), "reported ones first"
+    assert page.count("reported 1 time<") == 1
+    assert page.count("Nothing is wrong") == 1
+    assert f">{BATCH}<" not in page
+    assert "%" not in page.partition("<main")[2].partition("</main")[0], "no results, and not how many answered"
+    address = f"/moderation/surveys/{bad.id}"
+    assert teacher.post(address, data={"action": "dismiss"}).status_code == 303
+    assert "reported 1 time" not in teacher.get("/moderation/surveys").text
+    assert teacher.post(address, data={"action": "remove"}).status_code == 422, "without being sure"
+    assert teacher.post(address, data={"action": "remove", "sure": "yes"}).status_code == 303
+    assert bad.client.get(bad.address).status_code == 404
+    assert teacher.post(address, data={"action": "remove", "sure": "yes"}).status_code == 404
+    assert harmless.kept.reports == BATCH
+    with site_of(app).database.reading() as db:
+        assert db.scalar(select(func.count()).select_from(Decision)) == 0, "no note is kept"
 
 
 def test_only_the_maker_sees_what_is_for_the_maker(app: FastAPI) -> None:

@@ -116,7 +116,7 @@ def test_coming_back_sends_the_same_and_once_it_is_counted_nothing(visit: Visito
     page.route("**/answers", deliver)
     choose(page, "Yes")
     said = page.locator("[data-survey] [role=status]")
-    expect(said).to_contain_text("will be sent when you open this page again")
+    expect(said).to_contain_text("will be sent when you are online again, or open this page again")
     broken = False
     page.reload()
     expect(said).to_contain_text("You have answered")
@@ -143,6 +143,48 @@ def test_two_pages_of_one_browser_turn_the_wheel_once(visit: Visitor, live_schoo
     [only] = sent
     assert "cookie" not in only.all_headers(), "nor does an account come along"
     assert sum(tallies(live_school.app, survey)[0]) == 1
+
+
+def test_a_page_that_is_left_takes_the_answer_with_it(visit: Visitor, live_school: Any) -> None:
+    survey, _ = made(live_school.app, CHOICE)
+    begun = visit(reduced_motion="reduce")
+    page = begun.open(f"/survey/{survey}")
+    begun.context.set_offline(True)
+    choose(page, "zebra mussel")
+    said = page.locator("[data-survey] [role=status]")
+    expect(said).to_contain_text("will be sent when you are online again")
+    expect(page.locator(".wheels")).to_contain_text("zebra mussel")
+    begun.context.set_offline(False)
+    expect(said).to_contain_text("You have answered")
+    assert sum(tallies(live_school.app, survey)[0]) == 1
+    page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))")
+    expect(page.locator(".wheels")).to_be_empty()
+    assert page.evaluate("[...document.querySelectorAll('input')].some((one) => one.checked)") is False
+    page.goto(f"{begun.url}/survey/explained")
+    page.go_back()
+    expect(said).to_contain_text("You have answered")
+    expect(page.locator(".wheels li")).to_have_count(0)
+    assert page.url.endswith(survey), "nor is anything in the address"
+    begun.wrong.clear()  # the browser says that it was offline
+
+
+def test_a_browser_that_keeps_nothing_sends_nothing(visit: Visitor, live_school: Any) -> None:
+    survey, _ = made(live_school.app)
+    for full, words in (("true", "keeps nothing"), ("!key.endsWith('-try')", "could not keep the randomised answer")):
+        begun = visit()
+        begun.context.add_init_script(
+            "const put = Storage.prototype.setItem; Storage.prototype.setItem = function (key, value) {"
+            f" if ({full}) throw new DOMException('full', 'QuotaExceededError'); put.call(this, key, value); }};"
+        )
+        sent: list[str] = []
+        begun.context.on("request", lambda one, sent=sent: sent.append(one.url) if one.method == "POST" else None)
+        page = begun.open(f"/survey/{survey}")
+        if full != "true":
+            choose(page, "Yes")
+        expect(page.locator("[data-survey] [role=status]")).to_contain_text(words)
+        expect(page.locator("[data-survey] form")).to_be_hidden()
+        assert sent == []
+    assert tallies(live_school.app, survey) == {}
 
 
 def test_a_personal_link_counts_in_one_browser_and_turns_no_wheel_in_another(visit: Visitor, live_school: Any) -> None:

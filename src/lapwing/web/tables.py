@@ -249,6 +249,7 @@ class Survey(Table):
     public: Mapped[bool]
     links: Mapped[int]
     reports: Mapped[int] = mapped_column(default=0)
+    reported: Mapped[int] = mapped_column(default=0, server_default="0")
 
 
 class SurveyTally(Table):

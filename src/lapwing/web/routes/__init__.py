@@ -31,6 +31,7 @@ from lapwing.web.routes import (
     second_factor,
     statistics,
     survey,
+    survey_moderation,
     uploads,
     versions,
     votes,
@@ -39,7 +40,7 @@ from lapwing.web.routes import (
 ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
     *(votes.router, recommendation.router, survey.router),
-    *(discussion.router, moderation.router, statistics.router),
+    *(discussion.router, moderation.router, survey_moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
     guide.router,
     lab.router,

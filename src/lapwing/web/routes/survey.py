@@ -10,6 +10,7 @@ import csv
 import io
 import math
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any
 
@@ -151,6 +152,21 @@ def take(survey_id: str, answer: Answer, site: TheSite) -> Response:
     return _json({"counted": outcome == "counted"})
 
 
+@router.get("/survey/{survey_id}/report")
+def report(request: Request, survey_id: str, site: TheSite, person: Asking) -> Response:
+    """For respondents: something is wrong with this survey."""
+    return page(request, site, "survey/report.html", person, **_shown(_found(site, survey_id)), done=False)
+
+
+@router.post("/survey/{survey_id}/report", dependencies=[limited("report")])
+def reported(request: Request, survey_id: str, site: TheSite, person: Asking) -> Response:
+    """Tell those who moderate. Who did it is not kept."""
+    survey = _found(site, survey_id)
+    with site.database.writing() as db:
+        store.report(db, survey.id)
+    return page(request, site, "survey/report.html", person, **_shown(survey), done=True)
+
+
 @router.get("/survey/{survey_id}/results")
 def told(request: Request, survey_id: str, site: TheSite, person: Asking) -> Response:
     """What the answers say, if everybody may see it."""
@@ -241,12 +257,14 @@ def _mine(site: Site, survey_id: str, key: str) -> Kept:
 
 def _shown(survey: Kept) -> dict[str, Any]:
     design = survey.design
+    turns = f"{100 * float(1 - design.keep):.3g}"
     return {
         "survey": survey,
         "design": design,
         "epsilon": f"{math.ceil(100 * design.epsilon) / 100:.2f}",
-        "keeps": f"{100 * float(design.keep):.3g}",
-        "turns": f"{100 * float(1 - design.keep):.3g}",
+        "twice": f"{math.ceil(200 * design.epsilon) / 100:.2f}",
+        "keeps": str(100 - Decimal(turns)),  # never a round 100 while some are turned
+        "turns": turns,
         "each": f"{100 * float(design.flip):.3g}",
         "batch": BATCH,
         "expected": [(people, expected_error(design, people)) for people in EXPECTED],

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Literal
 
-from sqlalchemy import ColumnElement, delete, insert, select, text, update
+from sqlalchemy import ColumnElement, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -164,6 +164,42 @@ def batches(db: Session, survey: Kept) -> dict[int, list[int]]:
     for row in db.scalars(select(SurveyTally).where(SurveyTally.survey_id == survey.id)):
         found.setdefault(row.batch, [0] * survey.design.values)[row.value] = row.count
     return found
+
+
+def report(db: Session, survey_id: str) -> None:
+    """Somebody finds that something is wrong with it; who does is not kept."""
+    db.execute(update(Survey).where(Survey.id == survey_id).values(reported=Survey.reported + 1))
+
+
+def dismiss(db: Session, survey_id: str) -> None:
+    """Nothing is wrong with it."""
+    db.execute(update(Survey).where(Survey.id == survey_id).values(reported=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What moderators see of a survey: its words, and how often it was reported. No answers, and not how many."""
+
+    id: str
+    kind: str
+    question: str
+    answers: tuple[str, ...]
+    measure: str
+    closes: date
+    closed: bool
+    reported: int
+
+
+def listed(db: Session, most: int) -> tuple[list[Listed], int]:
+    """Surveys for moderators, those that were reported most often first; and how many there are."""
+    names = (Survey.id, Survey.kind, Survey.question, Survey.answers, Survey.measure)
+    asked = select(*names, Survey.closes, Survey.closed, Survey.reported)
+    rows = db.execute(asked.order_by(Survey.reported.desc(), Survey.closes.desc(), Survey.id).limit(most))
+    found = [
+        Listed(name, kind, question, tuple(answers), measure, closes, closed, reported)
+        for name, kind, question, answers, measure, closes, closed, reported in rows
+    ]
+    return found, db.scalar(select(func.count()).select_from(Survey)) or 0
 
 
 def close(db: Session, survey_id: str) -> None:

@@ -27,11 +27,20 @@ MOST_LINKS = 500
 LEAST_EPSILON, LARGEST_EPSILON = Fraction(1, 100), Fraction(10)
 USUAL_EPSILON = "1.0986122886681098"
 """ln 3: a wheel that keeps three answers out of four, as in the first surveys of this kind."""
+HARDLY_HIDDEN = 90
+"""Where somebody can come to bet more than this, out of 100, the page warns before anybody answers."""
 LONGEST_OPEN = 366
 """Days a survey may be open."""
 _DECIMAL = re.compile(r"-?\d{1,9}(\.\d{1,6})?")
 _EPSILON = re.compile(r"\d{1,3}(\.\d{1,20})?")
-_BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u061c\u200b\u200e\u200f\u2060\ufeff"))
+"""Signs that come along when something is pasted and show nothing: taken out."""
+_JOINERS = "\u200c\u200d"
+"""Without which Persian words and some pictures fall apart."""
+_BLANK = set("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that look like nothing at all."""
+_MOST_MARKS = 4
+"""On one letter; more of them would cover the lines above."""
 
 Protocol = BinaryResponse | CategoryResponse | StochasticRounding
 
@@ -83,10 +92,17 @@ class Design:
         """How many different reports there are."""
         return len(self.answers) if self.kind == CHOICE else 2
 
+    def bet(self, times: int = 1) -> int:
+        """Who would bet 50 out of 100 on one answer rather than another can at most come to bet this, out of 100.
+
+        Turned anew and answered several times, losses add up and ratios multiply.
+        """
+        return math.ceil(100 * (ratio := (self.keep / self.flip) ** times) / (1 + ratio))
+
     @property
-    def bet(self) -> int:
-        """Who would bet 50 out of 100 on one answer rather than another can at most come to bet this, out of 100."""
-        return math.ceil(100 * (ratio := self.keep / self.flip) / (1 + ratio))
+    def weak(self) -> bool:
+        """Whether one report gives nearly all away."""
+        return self.bet() > HARDLY_HIDDEN
 
     def head(self) -> str:
         """How the bytes of every report begin: the format, the fingerprint of these odds, and that it is one report."""
@@ -131,8 +147,25 @@ class Wish:
 
 
 def tidy(text: str) -> str:
-    """One spelling of every sign, single spaces."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    """One spelling of every sign, single spaces, and nothing that shows nothing."""
+    return " ".join(unicodedata.normalize("NFC", text.translate(_UNSEEN)).split())
+
+
+def _shows(text: str) -> bool:
+    """Whether all of it can be seen, in the order in which it was written."""
+    marks = seen = 0
+    for sign in text:
+        kind = unicodedata.category(sign)
+        marks = marks + 1 if kind[0] == "M" else 0
+        if marks > _MOST_MARKS or sign in _BLANK or (kind[0] == "C" and sign not in _JOINERS):
+            return False
+        seen += kind[0] in "LNPS"
+    return seen > 0
+
+
+def _looks(text: str) -> str:
+    """The same for answers that look the same."""
+    return "".join(sign for sign in unicodedata.normalize("NFKC", text).casefold() if sign not in _JOINERS)
 
 
 def read_form(form: Mapping[str, str], today: date) -> Wish:
@@ -167,7 +200,7 @@ def _text(given: str, longest: int, name: str, missing: str, wrong: dict[str, st
         wrong[name] = missing
     elif len(text) > longest or len(given) > 10 * longest:
         wrong[name] = f"Keep it to {longest} characters."
-    elif any(unicodedata.category(sign) in ("Cc", "Cs", "Co", "Cn") or sign in _BIDI for sign in text):
+    elif not _shows(text):
         wrong[name] = "There are signs in it that cannot be shown. Type it anew, without pasting."
     return text
 
@@ -180,7 +213,7 @@ def _answers(given: str, wrong: dict[str, str]) -> tuple[str, ...]:
         )
         return ()
     answers = tuple(_text(line, LONGEST_ANSWER, "answers", "", wrong) for line in lines)
-    if len({answer.casefold() for answer in answers}) < len(answers):
+    if len({_looks(answer) for answer in answers}) < len(answers):
         wrong.setdefault("answers", "Two answers are the same. Make them different, or leave one out.")
     return answers
 

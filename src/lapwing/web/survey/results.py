@@ -19,6 +19,8 @@ from lapwing.web.survey.parameters import CHOICE, NUMBER, Design
 
 BATCH = 25
 """Reports of the smallest batch."""
+MISSES = 0.05
+"""At most so often an interval does not hold what is true."""
 _GROWS = 40
 """From a thousand reports on, a batch is a fortieth of all before, so that there are never many hundreds of them."""
 
@@ -116,20 +118,38 @@ def results(design: Design, reports: int, batches: Mapping[int, Sequence[int]]) 
         total = [before + more for before, more in zip(total, batches[number], strict=True)]
         told = end
         estimates = design.protocol.estimate(design.counts(total))
-        steps.append(Step(end, _rows(design, estimates)))
+        steps.append(Step(end, _rows(design, total, estimates)))
         gain = estimates.gain_per_fake * (1 if design.kind == NUMBER else 100)
     return Results(design, reports, told, missing, tuple(steps), gain)
 
 
-def _rows(design: Design, estimates: Estimates | MeanEstimate) -> tuple[Row, ...]:
+def _rows(design: Design, tally: Sequence[int], estimates: Estimates | MeanEstimate) -> tuple[Row, ...]:
+    """Estimates of the library, with ends that hold also for few reports and for answers that hardly anybody gives.
+
+    Accuracy: the report of somebody drawn at random says a value with one and the same probability λ, so the number of
+    such reports is binomial, and the interval of Clopper and Pearson (1934) for λ holds at least 95 times out of 100,
+    whatever λ is. A normal interval would not: if next to nothing is turned round and nobody of 25 says yes, it has
+    hardly any width. A number of reports that is less than the wheel alone would give, or more, is taken for that: so
+    something that can be true always stands between the ends.
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    n, flip, spread = sum(tally), float(design.flip), float(design.keep - design.flip)
+    hits = list(tally) if design.kind == CHOICE else [tally[1], tally[0]]
+    least = [min(one, math.ceil(n * design.keep)) for one in hits]
+    most = [max(one, math.floor(n * design.flip)) for one in hits]
+    lows = [betaincinv(one, n - one + 1, MISSES / 2) if one else 0.0 for one in least]
+    highs = [betainccinv(one + 1, n - one, MISSES / 2) if one < n else 1.0 for one in most]
+    ends = [
+        ((float(low) - flip) / spread, (float(high) - flip) / spread) for low, high in zip(lows, highs, strict=True)
+    ]
     if isinstance(estimates, MeanEstimate):
-        return (Row("Mean", estimates.mean, *estimates.interval()),)
-    low, high = estimates.interval()
-    percent = 100 / estimates.n
+        start, width = float(design.low), float(design.high) - float(design.low)
+        return (Row("Mean", estimates.mean, *(start + width * share for share in ends[0])),)
     labels = design.answers if design.kind == CHOICE else ("Yes", "No")
     return tuple(
-        Row(label, float(count) * percent, float(least) * percent, float(most) * percent)
-        for label, count, least, most in zip(labels, estimates.counts, low, high, strict=True)
+        Row(label, 100 * float(count) / n, 100 * low, 100 * high)
+        for label, count, (low, high) in zip(labels, estimates.counts, ends, strict=True)
     )
 
 

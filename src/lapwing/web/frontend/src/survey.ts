@@ -36,6 +36,13 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
 
   const kept = (): Kept | null => JSON.parse(localStorage.getItem(name) ?? "null") as Kept | null;
   const keep = (one: Kept): void => localStorage.setItem(name, JSON.stringify(one));
+  const remembered = (): boolean => {
+    try {
+      return kept() !== null;
+    } catch {
+      return false;
+    }
+  };
   const show = (words: string, over = true): void => {
     said.textContent = words;
     form.hidden = over;
@@ -53,7 +60,7 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     keep({ ...one, tried: true });
     const answer = await send(`/survey/${survey.id}/answers`, { report: report(survey, one.value), token: one.token }).catch(() => null);
     if (!answer || answer.status === 429 || answer.status >= 500)
-      return "Your answer is randomised, but the server does not answer. The same report will be sent when you open this page again.";
+      return "Your answer is randomised, but the server does not answer. The same report will be sent when you are online again, or open this page again.";
     const told = (await answer.json().catch(() => ({}))) as { detail?: string; counted?: boolean };
     if (!answer.ok) return told.detail ?? "The server refused the report. Nothing was counted.";
     keep({ ...one, tried: true, sent: true });
@@ -89,8 +96,18 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     if (state === "unknown") return show("This survey needs a personal link, and this is none of them. Ask whoever invited you.");
     if (state !== "fresh") return show("The server does not answer. Reload the page in a moment; nothing was sent.");
   }
-  form.hidden = false;
 
+  // What is on the screen shows the answer: it goes with the page, also if a browser keeps the page to go back to.
+  addEventListener("pagehide", () => {
+    form.reset();
+    wheels.replaceChildren();
+  });
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted) location.reload();
+  });
+  addEventListener("online", () => {
+    if (kept()?.sent === false) void alone(name, deliver).then((words) => show(words));
+  });
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const given = String(new FormData(form).get("answer") ?? "");
@@ -114,12 +131,20 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
       }
       said.focus();
     } catch {
-      show("This browser could not keep the randomised answer, so nothing was sent.");
+      show(
+        remembered()
+          ? "Something went wrong on this page. What the wheel said is kept; reload the page to see whether it was sent."
+          : "This browser could not keep the randomised answer, so nothing was sent.",
+      );
     }
   });
+  for (const field of form.querySelectorAll<HTMLInputElement>("[data-answer]")) field.name = "answer";
+  form.hidden = false;
 }
 
-const percent = (share: number): string => `${+(100 * share).toPrecision(3)} %`;
+/** Three digits of the smaller part: "100 %" stands only where nothing is left. */
+const percent = (share: number): string =>
+  `${+(share <= 0.5 ? (100 * share).toPrecision(3) : (100 - +(100 * (1 - share)).toPrecision(3)).toPrecision(12))} %`;
 
 /** What a wheel is for, and where it stopped. */
 function sentences(survey: Survey, truth: number | string, one: Turn, word: (value: number) => string): [string, string] {
