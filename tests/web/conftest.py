@@ -38,6 +38,7 @@ class Visit:
 
     context: BrowserContext
     url: str
+    scripts: bool = True
     wrong: list[str] = field(default_factory=list)
 
     def open(self, address: str = "/", *, status: int = 200) -> Page:
@@ -69,8 +70,9 @@ class Visit:
             self.wrong.append(f"asked elsewhere: {request.url}")
 
     def failed(self, request: Request) -> None:
-        """What was cut short because somebody left is no failure."""
-        if request.failure != "net::ERR_ABORTED":
+        """Neither what was cut short because somebody left nor, for who wants no scripts, a script is a failure."""
+        unwanted = request.failure == "csp" and not self.scripts and request.resource_type == "script"
+        if request.failure != "net::ERR_ABORTED" and not unwanted:
             self.wrong.append(f"{request.url}: {request.failure}")
 
     def _heard(self, message: ConsoleMessage, status: int) -> None:
@@ -119,7 +121,8 @@ def visit(chromium: Browser, live_school: LiveSchool) -> Iterator[Visitor]:
 
     def begin(**options: Any) -> Visit:
         options = {"viewport": DESKTOP, "reduced_motion": "reduce", **options}
-        visits.append(made := Visit(chromium.new_context(**options), live_school.url))
+        scripts = options.get("java_script_enabled", True)
+        visits.append(made := Visit(chromium.new_context(**options), live_school.url, scripts))
         made.context.on("request", made.watch)
         made.context.on("requestfailed", made.failed)
         return made

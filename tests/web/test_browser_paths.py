@@ -79,6 +79,7 @@ def test_without_scripts_one_can_read_filter_answer_and_open_what_is_closed(visi
     page.get_by_role("searchbox").fill("netflix")
     page.locator("form.filters").get_by_label("I want").select_option("intuition")
     page.get_by_role("button", name="Show").click()
+    page.wait_for_url("**/?q=netflix*")
     found = tiles(page)
     assert 0 < len(found) < len(nuggets().pages)
     page.goto(page.url.split("?")[0] + f"learn/{SLUG}")
