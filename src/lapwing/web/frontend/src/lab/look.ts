@@ -1,5 +1,6 @@
 // What the parts of the lab share: how numbers are written, and how things look inside their elements.
 import { css } from "lit";
+import { INKS } from "../lib/chart.js";
 
 /** A number for people: grouped, with as many digits as say something. */
 export function said(value: number, digits = 3): string {
@@ -20,7 +21,7 @@ export function asPrecise(value: number, error: number | null): string {
 
 export const inOf100 = (confidence: number): string => `in ${Math.round(100 * confidence)} of 100 releases`;
 
-export const calm = css`
+export const calm = [INKS, css`
   :host { display: block; font-family: var(--sans); color: var(--ink); }
   :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; border-radius: 2px; }
   label { font-size: 0.9rem; color: var(--quiet); }
@@ -36,19 +37,7 @@ export const calm = css`
   th, td { padding: 0.3em 0.7em; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
   th { font-weight: 600; color: var(--quiet); }
   .right { text-align: right; white-space: nowrap; }
-  svg { width: 100%; height: auto; display: block; margin: 0.4rem 0; font: 13px var(--sans); overflow: visible; }
-  svg text { fill: var(--quiet); }
-  .tick line { stroke: var(--line); stroke-width: 1; }
-  .base { stroke: var(--quiet); }
-  .line { fill: none; stroke-width: 2.2; }
-  .area { opacity: 0.18; }
-  text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 3px; }
-  .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
-  .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
-  .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }
-  .line.adversary { stroke: var(--adversary); } .area.adversary, .bars.adversary, .dots.adversary, svg text.adversary { fill: var(--adversary); }
-  .line.budget { stroke: var(--budget); } .area.budget, .bars.budget, .dots.budget, svg text.budget { fill: var(--budget); }
-  .line.quiet { stroke: var(--quiet); } .area.quiet, .bars.quiet, .dots.quiet { fill: var(--quiet); }
+  svg { overflow: visible; }
   .mark { display: inline-block; font: 600 0.85rem var(--sans); border: 1px dashed currentColor; border-radius: 4px; padding: 0.05rem 0.5rem; color: var(--adversary); }
   summary { cursor: pointer; color: var(--private); font-size: 0.92rem; }
-`;
+`];

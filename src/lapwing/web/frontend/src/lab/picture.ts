@@ -1,6 +1,6 @@
 // Private beside exact, drawn: teal with rufous error bars, and ink grey where somebody may see it.
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
-import { chart, narrow, place, short, ticks, wide, type Axis, type Mark, type Point } from "../lib/chart.js";
+import { chart, narrow, place, tick, ticks, wide, type Axis, type Mark, type Point } from "../lib/chart.js";
 import type { Result, Series, Value } from "./kinds.js";
 
 type Pair = { mine: Value; exact: Value | undefined };
@@ -57,7 +57,7 @@ function rows(result: Result, series: Series, exact: Series | null): SVGTemplate
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${words(series, exact)}>
     ${ticks(across, narrow() ? 3 : 6).map(
       (value) => svg`<g class="tick"><line x1=${at(value)} x2=${at(value)} y1="6" y2=${floor}></line>
-        <text x=${at(value)} y=${floor + 16} text-anchor="middle">${short(value)}</text></g>`,
+        <text x=${at(value)} y=${floor + 16} text-anchor="middle">${tick(value)}</text></g>`,
     )}
     ${series.measured_in ? svg`<text class="axis" x=${(left + wide()) / 2} y=${height - 6} text-anchor="middle">${series.measured_in}</text>` : nothing}
     ${pairs.map(({ mine, exact: other }, i) => {
@@ -96,8 +96,8 @@ function columns(result: Result, series: Series, exact: Series | null): SVGTempl
   const [across, rise] = [place(x, edge, wide() - 16), place(y, height - 42, 14)];
   const thick = Math.max(1, (across(xs[1] as number) - across(xs[0] as number)) * 0.8);
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${words(series, exact)}>
-    ${ticks(y, 4).map((value) => svg`<g class="tick"><line x1=${edge} x2=${wide() - 16} y1=${rise(value)} y2=${rise(value)}></line><text x=${edge - 8} y=${rise(value)} text-anchor="end" dy="0.32em">${short(value)}</text></g>`)}
-    ${ticks(x, narrow() ? 4 : 8).map((value) => svg`<text class="tick" x=${across(value)} y=${height - 24} text-anchor="middle">${short(value)}</text>`)}
+    ${ticks(y, 4).map((value) => svg`<g class="tick"><line x1=${edge} x2=${wide() - 16} y1=${rise(value)} y2=${rise(value)}></line><text x=${edge - 8} y=${rise(value)} text-anchor="end" dy="0.32em">${tick(value)}</text></g>`)}
+    ${ticks(x, narrow() ? 4 : 8).map((value) => svg`<text class="tick" x=${across(value)} y=${height - 24} text-anchor="middle">${tick(value)}</text>`)}
     <text class="axis" x=${(edge + wide()) / 2} y=${height - 5} text-anchor="middle">${x.label}</text>
     ${pairs.map(({ mine, exact: other }) => {
       const at = across(mine.x as number);

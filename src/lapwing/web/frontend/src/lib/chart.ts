@@ -1,5 +1,5 @@
 // Small pictures from data, as SVG: lines, areas, bars, dots and rules, with quiet axes and labels beside the lines.
-import { svg, nothing, type SVGTemplateResult } from "lit";
+import { css, svg, nothing, type SVGTemplateResult } from "lit";
 
 export type Point = readonly [number, number];
 export type Ink = "exact" | "private" | "noise" | "adversary" | "budget" | "quiet";
@@ -122,3 +122,20 @@ function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplat
   const left = mark.side ? mark.side === "left" : at[0] > wide() * 0.6;
   return svg`<text class="label ${mark.ink}" x=${at[0] + (left ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`;
 }
+
+/** How pictures look, in whatever element they stand. */
+export const INKS = css`
+  svg { width: 100%; height: auto; display: block; margin: 0.6rem 0; font: 13px var(--sans); }
+  svg text { fill: var(--quiet); }
+  .tick line { stroke: var(--line); stroke-width: 1; }
+  .base { stroke: var(--quiet); }
+  .line { fill: none; stroke-width: 2.2; }
+  .area { opacity: 0.18; }
+  text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
+  .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
+  .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
+  .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }
+  .line.adversary { stroke: var(--adversary); } .area.adversary, .bars.adversary, .dots.adversary, svg text.adversary { fill: var(--adversary); }
+  .line.budget { stroke: var(--budget); } .area.budget, .bars.budget, .dots.budget, svg text.budget { fill: var(--budget); }
+  .line.quiet { stroke: var(--quiet); } .area.quiet, .bars.quiet, .dots.quiet { fill: var(--quiet); }
+`;

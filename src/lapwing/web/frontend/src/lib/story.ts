@@ -1,5 +1,6 @@
 // A widget is a small story: a question, one or two handles, a picture, and a sentence that says what is seen.
 import { LitElement, css, html, nothing, type CSSResultGroup, type TemplateResult } from "lit";
+import { INKS } from "./chart.js";
 
 export interface Table {
   head: string[];
@@ -102,7 +103,7 @@ export abstract class Story extends LitElement {
     </section>`;
   }
 
-  static override styles: CSSResultGroup = css`
+  static override styles: CSSResultGroup = [INKS, css`
     :host { display: block; font-family: var(--sans); color: var(--ink); }
     .asked { font: 600 1.1rem var(--serif); margin: 0 0 0.8rem; }
     .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: start; }
@@ -129,20 +130,7 @@ export abstract class Story extends LitElement {
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
     table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
     th, td { padding: 0.2em 0.7em; border-bottom: 1px solid var(--line); text-align: left; }
-    svg { width: 100%; height: auto; display: block; margin: 0.6rem 0; font: 13px var(--sans); }
-    svg text { fill: var(--quiet); }
-    .tick line { stroke: var(--line); stroke-width: 1; }
-    .base { stroke: var(--quiet); }
-    .line { fill: none; stroke-width: 2.2; }
-    .area { opacity: 0.18; }
-    text.label { font-weight: 600; paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
-    .line.exact { stroke: var(--exact); } .area.exact, .bars.exact, .dots.exact, svg text.exact { fill: var(--exact); }
-    .line.private { stroke: var(--private); } .area.private, .bars.private, .dots.private, svg text.private { fill: var(--private); }
-    .line.noise { stroke: var(--noise); } .area.noise, .bars.noise, .dots.noise, svg text.noise { fill: var(--noise); }
-    .line.adversary { stroke: var(--adversary); } .area.adversary, .bars.adversary, .dots.adversary, svg text.adversary { fill: var(--adversary); }
-    .line.budget { stroke: var(--budget); } .area.budget, .bars.budget, .dots.budget, svg text.budget { fill: var(--budget); }
-    .line.quiet { stroke: var(--quiet); } .area.quiet, .bars.quiet, .dots.quiet { fill: var(--quiet); }
-  `;
+  `];
 }
 
 function believed<T extends number | string | boolean>(given: string, first: T, allowed: Allowed | undefined): T | number | string | boolean {
