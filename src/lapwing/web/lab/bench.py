@@ -134,7 +134,8 @@ class Bench:
         """The rows with the ledger, or, in teaching mode, without."""
         if not charged:
             self.teach()
-        return Data(self.path, self.stated, self.ledger if charged else None)
+        with self._lock:  # what is stated and the ledger that counts it belong together
+            return Data(self.path, self.stated, self.ledger if charged else None)
 
     def teach(self) -> None:
         """Refuse what only teaching mode may do."""
@@ -151,18 +152,17 @@ class Bench:
         with self._lock:
             if self.statement is None:
                 self._open(statement, None)
-            elif statement.allowance != self.statement.allowance:
+            elif statement.allowance != self.statement.allowance or _whose(statement) != _whose(self.statement):
                 self._reopen(self.statement, statement)
             self.statement = statement
 
     def start_over(self) -> None:
         """A new budget, by the owner's word: the answers go, what they cost stays in `earlier`."""
         with self._lock:
-            if self.any_spent:
-                self.earlier.append(str(self.spent))
             self.answers.clear()
             if (stated := self.statement) is not None:
-                self._close(stated)
+                if _size(spent := self._close(stated)) > (0, 0):
+                    self.earlier.append(str(spent))
                 self._open(stated, None)
 
     def keep(self, answer: Answer) -> None:
@@ -172,6 +172,16 @@ class Bench:
         with self._lock:
             self.answers.append(answer)
             del self.answers[:-MOST_ANSWERS]
+
+    def propose(self, column: str, found: Proposal) -> None:
+        """Put what was found into the form, and remember of each part whether it was read from the data."""
+        with self._lock:
+            bounds, keys = self.read_from_data.get(column, (None, ()))
+            own = (None, ()) if found.private else (found.bounds, found.keys)
+            bounds = own[0] if found.bounds else bounds
+            keys = own[1] if found.keys else keys
+            self.read_from_data[column] = bounds, keys
+            self.proposals[column] = found
 
     def touch(self) -> None:
         """It is in use."""
@@ -219,8 +229,9 @@ class Bench:
             if _size(closed := self._close(before)) == (0, 0):
                 self._open(after, None)
                 return
-            spent = closed  # somebody was faster: it counts
-        if after.unit_word != before.unit_word:
+            spent = closed  # somebody was faster: it counts, and what was stated before goes on
+            self._open(before, spent)
+        if _whose(after) != _whose(before):
             why = f"Answers were released with a promise per {before.unit_word}. Start over to promise something else."
             raise Problem(409, why)
         larger = after.epsilon > before.epsilon or after.delta > before.delta
@@ -256,6 +267,11 @@ def bench_of(request: Request, site: TheSite) -> Bench:
 
 
 TheBench = Annotated[Bench, Depends(bench_of)]
+
+
+def _whose(statement: Statement) -> tuple[str, str]:
+    """Whose rows belong together: a column, and how its cells are read. A name alone may be that of no column."""
+    return statement.unit, statement.column(statement.unit).type if statement.unit else ""
 
 
 def _size(loss: Loss) -> tuple[Any, Any]:

@@ -95,10 +95,17 @@ def _contributions(statement: Statement) -> str:
 
 
 def _error(shown: Preview, epsilon: float) -> str:
-    place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - epsilon))
+    """At the place of the slider that this pays for: a little more than true, never less."""
+    place = max((i for i, one in enumerate(EPSILONS) if one <= epsilon * (1 + 1e-9)), default=0)
+    below = max(1.0, EPSILONS[place] / epsilon)  # under the slider's first place errors grow as epsilon falls
     parts = []
     for band in shown.bands:
         error = band.errors[place]
-        said = "depends on the data" if error is None else f"± {error:.3g} {band.measured_in}".rstrip()
+        error = None if error is None else below * error
+        said = "depends on the data" if error is None else f"± {_plain(error)} {band.measured_in}".rstrip()
         parts.append(f"{band.output}: {said}")
     return "; ".join(parts)
+
+
+def _plain(error: float) -> str:
+    return f"{error:,.0f}" if abs(error) >= 1000 else f"{error:.3g}"

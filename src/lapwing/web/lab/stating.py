@@ -184,7 +184,8 @@ def _not_read(bench: Bench, columns: list[Stated], wrong: dict[str, str]) -> Non
         if read_before is None:
             continue
         bounds, keys = read_before
-        if (bounds is not None and one.bounds == bounds) or (keys and one.keys == keys):
+        shown = tuple(float(_number(end)) for end in bounds) if bounds else None  # as the form says it
+        if (shown is not None and one.bounds in (bounds, shown)) or (keys and one.keys == _split(_joined(keys))):
             wrong[f"column-{place}"] = (
                 "This was read from the data, which only teaching mode may do. State what you know without looking, "
                 "or empty it."

@@ -188,10 +188,9 @@ def propose(
 
     def work(progress: Progress) -> None:
         if what == "bounds":
-            bench.proposals[column] = proposals.private_bounds(data, column, price)
+            bench.propose(column, proposals.private_bounds(data, column, price))
         else:
-            bench.proposals[column] = proposals.private_keys(data, column, price)
-        bench.read_from_data.pop(column, None)
+            bench.propose(column, proposals.private_keys(data, column, price))
 
     return _work(bench, site, work, f"Looking for {what} of {stated.name}")
 
@@ -215,8 +214,7 @@ def look(
             found = proposals.read_bounds(bench.path, column, kind)
         else:
             found = proposals.read_keys(bench.path, column)
-        bench.read_from_data[column] = (found.bounds, found.keys)
-        bench.proposals[column] = found
+        bench.propose(column, found)
 
     return _work(bench, site, work, f"Reading {what} of {stated.name}")
 
@@ -300,7 +298,9 @@ def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str)
     job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}#columns", title=title)
     job.ended.wait(QUICK)
     if job.state == "done":
-        return redirect(site, job.where, "It stands in the form, and counts once you state it.")
+        return redirect(
+            site, job.where, "The answer stands beside the column. What was found counts once you state it."
+        )
     return redirect(site, f"/lab/{bench.id}/jobs/{job.id}")
 
 
