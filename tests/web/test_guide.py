@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import random
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,9 +17,12 @@ from fastapi.testclient import TestClient
 from harmful import harm_in
 from school_site import PERSON, nuggets, open_school, visitor
 
-from lapwing.crowd import BinaryResponse, Shuffled
+from lapwing.crowd import BinaryResponse, Shuffled, UnaryEncoding
+from lapwing.crowd.simulate import simulate
+from lapwing.errors import BudgetExceeded
 from lapwing.mechanisms import Exponential, Gaussian, Laplace, Median
 from lapwing.mechanisms.gaussian import largest_rho
+from lapwing.noise import Reproducible
 from lapwing.privacy import ZCDP
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.advice import advise, first_rules, tools
@@ -243,6 +248,82 @@ def test_what_is_promised_is_kept_when_it_is_tried(made: Plan) -> None:
         one = expected(made, ask)
         if one.runs >= 20:
             assert one.kept >= 0.85 * one.runs, (ask, one)
+
+
+def test_results_that_are_split_are_judged_by_the_smallest_group() -> None:
+    for ask in ("count", "mean", "quantile"):
+        for trust in ("us", "mixer"):
+            whole = advise(answered(ask=(ask,), need="rough", trust=trust, people=100_000))
+            split = advise(answered(ask=(ask,), need="rough", trust=trust, people=100_000, groups=20_000))
+            assert (whole.verdict, split.verdict) == ("yes", "not yet"), (ask, trust)
+            assert "every-result-is-split" in {rule.id for rule in split.rules}
+    both = advise(answered(ask=("count", "histogram"), groups=20))
+    assert both.plan is not None
+    assert both.plan.asks == ("count", "histogram"), "the groups are those of the histogram"
+
+
+def test_text_of_few_people_trains_no_model() -> None:
+    for people, verdict in ((20, "not yet"), (9999, "not yet"), (10**6, "yes")):
+        assert advise(answered(form="text", ask=("model",), people=people)).verdict == verdict
+
+
+@pytest.mark.parametrize("trust", ["us", "partners", "mixer", "nobody"])
+def test_so_many_people_as_are_said_to_be_enough_are_enough(trust: str) -> None:
+    tried = 0
+    for changed in (
+        {"ask": ("count", "mean"), "people": 25},
+        {"ask": ("histogram",), "people": 100, "groups": 1000},
+        {"ask": ("quantile",), "people": 200, "groups": 50},
+        {"ask": ("table", "count"), "people": 300, "groups": 9, "often": "daily"},
+    ):
+        given = answered(trust=trust, need="rough", **changed)
+        for one in advise(given).outlook:
+            if one.needed:
+                again = advise(replace(given, people=one.needed))
+                assert next(other.enough for other in again.outlook if other.ask == one.ask), (given, one)
+                tried += 1
+    assert tried >= 4
+
+
+@pytest.mark.parametrize("trust", ["mixer", "nobody"])
+def test_what_is_promised_about_each_group_holds_for_large_ones_too(trust: str) -> None:
+    made = plan(given := answered(trust=trust, ask=("histogram",), groups=8, people=30_000), first_rules(given))
+    assert made is not None
+    protocol = UnaryEncoding.optimized(epsilon=made.part_epsilon, domain=range(8))
+    sizes = group_sizes(made.reports, 8)
+    off = [simulate(protocol, dict(enumerate(sizes.tolist())), entropy=Reproducible(n)).errors() for n in range(60)]
+    promised = expected(made, "histogram").bars[0].within
+    for group in range(8):
+        kept = sum(abs(one.off_by[group]) <= promised for one in off)
+        assert kept >= 48, (group, kept)  # of 60 at 95 %: one false alarm in a hundred thousand
+
+
+def test_the_ledger_of_a_table_pays_for_all_releases_and_for_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for often, releases, others in (("yearly", 5, ("count",)), ("monthly", 12, ("count", "mean"))):
+        folder = tmp_path / often
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        text = advise(answered(often=often, ask=("table", *others), groups=4, people=10**6)).program
+        assert ("rho" in text) == (often == "monthly"), "in the currency in which it is charged"
+        *before, last = text.partition("query = ")[0], text.partition("print(query.release(")[2].partition("))")[0]
+        known: dict[str, Any] = {}
+        exec(compile("".join(before), "<the guide>", "exec"), known)
+        query = known["people"].agg(known["lw"].count())
+        spend = dict([last.split("=")])
+        for _ in range(releases):
+            query.release(**{name: float(value) for name, value in spend.items()})
+        with pytest.raises(BudgetExceeded):
+            query.release(**{name: float(value) for name, value in spend.items()})
+
+
+def test_programs_say_what_they_need_beyond_the_library_itself() -> None:
+    for made in plans():
+        for name in re.findall(r"^(?:from|import) (\S+)", text := program(made), re.MULTILINE):
+            assert (
+                name in ("lapwing", "lapwing.anonymity", "numpy") or f"{name} import LinearRegression  # needs" in text
+            )
 
 
 def test_many_people_and_groups_are_little_work() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -14,7 +14,7 @@ import yaml
 from lapwing.errors import MissingExtra
 from lapwing.privacy.explain import Explanation, explain
 from lapwing.web.guide import rules as engine
-from lapwing.web.guide.answers import QUESTIONS, WANTED, Answers
+from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
 from lapwing.web.guide.expected import Bar, Expected
 from lapwing.web.guide.plan import Plan, parts, plan
 from lapwing.web.guide.rules import Rule
@@ -32,7 +32,7 @@ MODELS = {
     "shuffled": "with a mixer",
     "local": "on people's own devices",
 }
-_FEWEST, _MOST_READ = 20, 6
+_FEWEST, _MOST_READ, _ROUNDS = 20, 6, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def advise(answers: Answers) -> Advice:
     """The recommendation for an interview. The same answers always give the same."""
     found = first_rules(answers)
     made = plan(answers, found) if engine.verdict(found) == "yes" else None
-    outlook = _outlook(made, WANTED[answers.need]) if made else ()
+    outlook = _outlook(answers, found, made) if made else ()
     facts = known(answers) | {"parts": made.parts if made else 0}
     if outlook:
         met = sum(one.enough for one in outlook)
@@ -196,25 +196,43 @@ def advise(answers: Answers) -> Advice:
     )
 
 
-def _outlook(made: Plan, wanted: float) -> tuple[Outlook, ...]:
-    found = []
+def _outlook(answers: Answers, rules: list[Rule], made: Plan) -> tuple[Outlook, ...]:
+    found, wanted = [], WANTED[answers.need]
     for ask in made.asks:
         try:
             one = expected(made, ask)
         except MissingExtra:  # models want scikit-learn, and the school does not
             continue
-        found.append(Outlook(ask, one, one.error <= wanted, _needed(made, ask, one.error, wanted)))
+        found.append(Outlook(ask, one, one.error <= wanted, _needed(answers, rules, ask, one.error)))
     return tuple(found)
 
 
-def _needed(made: Plan, ask: str, error: float, wanted: float) -> int:
-    """So many people would be enough: errors fall like 1/n with a curator, like 1/√n without one."""
+def _needed(answers: Answers, rules: list[Rule], ask: str, error: float) -> int:
+    """So many people would be enough; 0 if they are already, or if nobody can say.
+
+    Errors fall like 1/n with a curator and like 1/√n without one, but none is more than everything, and no group has
+    less than one person. So what comes out is tried, and taken further until it is enough.
+    """
+    wanted, people = WANTED[answers.need], answers.people
     if error <= wanted or wanted == 0 or ask == "model":
         return 0
-    times = 1.05 * error / wanted  # errors are estimates themselves
-    people = made.people * (times**2 if made.at_source else times)
-    step: int = 10 ** max(0, math.floor(math.log10(people)) - 1)
-    return max(_FEWEST, math.ceil(people / step) * step)
+    for _ in range(_ROUNDS):
+        times = max(1.05 * error / wanted, 1.1)  # errors are estimates themselves
+        grown = people * (times**2 if _at_source(rules) else times)
+        step: int = 10 ** max(0, math.floor(math.log10(grown)) - 1)
+        people = max(_FEWEST, math.ceil(grown / step) * step)
+        if people > MOST_PEOPLE:
+            return 0
+        made = plan(replace(answers, people=people), rules)
+        error = expected(made, ask).error if made else 0.0
+        if error <= wanted:
+            return people
+    return 0
+
+
+def _at_source(rules: list[Rule]) -> bool:
+    """Whether people randomise their own answers."""
+    return engine.settled(rules)["model"] in ("local", "shuffled")
 
 
 @dataclass(frozen=True, slots=True)

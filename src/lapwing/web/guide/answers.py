@@ -117,7 +117,8 @@ STEPS = (
             Question(
                 "groups",
                 "Into how many groups are results split?",
-                "The smallest group decides what noise can be borne. 1 if there are none.",
+                "The smallest group decides what noise can be borne. 1 if there are none. This is about the tables, "
+                "lists and favourites that you ticked; if there are none, about every result.",
                 "number",
                 most=MOST_GROUPS,
                 unit="groups",

@@ -55,11 +55,6 @@ def group_sizes(people: int, groups: int) -> np.ndarray[Any, Any]:
     return sizes
 
 
-def smallest(people: int, groups: int) -> float:
-    """People in the smallest of these groups."""
-    return max(1.0, people / groups / (2 if groups > 1 else 1))
-
-
 def ages(count: int) -> np.ndarray[Any, Any]:
     """Made-up numbers between 0 and RANGE: a hill with its top at 40, the same each time."""
     places = (np.arange(count) + 0.5) / count

@@ -20,6 +20,10 @@ POSSIBLE = {
     "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
 }
 """What each model can answer."""
+GROUPED = ("histogram", "top", "table")
+"""Questions about groups. Where none of them is asked, but results are split, all others are split."""
+IN_GROUPS = {"count": "histogram", "mean": "table"}
+"""What a count and a mean become in every group."""
 LARGEST_LOCAL = 4.0
 """Against the mixer only the noise on each report protects, so it is never less than this leaves."""
 _DIGITS = 4
@@ -42,11 +46,18 @@ class Plan:
     """Of one question in one release; in the local and the shuffled model, of one report."""
     part_delta: Fraction
     part_rho: Fraction | None = None
+    split: bool = False
+    """Whether a quantile is asked for in every group."""
 
     @property
     def parts(self) -> int:
         """Into how many the budget is split."""
         return self.releases * len(self.asks)
+
+    @property
+    def smallest(self) -> float:
+        """People whom a quantile is about: of the smallest group, where every group has its own."""
+        return smallest(self.reports, self.groups) if self.split else self.reports
 
     @property
     def choosing_epsilon(self) -> Fraction:
@@ -80,9 +91,14 @@ class Plan:
 def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
     """The questions that can be answered in the model that the rules settle."""
     known = POSSIBLE[settled(rules)["model"]]
+    asks = [IN_GROUPS.get(one, one) if _split(answers) else one for one in answers.statistics]
     return tuple(
-        one for one in answers.statistics if one in known and (answers.form == "table" or one not in ("model",))
+        one for one in dict.fromkeys(asks) if one in known and (answers.form == "table" or one not in ("model",))
     )
+
+
+def _split(answers: Answers) -> bool:
+    return answers.groups > 1 and not any(one in GROUPED for one in answers.statistics)
 
 
 def parts(answers: Answers, rules: list[Rule]) -> int:
@@ -124,7 +140,13 @@ def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
         part_epsilon=part if part == epsilon else shortened(part),
         part_delta=part_delta,
         part_rho=shortened(rho) if rho else None,
+        split=_split(answers),
     )
+
+
+def smallest(people: int, groups: int) -> float:
+    """People in the smallest of made-up groups."""
+    return max(1.0, people / groups / (2 if groups > 1 else 1))
 
 
 def small(people: int) -> Fraction:

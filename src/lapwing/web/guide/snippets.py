@@ -33,7 +33,7 @@ print("favourite:", choice.release(list(favourites.values())))""",
 mean = lw.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public knowledge, never read from the data
 print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=2000))  # known to be 2000 or more""",
     "quantile": """
-median = lw.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)
+median = lw.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
     "words": """
 shown = lw.KeySelection(epsilon=$epsilon, delta=$delta$groups)
@@ -52,15 +52,15 @@ people = lw.open(
     unit="person",
     bounds={"age": (0, 100)},
     keys={"region": ["North", "South", "East", "West"]},
-    allowance=lw.PureDP($total),
+    allowance=lw.$allowance,  # for all releases of this table
     ledger="people-ledger.db",  # what is spent stays spent, also tomorrow
 )$bounded
 query = people.group_by("region").agg(lw.count(), lw.mean("age"))
-print(query.quote(epsilon=$epsilon))  # what it costs and how accurate it will be; nothing is read yet
-print(query.release(epsilon=$epsilon))""",
+print(query.quote($spend))  # what it costs and how accurate it will be; nothing is read yet
+print(query.release($spend))""",
     "model": """
 import numpy as np
-from lapwing.models import LinearRegression
+from lapwing.models import LinearRegression  # needs scikit-learn: pip install '.[models]' in a copy of Lapwing
 
 rng = np.random.default_rng()
 age = rng.uniform(18, 90, (3000, 1))
@@ -145,13 +145,13 @@ _TITLES = {
 }
 
 
-def number(value: Fraction) -> str:
+def number(value: Fraction, digits: int = 6) -> str:
     """As Python writes it, with the few digits it has.
 
     >>> number(Fraction(833, 10000)), number(Fraction(1))
     ('0.0833', '1')
     """
-    return f"{float(value):.6g}"
+    return f"{float(value):.{digits}g}"
 
 
 def program(plan: Plan) -> str:
@@ -164,13 +164,22 @@ def program(plan: Plan) -> str:
     return _curated(plan)
 
 
+def _allowance(plan: Plan) -> str:
+    """What all releases of one question may cost, in the currency in which they are charged."""
+    if plan.part_rho:
+        return f"ZCDP({number(plan.releases * plan.part_rho, digits=9)})"
+    return f"PureDP({number(plan.releases * plan.part_epsilon, digits=9)})"
+
+
 def _curated(plan: Plan) -> str:
     several = f", max_rows_per_unit={plan.rows}" if plan.rows > 1 else ""
     values = {
         "epsilon": number(plan.part_epsilon),
         "epsilon_each": number(plan.part_epsilon / plan.rows),
         "choosing": number(plan.choosing_epsilon),
-        "total": number(plan.epsilon),
+        "spend": f"rho={number(plan.part_rho)}" if plan.part_rho else f"epsilon={number(plan.part_epsilon)}",
+        "allowance": _allowance(plan),
+        "each": "  # for every group by itself; who is in one group only pays once" if plan.split else "",
         "rho": number(plan.part_rho or Fraction(0)),
         "delta": number(plan.part_delta),
         "bound": str(plan.rows),
@@ -196,11 +205,9 @@ def _crowd(plan: Plan) -> str:
         protocol, people = _LOCAL[ask]
         made = Template(protocol).substitute(epsilon=number(plan.part_epsilon), categories=categories)
         lines.append(_ROLES.substitute(title=_TITLES[ask], protocol=made, people=people))
-    if plan.model == "shuffled":
-        lines += [
-            "",
-            "# The mixer opens a batch only when enough people have reported.",
-            f"batch = crowd.Shuffled(protocol, n={plan.reports}, delta={number(plan.part_delta)})",
-            "print(batch.explain())",
-        ]
+        if plan.model == "shuffled":
+            lines += [
+                f"batch = crowd.Shuffled(protocol, n={plan.reports}, delta={number(plan.part_delta)})",
+                "print(batch.explain())  # the mixer opens a batch only when so many have reported",
+            ]
     return "\n".join(lines)

@@ -26,9 +26,8 @@ from lapwing.web.guide.expected import (
     number,
     people_in,
     share_of,
-    smallest,
 )
-from lapwing.web.guide.plan import Plan, shortened
+from lapwing.web.guide.plan import Plan, shortened, smallest
 
 if TYPE_CHECKING:
     from lapwing.noise import Entropy
@@ -129,21 +128,21 @@ def quantile(plan: Plan, entropy: Entropy) -> Expected:
     """A median, with its error in ranks."""
     tenth = Fraction(1, 10)
     mechanism = Median(epsilon=plan.choosing_epsilon, bounds=(0, RANGE), granularity=tenth, max_rows_per_unit=plan.rows)
-    within, made = mechanism.accuracy(0.95), ages(min(plan.people, MADE_UP // 4))
+    people, whose = plan.smallest, "the smallest group" if plan.split else "all people"
+    within, made = mechanism.accuracy(0.95), ages(max(1, min(round(people), MADE_UP // 4)))
     half, step = len(made) / 2, len(made) * float(tenth) / RANGE * 4  # values that share a point of the grid
     ranks = [float(np.searchsorted(made, mechanism.release(made, entropy))) - half for _ in range(_SELDOM)]
-    error = min(1.0, within / plan.people)
+    error = min(1.0, within / people)
     return Expected(
         mechanism="exponential mechanism over ranks",
         sentence=f"Instead of the middle one you may get somebody {number(within)} places away in 95 of 100 releases, "
-        f"{share_of(within / plan.people, 'all people')}. How far apart in value such neighbours are is a secret of "
-        "the data.",
+        f"{share_of(within / people, whose)}. How far apart in value such neighbours are is a secret of the data.",
         error=error,
-        relative_to="all people",
+        relative_to=whose,
         runs=_SELDOM,
         kept=sum(abs(one) <= within + step for one in ranks),
-        bars=(Bar("rank of the median", plan.people / 2, plan.people / 2 + ranks[0], min(within, plan.people / 2)),),
-        most=plan.people,
+        bars=(Bar("rank of the median", people / 2, people / 2 + ranks[0], min(within, people / 2)),),
+        most=people,
         axis="people, in order",
     )
 

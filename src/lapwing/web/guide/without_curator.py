@@ -71,7 +71,7 @@ def histogram(plan: Plan, entropy: Entropy) -> Expected:
     sizes = dict(zip(protocol.domain, group_sizes(made, cells).tolist(), strict=False))
     runs = [simulate(protocol, sizes, entropy=entropy).errors() for _ in range(_RARELY)]
     errors = runs[0].estimates.population_standard_error * Z * scale
-    within, least = float(errors[-1]), max(1.0, plan.reports / max(plan.groups, 2) / 2)
+    within, least = float(errors.max()), max(1.0, plan.reports / max(plan.groups, 2) / 2)
     truth = runs[0].truth * scale**2
     return Expected(
         mechanism=name,
@@ -90,12 +90,13 @@ def histogram(plan: Plan, entropy: Entropy) -> Expected:
 def quantile(plan: Plan, entropy: Entropy) -> Expected:
     """Counts of public bins, added up from below."""
     one = histogram(replace(plan, groups=BINS), entropy)
-    error = one.bars[0].within * math.sqrt(BINS / 2) / plan.reports
+    error = one.bars[0].within * math.sqrt(BINS / 2) / plan.smallest
+    whose = "the smallest group" if plan.split else "all people"
     said = (
         f"{_who(plan)}The quantile is read from the counts of {BINS} public bins; its rank is off by at most "
-        f"{share_of(error, 'all people')} in 95 of 100 collections, and its value by up to a bin."
+        f"{share_of(error, whose)} in 95 of 100 collections, and its value by up to a bin."
     )
-    return replace(one, sentence=said, error=error, relative_to="all people")
+    return replace(one, sentence=said, error=error, relative_to=whose)
 
 
 def mean(plan: Plan, entropy: Entropy) -> Expected:
