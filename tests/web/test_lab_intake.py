@@ -283,6 +283,9 @@ def test_suggestions_come_from_names_in_two_languages_and_say_why() -> None:
         ("is_member", "boolean", None),
         ("Gehalt", "number", (0, 200_000)),
         ("date_of_visit", "date", None),
+        ("Aufnahmedatum", "date", None),
+        ("Behandlungskosten", "number", (0, 10_000)),
+        ("Liegetage", "integer", (0, 366)),
         ("zork", "text", None),
     ):
         found = suggest(name)
@@ -292,6 +295,9 @@ def test_suggestions_come_from_names_in_two_languages_and_say_why() -> None:
     assert suggest("age", "text").bounds is None, "the type of the file counts more than the name"
     assert unit_among(["age", "Kunde", "city"]) == "Kunde"
     assert unit_among(["age", "order_id"]) == ""
+    assert unit_among(["Station", "Rechnungsnummer", "Patientennummer"]) == "Patientennummer"
+    assert suggest("Kundennummer").person
+    assert suggest("Mitgliedsnummer").person
 
 
 def test_nothing_about_the_rows_is_suggested(client: TestClient, app: FastAPI) -> None:

@@ -40,6 +40,8 @@ _PEOPLE = (
     "subject participant student employee citizen kunde kundin nutzer benutzer mitglied haushalt teilnehmer schueler "
     "mitarbeiter"
 )
+_HEADS = "nummer datum kennung kosten preis betrag umsatz einkommen gehalt anzahl gewicht groesse tage"
+"""What German compounds end with: a Patientennummer is a number of patients."""
 _IDENTITY = "id ids uuid guid nr no number nummer key kennung pseudonym token"
 _RULES = (
     _Rule("age ages alter jahre years", "integer", "Ages of people lie between 0 and 120.", (0, 120)),
@@ -60,8 +62,16 @@ _RULES = (
     _Rule("hour stunde", "integer", "A day has 24 hours.", (0, 23), tuple(map(str, range(24)))),
     _Rule("minute minutes minuten", "number", "Minutes of a day.", (0, 1440)),
     _Rule("hours stunden", "number", "A week has 168 hours.", (0, 168)),
+    _Rule("tage", "integer", "Days of a year.", (0, 366)),
     _Rule(
-        "sex gender geschlecht",
+        "geschlecht",
+        "text",
+        "How it is spelled is a guess: write what your table has.",
+        None,
+        ("w", "m", "d"),
+    ),
+    _Rule(
+        "sex gender",
         "text",
         "How it is spelled is a guess: write what your table has.",
         None,
@@ -133,7 +143,16 @@ def words_in(name: str) -> tuple[str, ...]:
     for sign, letters in (("ä", "ae"), ("ö", "oe"), ("ü", "ue"), ("ß", "ss")):
         spelled = spelled.replace(sign, letters)
     plain = unicodedata.normalize("NFKD", spelled).encode("ascii", "ignore").decode()
-    return tuple(re.findall(r"[a-z]+|\d+", plain))
+    return tuple(part for word in re.findall(r"[a-z]+|\d+", plain) for part in _parted(word))
+
+
+def _parted(word: str) -> tuple[str, ...]:
+    for head in _HEADS.split():
+        front = word.removesuffix(head)
+        if front != word and len(front) > 2:
+            bare = {front.removesuffix(joint) for joint in ("", "innen", "en", "n", "s")} & set(_PEOPLE.split())
+            return (min(bare, default=front), head)
+    return (word,)
 
 
 def unit_among(names: Iterable[str]) -> str:

@@ -39,7 +39,9 @@ class Groups(Curated):
         several = "Each measure gets its part of epsilon."
         nothing = ("", "no column")
         return (
-            forms.chosen("by", "For each", grouping.usable(statement)),
+            forms.chosen(
+                "by", "For each", grouping.usable(statement), "Columns with keys. State keys to see more of them here."
+            ),
             Field("measures", "Show", MEASURES, "count", kind="many", hint=several),
             Field("column", "Sum and mean of", (nothing, *forms.choices(statement.bounded)), ""),
         )
@@ -54,8 +56,8 @@ class Groups(Curated):
         if measures == ("count",):
             return cls(by, measures)
         if not forms.text(asked, "column"):
-            why = f"of what is the {measures[-1]}"
-            raise InvalidParameter("column", "", why, "Choose a column with bounds, or show only how many.")
+            why = f"a {measures[-1]} is a {measures[-1]} of numbers"
+            raise InvalidParameter("column", "none", why, "Choose a column with bounds, or show only how many.")
         column = forms.column(asked, "column", statement.bounded, "bounds").name
         if column == by.name:
             raise InvalidParameter("column", column, "is what the groups are made of", "Choose another column.")
