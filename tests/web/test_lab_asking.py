@@ -19,7 +19,7 @@ from school_site import PERSON, open_school, site_of, visitor
 import lapwing as lw
 from lapwing.adversary.attacks import best_guess
 from lapwing.errors import BudgetExceeded
-from lapwing.web.lab import asking, attacking
+from lapwing.web.lab import asking, attacking, questions
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import COOKIE, Bench
@@ -188,7 +188,7 @@ def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(app: FastAPI, rows
 
 def test_a_release_that_loses_the_race_says_what_is_left(app: FastAPI, rows: Path) -> None:
     _, bench = brought(app, rows, epsilon=1.0)
-    question = asking.question(bench.stated, "count", None)
+    question = questions.question(bench.stated, "count", None)
     late = asking.release(bench, question, 0.8, asking.moment())
     bench.ledger.charge("table", lw.PureDP(0.5, unit="patient"))
     with pytest.raises(Exception, match=r"0\.5 is left.*still buys count to within") as refused:
@@ -210,7 +210,7 @@ def test_a_job_that_was_stopped_spends_at_most_what_was_charged(app: FastAPI, ro
     assert told.status_code == 200
     assert lab.jobs.get(bench.id, begun.json()["id"]).state == "cancelled"
     assert spent(bench) == 0
-    question = asking.question(bench.stated, "mean", [("column", "age")])
+    question = questions.question(bench.stated, "mean", [("column", "age")])
     late = lab.jobs.start(bench.id, lambda progress: _stopped_after_the_charge(bench, question, progress))
     late.ended.wait(30)
     assert late.state == "cancelled"
@@ -218,7 +218,7 @@ def test_a_job_that_was_stopped_spends_at_most_what_was_charged(app: FastAPI, ro
     assert bench.answers == []
 
 
-def _stopped_after_the_charge(bench: Bench, question: asking.Question, progress: Any) -> Any:
+def _stopped_after_the_charge(bench: Bench, question: questions.Question, progress: Any) -> Any:
     """A release during whose reading somebody presses stop."""
 
     class Pressed:

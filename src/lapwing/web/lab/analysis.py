@@ -36,6 +36,8 @@ class Field:
     kind: str = "choice"
     """choice, many (several choices), number, or text."""
     hint: str = ""
+    titled: bool = True
+    """Whether what is chosen belongs into the title of the question."""
 
 
 @dataclass(frozen=True, slots=True)

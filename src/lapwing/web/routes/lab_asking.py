@@ -13,7 +13,7 @@ from fastapi import Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
-from lapwing.web.lab import asking, attacking, exporting
+from lapwing.web.lab import asking, attacking, exporting, questions
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench
 from lapwing.web.lab.jobs import Job, Progress
@@ -32,7 +32,7 @@ _NEVER = {"cache-control": "no-store"}
 @router.get("/lab/{id}/ask")
 def begin(bench: TheBench, site: TheSite) -> Response:
     """The first question that this table has columns for."""
-    able = [slug for slug, may in asking.possible(bench.stated).items() if may]
+    able = [slug for slug, may in questions.possible(bench.stated).items() if may]
     return redirect(site, f"/lab/{bench.id}/ask/{(able or list(ANALYSES))[0]}")
 
 
@@ -40,7 +40,7 @@ def begin(bench: TheBench, site: TheSite) -> Response:
 def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The form, the two handles, and what was asked before."""
     sent = [pair for pair in request.query_params.multi_items() if pair[0] not in ("epsilon", "shown")]
-    question = asking.question(bench.stated, analysis, sent or None)
+    question = questions.question(bench.stated, analysis, sent or None)
     if not question.private:
         bench.teach()
     return _asking(request, site, person, bench, question, request.query_params.get("epsilon", ""))
@@ -78,7 +78,7 @@ async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, 
 @router.post("/lab/{id}/ask/{analysis}/look", dependencies=[limited("lab release")])
 async def looked(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """The answer to a question that has no private one: teaching mode only, and nothing is kept."""
-    question = asking.question(bench.stated, analysis, await _form(request) or None)
+    question = questions.question(bench.stated, analysis, await _form(request) or None)
     if question.private:
         raise Problem(404)
     if question.analysis is None:
@@ -97,7 +97,7 @@ def release(
 ) -> Response:
     """Charge, then look: the private answer."""
     fields = [pair for pair in form if pair[0] not in ("epsilon", "csrf")]
-    question = asking.question(bench.stated, analysis, fields or None)
+    question = questions.question(bench.stated, analysis, fields or None)
     epsilon = asking.epsilon_of(dict(form).get("epsilon", ""))
     if not question.private:
         raise Problem(
@@ -200,9 +200,9 @@ def _taken(bench: Bench, site: Site, job: str) -> dict[str, Any] | None:
     return told
 
 
-def _understood(request: Request, analysis: str, bench: Bench) -> asking.Question:
+def _understood(request: Request, analysis: str, bench: Bench) -> questions.Question:
     sent = [pair for pair in request.query_params.multi_items() if pair[0] not in ("epsilon", "shown")]
-    question = asking.question(bench.stated, analysis, sent or None)
+    question = questions.question(bench.stated, analysis, sent or None)
     if question.analysis is None:
         raise Problem(422, question.complaint or "This table has no column for that question.")
     return question
@@ -228,11 +228,11 @@ def _asking(
     site: Site,
     person: Person | None,
     bench: Bench,
-    question: asking.Question,
+    question: questions.Question,
     epsilon: str,
     status: int = 200,
 ) -> Response:
-    statement, able = bench.stated, asking.possible(bench.stated)
+    statement, able = bench.stated, questions.possible(bench.stated)
     told = asking.told(bench, question) if question.analysis else None
     job = request.query_params.get("shown", "") if not question.private else ""
     budget = asking.budget(bench)

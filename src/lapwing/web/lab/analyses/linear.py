@@ -50,7 +50,7 @@ class Linear(Model):
         return (
             Field("target", "Predict", found, found[-1][0] if found else ""),
             many(statement, "from"),
-            Field("method", "by", methods, FIRST),
+            Field("method", "by", methods, FIRST, titled=False),
         )
 
     @classmethod

@@ -52,7 +52,7 @@ class Local(Analysis):
         protocols = tuple(PROTOCOLS.items())
         return (
             forms.chosen("column", "Everybody's", grouping.usable(statement)),
-            Field("protocol", "randomised by", protocols, "response"),
+            Field("protocol", "randomised by", protocols, "response", titled=False),
         )
 
     @classmethod

@@ -52,7 +52,7 @@ class Logistic(Model):
         return (
             forms.chosen("target", "Predict", grouping.usable(statement)),
             many(statement, "from"),
-            Field("method", "by", methods, "auto"),
+            Field("method", "by", methods, "auto", titled=False),
         )
 
     @classmethod

@@ -1,0 +1,136 @@
+"""Questions as forms have them: which ones a table has columns for, and what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.errors import InvalidParameter, LapwingError
+from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
+from lapwing.web.lab.analysis import Analysis, Field
+from lapwing.web.lab.statement import Statement
+from lapwing.web.problems import Problem
+
+Asked = dict[str, Any]
+"""What was typed, by the name of the field; a list where several can be chosen."""
+LONGEST_TITLE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a table: its kind, its form, what was typed into it, and what came of that."""
+
+    slug: str
+    kind: type[Analysis]
+    fields: tuple[Field, ...]
+    asked: Asked
+    analysis: Analysis | None
+    complaint: str = ""
+    wrong: str = ""
+    """The field that the complaint is about."""
+
+    @property
+    def title(self) -> str:
+        """In a few words: the kind and what was chosen."""
+        chosen = [one for one in self.fields if one.titled and one.choices and self.asked.get(one.name)]
+        named = [_listed(self.asked[one.name]) for one in chosen]
+        typed = [] if named else [_cut(self.asked[one.name]) for one in self.fields if one.kind == "text"]
+        said = ", ".join(one for one in (*named, *typed) if one)
+        return f"{self.kind.title}: {said}" if said else self.kind.title
+
+    @property
+    def private(self) -> bool:
+        """Whether it has a private answer at all."""
+        return self.slug not in TEACHING_ONLY
+
+    @property
+    def worded(self) -> list[tuple[str, str]]:
+        """What was typed, with the labels of the form."""
+        return [(one.label, _listed(self.asked[one.name])) for one in self.fields if self.asked.get(one.name)]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """What was typed, as a form sends it."""
+        found = []
+        for name, value in self.asked.items():
+            found += [(name, str(one)) for one in (value if isinstance(value, list) else [value])]
+        return found
+
+
+def possible(statement: Statement) -> dict[str, bool]:
+    """All kinds of questions, and whether this table has columns for them."""
+    offered = {slug: kind for slug, kind in ANALYSES.items() if statement.teaching or slug not in TEACHING_ONLY}
+    return {slug: _askable(kind.fields(statement)) for slug, kind in offered.items()}
+
+
+def question(statement: Statement, slug: str, sent: Iterable[tuple[str, str]] | None) -> Question:
+    """The question that a form describes; with nothing sent, the one it begins with."""
+    kind = ANALYSES.get(slug)
+    if kind is None:
+        raise Problem(404, "There is no such question. Choose one of the list.")
+    fields = kind.fields(statement)
+    if sent is not None or not _askable(fields):
+        return _understood(statement, slug, kind, fields, _first(fields) if sent is None else _sent(fields, sent))
+    begun = _understood(statement, slug, kind, fields, _first(fields))
+    if begun.analysis is None:  # some questions begin with two columns
+        begun = _understood(statement, slug, kind, fields, _first(fields, 2))
+    return begun
+
+
+def _understood(
+    statement: Statement, slug: str, kind: type[Analysis], fields: tuple[Field, ...], asked: Asked
+) -> Question:
+    if not _askable(fields):
+        return Question(slug, kind, fields, asked, None)
+    try:
+        return Question(slug, kind, fields, asked, kind.of(statement, asked))
+    except InvalidParameter as error:
+        wrong = error.name if any(one.name == error.name for one in fields) else ""
+        return Question(slug, kind, fields, asked, None, complaint(error, fields), wrong)
+    except LapwingError as error:
+        return Question(slug, kind, fields, asked, None, str(error))
+
+
+def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
+    """An error in the words of the form: its label instead of the name of the parameter."""
+    label = next((one.label for one in fields if one.name == error.name), error.name)
+    said = str(error).removeprefix(error.name)
+    return f"{label}{said}"
+
+
+def _askable(fields: tuple[Field, ...]) -> bool:
+    return all(one.choices for one in fields if one.kind in ("choice", "many"))
+
+
+def _first(fields: tuple[Field, ...], several: int = 1) -> Asked:
+    """What a form begins with."""
+    found: Asked = {}
+    for one in fields:
+        names = [name for name, _ in one.choices]
+        begins = one.value or (names[0] if names else "")
+        others = [name for name in names if name != begins]
+        found[one.name] = [begins, *others][:several] if one.kind == "many" else begins
+    return found
+
+
+def _sent(fields: tuple[Field, ...], sent: Iterable[tuple[str, str]]) -> Asked:
+    by_name: dict[str, list[str]] = {}
+    for name, value in sent:
+        by_name.setdefault(name, []).append(value)
+    found = _first(fields)
+    for one in fields:
+        if one.kind == "many":
+            found[one.name] = by_name.get(one.name, [])
+        elif one.name in by_name:
+            found[one.name] = by_name[one.name][-1]
+    return found
+
+
+def _cut(text: Any) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
