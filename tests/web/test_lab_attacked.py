@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import lapwing as lw
-from lapwing.web.lab import stating
+from lapwing.web.lab import bringing, intake, stating
 from lapwing.web.lab.analyses import ANALYSES
-from lapwing.web.lab.analyses.curated import blank
+from lapwing.web.lab.analyses.curated import blank, stopping
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.engine import engine
-from lapwing.web.lab.intake import Found
+from lapwing.web.lab.engine import SPILLED, connected, engine
+from lapwing.web.lab.intake import Found, take
+from lapwing.web.lab.jobs import TOO_LONG, Jobs, Progress
 from lapwing.web.lab.keeping import Lab, new_owner
 from lapwing.web.lab.label import label
+from lapwing.web.lab.plain import Unreadable
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Stated, Statement
@@ -144,6 +148,90 @@ def test_keys_read_from_the_data_do_not_outlast_teaching_mode_however_they_are_w
     bench.propose("town", Proposal(keys=(" Kiel", 'Bonn, "am Rhein"', "Ulm\n"), private=False))
     form = sent(**{"keys-2": stating.filled(bench).lines[2].keys})
     assert "column-2" in stating.read(bench, form)[1].complaints
+
+
+# Work without an end
+
+
+def test_a_parquet_file_of_too_many_cells_is_refused_before_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw, into = tmp_path / "raw", tmp_path / "table.parquet"
+    with engine(tmp_path) as db:
+        rows = "SELECT 1 AS a, 2 AS b, 3 AS c, 4 AS d FROM range(250001)"
+        db.execute(f"COPY ({rows}) TO '{raw}' (FORMAT parquet, ROW_GROUP_SIZE 1000000)")
+    assert raw.stat().st_size < 10_000  # a billion would be as small
+    assert take(raw, into, Progress(), most=1 << 20).columns[0].name == "a"
+    monkeypatch.setattr(intake, "MOST_CELLS", 1_000_000)  # writing a billion takes longer than refusing them
+    with pytest.raises(Unreadable, match="cells, rows times columns"):
+        take(raw, into, Progress(), most=1 << 20)
+
+
+def test_work_that_takes_too_long_is_stopped_and_says_so() -> None:
+    jobs = Jobs(longest=0.05)
+
+    def work(progress: Progress) -> None:
+        while True:
+            progress(0.5)
+
+    job = jobs.start("bench", work)
+    assert job.ended.wait(20)
+    assert (job.state, job.error) == ("cancelled", TOO_LONG)
+    jobs.close()
+
+
+def test_a_question_to_the_curator_is_interrupted_in_the_middle(lab: Lab) -> None:
+    """Not at its next step: the query itself would take hours."""
+    bench = brought(lab)
+    table = STATED.open(bench.path, None)
+    endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b, range(1000000) c WHERE a.range < b.range % 7"
+    started = threading.Event()
+
+    def work(progress: Progress) -> None:
+        with stopping(table, progress):
+            cursor = table.context.engine.given.cursor()  # type: ignore[attr-defined]
+            started.set()
+            cursor.execute(endless).fetchall()
+
+    job = lab.jobs.start(bench.id, work)
+    assert started.wait(20)
+    job.cancel()
+    while not job.ended.wait(0.1):
+        job.cancel()  # the first word may come before the query began
+    assert job.state == "cancelled"
+
+
+def test_a_question_may_not_fill_the_disk_with_what_it_puts_aside(lab: Lab) -> None:
+    bench = brought(lab)
+    [[most]] = connected(bench.folder).execute("SELECT current_setting('max_temp_directory_size')").fetchall()
+    assert float(most.split()[0]) * {"GiB": 1 << 30, "MiB": 1 << 20}[most.split()[1]] <= 1.01 * SPILLED
+
+
+# Crowds
+
+
+def test_room_is_kept_for_files_on_their_way(lab: Lab) -> None:
+    def coming(size: str | None, address: str, there: int = 0) -> AbstractContextManager[None]:
+        return bringing.room_for(lab, size, address, there)
+
+    most, disk = lab.settings.lab_upload, lab.settings.lab_disk
+    with pytest.raises(Problem) as refused, coming(str(2 * most), "a"):
+        pass
+    assert refused.value.status_code == 413
+    with coming("1000", "a"), coming("1000", "a"), coming("1000", "a"):
+        with pytest.raises(Problem) as refused, coming("1000", "a"):
+            pass
+        assert refused.value.status_code == 429
+        with coming("1000", "b"):  # others are not kept waiting
+            pass
+        with pytest.raises(Problem) as refused, coming("1000", "b", disk - 3500):
+            pass
+        assert refused.value.status_code == 503
+    with coming("1000", "b", disk - 3500):  # they came, or not: the room is free again
+        pass
+    with pytest.raises(Problem) as refused, coming(None, "a", disk - most + 1):
+        pass
+    assert refused.value.status_code == 503, "whoever does not say how much comes needs room for the most"
 
 
 # What is said about errors

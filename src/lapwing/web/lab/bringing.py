@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from typing import IO
 
 from fastapi.concurrency import run_in_threadpool
 
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import Example
-from lapwing.web.lab.engine import size_of
+from lapwing.web.lab.engine import SPARE, free_at
 from lapwing.web.lab.intake import take
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.keeping import Lab
@@ -19,18 +20,33 @@ from lapwing.web.problems import Problem
 
 LATIN = "cp1252"
 _BUFFER = 4 << 20
-_SPARE = 1 << 30
-"""Bytes of the disk that are left to others."""
+AT_ONCE_EACH = 3
+"""Files that may be on their way from one address."""
 
 
-def refuse_without_room(lab: Lab, declared: int) -> None:
-    """Refuse what is too large, or what the disk has no room for, before a byte of it is read."""
+@contextmanager
+def room_for(lab: Lab, declared: str | None, address: str, there: int) -> Iterator[None]:
+    """Keep room for a file as long as it is on its way, or refuse it before a byte of it is read.
+
+    `there` is what the lab holds already. Whoever does not say how much comes may send as much as is allowed, so room
+    for that is kept.
+    """
     most = lab.settings.lab_upload
-    if declared > most + (64 << 10):  # the envelope of a form
+    size = int(declared) if declared is not None and declared.isdecimal() else most
+    if size > most + (64 << 10):  # the envelope of a form
         raise Problem(413, too_large(most))
-    free = shutil.disk_usage(lab.folder).free
-    if free - 2 * declared < _SPARE or size_of(lab.folder) + declared > lab.settings.lab_disk:
-        raise Problem(503, "The lab has no room for it now. Try again later.", headers={"retry-after": "1800"})
+    with lab.lock:
+        if sum(whose == address for whose, _ in lab.arriving) >= AT_ONCE_EACH:
+            raise Problem(429, "Some files are on their way from you. Wait until they are here.")
+        coming = size + sum(other for _, other in lab.arriving)
+        if free_at(lab.folder) - 2 * coming < SPARE or there + coming > lab.settings.lab_disk:
+            raise Problem(503, "The lab has no room for it now. Try again later.", headers={"retry-after": "1800"})
+        lab.arriving.append((address, size))
+    try:
+        yield
+    finally:
+        with lab.lock:
+            lab.arriving.remove((address, size))
 
 
 def too_large(most: int) -> str:

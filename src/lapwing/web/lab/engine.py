@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 from lapwing.noise.entropy import SYSTEM
 
@@ -19,6 +21,10 @@ MEMORY = "256MB"
 """What DuckDB may hold at once; what does not fit goes to the folder. A test brings a file that is larger."""
 ASKING = "768MB"
 """The same for questions."""
+SPILLED = 8 << 30
+"""Bytes that one question may put aside on disk; never more than half of what is free."""
+SPARE = 1 << 30
+"""Bytes of the disk that are left to others."""
 _LOOKS_EVERY = 0.2
 
 
@@ -41,6 +47,7 @@ def connected(folder: Path, memory: str = MEMORY, threads: int = 1) -> duckdb.Du
         "threads": threads,
         "preserve_insertion_order": False,
         "temp_directory": str(folder / f"spill-{SYSTEM.bits(64):016x}"),  # of its own: DuckDB clears it in the end
+        "max_temp_directory_size": f"{min(SPILLED, free_at(folder) // 2)}B",
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
         "allow_community_extensions": False,
@@ -50,6 +57,25 @@ def connected(folder: Path, memory: str = MEMORY, threads: int = 1) -> duckdb.Du
     connection.execute(f"SET allowed_directories = [{text(str(folder))}]")
     connection.execute("SET enable_external_access = false")  # for good: DuckDB does not switch it on again
     return connection
+
+
+class Stoppable:
+    """A database whose questions can be stopped: each is asked through a cursor, and all of them are interrupted."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+        self._cursors: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """One more way to ask."""
+        made = self._connection.cursor()
+        self._cursors.add(made)
+        return made
+
+    def interrupt(self) -> None:
+        """Stop whatever is asked now."""
+        for one in list(self._cursors):
+            one.interrupt()
 
 
 @contextmanager
@@ -88,6 +114,11 @@ def watched(
     finally:
         done.set()
         watcher.join()
+
+
+def free_at(folder: Path) -> int:
+    """Bytes that are free on the disk of a folder."""
+    return shutil.disk_usage(folder).free
 
 
 def size_of(folder: Path) -> int:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from lapwing.web.lab.engine import engine, quoted, size_of, text, watched
+from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, size_of, text, watched
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import Name, cleaned
 from lapwing.web.lab.plain import (
@@ -30,6 +30,8 @@ from lapwing.web.lab.plain import (
 from lapwing.web.lab.statement import Type
 
 MOST_COLUMNS = 500
+MOST_CELLS = 10**9
+"""Rows times columns. A CSV of the largest size has no more; a few bytes of Parquet may claim any number."""
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 _KINDS: dict[str, tuple[Type, str]] = {
     "BOOLEAN": ("boolean", ""),
@@ -120,9 +122,13 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int) -> Ta
         read = f"read_parquet({text(str(source))})"
         try:
             schema = connection.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()
+            claimed = f"SELECT sum(num_rows) FROM parquet_file_metadata({text(str(source))})"
+            [[rows]] = connection.execute(claimed).fetchall()
         except duckdb.Error:
             raise Unreadable("The file begins like Parquet and cannot be read as that. Write it once more.") from None
     names = cleaned(_not_too_many([str(row[0]) for row in schema]))
+    if rows is not None and rows * len(names) > MOST_CELLS:
+        raise Unreadable(f"It has more than {MOST_CELLS:,} cells, rows times columns. Bring fewer rows or columns.")
     kept, chosen, left_out, days = [], [], [], []
     for place, ((_, declared, *_), one) in enumerate(zip(schema, names, strict=True)):
         nested = re.search(r"[\[\]]|^(STRUCT|MAP|UNION|LIST|ARRAY)", str(declared))
@@ -174,7 +180,7 @@ def _copy(rows: str, columns: int, into: Path, progress: Progress, most: int) ->
 
 
 def _grown(folder: Path, most: int) -> Callable[[], bool]:
-    return lambda: size_of(folder) > most
+    return lambda: size_of(folder) > most or free_at(folder) < SPARE
 
 
 def _delimiter(line: str) -> str:

@@ -35,6 +35,9 @@ PLAIN = (
     "Look at what you stated, then try again."
 )
 STOPPED = "You stopped this. What was charged before stays charged."
+LONGEST = 900.0
+"""Seconds that one piece of work may take a thread from the others."""
+TOO_LONG = "This took too long, so we stopped it. What was charged before stays charged. Bring fewer rows or columns."
 
 
 class Cancelled(Exception):
@@ -129,7 +132,8 @@ class Job:
 class Jobs:
     """All jobs of one process."""
 
-    def __init__(self, at_once: int = AT_ONCE) -> None:
+    def __init__(self, at_once: int = AT_ONCE, longest: float = LONGEST) -> None:
+        self._longest = longest
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-lab")
         self._lock = threading.Lock()
         self._jobs: dict[str, dict[str, Job]] = {}
@@ -183,13 +187,22 @@ class Jobs:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
+        late = threading.Event()
+
+        def stop() -> None:
+            late.set()
+            job.cancel()
+
+        watch = threading.Timer(self._longest, stop)
+        watch.daemon = True
+        watch.start()
         try:
             job.progress(0.0)
             job.state = "working"
             job.result = work(job.progress)
             job.state = "done"
         except Cancelled:
-            job.state, job.error = "cancelled", STOPPED
+            job.state, job.error = "cancelled", TOO_LONG if late.is_set() else STOPPED
         except LapwingError as error:
             job.state, job.error = "failed", str(error)
         except Problem as error:
@@ -197,4 +210,5 @@ class Jobs:
         except Exception:
             job.state, job.error = "failed", PLAIN  # nothing is logged: a message could quote a record
         finally:
+            watch.cancel()
             job.ended.set()

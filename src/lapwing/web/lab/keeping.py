@@ -36,6 +36,9 @@ class Lab:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.jobs = settings, Jobs()
+        self.arriving: list[tuple[str, int]] = []
+        """Files on their way: from which address, and how many bytes at most. Under `lock`."""
+        self.lock = threading.Lock()
         self._benches: dict[str, Bench] = {}
         self._lock = threading.Lock()
         self._folder: Path | None = None

@@ -14,7 +14,7 @@ from lapwing.curator.engines.duckdb import Embedded
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
-from lapwing.web.lab.engine import ASKING, connected
+from lapwing.web.lab.engine import ASKING, Stoppable, connected
 
 Type = Literal["number", "integer", "text", "boolean", "date"]
 DATASET = "table"
@@ -127,7 +127,8 @@ class Statement:
         )
         if not isinstance(source, Path):
             return table
-        own = Embedded(given=connected(source.parent, ASKING, threads=2))  # what it spills goes with the folder
+        given: Any = Stoppable(connected(source.parent, ASKING, threads=2))  # what it spills goes with the folder
+        own = Embedded(given=given)
         return replace(table, context=replace(table.context, engine=own))
 
     def to_json(self) -> str:

@@ -18,12 +18,14 @@ from starlette.requests import ClientDisconnect
 from lapwing.web.lab import bringing, proposals, stating
 from lapwing.web.lab.bench import Bench, TheBench, owner_of
 from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.engine import size_of
 from lapwing.web.lab.intake import MOST_COLUMNS
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.keeping import is_owner, new_owner, remember_owner
 from lapwing.web.lab.names import file_title
 from lapwing.web.lab.plain import readable
 from lapwing.web.lab.statement import DATASET
+from lapwing.web.limits import address_of
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Asking, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
@@ -73,8 +75,12 @@ def _index(request: Request, site: Site, person: Person | None, complaint: str =
 @router.post("/lab/upload", dependencies=[limited("lab bring")])
 async def upload(request: Request, site: TheSite, person: Asking) -> Response:
     """Take a file: the body itself, as our script sends it, or a form with a file in it."""
-    declared = request.headers.get("content-length", "0")
-    await run_in_threadpool(bringing.refuse_without_room, site.lab, int(declared) if declared.isdecimal() else 0)
+    there = await run_in_threadpool(lambda: size_of(site.lab.folder))
+    with bringing.room_for(site.lab, request.headers.get("content-length"), address_of(request), there):
+        return await _arrived(request, site, person)
+
+
+async def _arrived(request: Request, site: Site, person: Person | None) -> Response:
     most = site.settings.lab_upload
     owner = _owner(request, site)
     if not request.headers.get("content-type", "").startswith("multipart/form-data"):

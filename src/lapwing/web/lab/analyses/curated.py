@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from math import isclose
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analyses import rows
 from lapwing.web.lab.analysis import Analysis, Data, Progress
+from lapwing.web.lab.engine import Stoppable
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import DATASET, Statement
 
@@ -44,6 +46,13 @@ def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
         asked, there = (float(getattr(one, name, 0)) for one in (loss, left))
         if asked > there * (1 + SLACK) + (SLACK if name == "epsilon" else 0):
             raise BudgetExceeded(loss, left)
+
+
+def stopping(table: PrivateTable, progress: Progress) -> AbstractContextManager[None]:
+    """What the curator asks of a table meanwhile is interrupted when its job is cancelled."""
+    stops = getattr(progress, "stops", None)
+    given = getattr(table.context.engine, "given", None)
+    return stops(given) if stops is not None and isinstance(given, Stoppable) else nullcontext()
 
 
 class Curated(Analysis):
@@ -101,22 +110,28 @@ class Curated(Analysis):
         priced = self.query(blank(statement)).quote(**spend)
         affordable(data.ledger, statement, priced.loss)
         progress(0.1)
-        answer = self.query(statement.open(data.path, data.ledger)).release(confidence=CONFIDENCE, **spend)
+        table = statement.open(data.path, data.ledger)
+        with stopping(table, progress):
+            answer = self.query(table).release(confidence=CONFIDENCE, **spend)
         progress(1.0)
         return self.result(answer)
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """The same question again and again, of a table that is opened once and counts nothing."""
-        asked, delta = self.query(data.statement.open(data.path, None)), self.delta(data.statement) or None
+        table, delta = data.statement.open(data.path, None), self.delta(data.statement) or None
+        asked = self.query(table)
         for turn in range(times):
             progress(turn / times)
-            yield self.result(asked.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE))
+            with stopping(table, progress):
+                answer = asked.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE)
+            yield self.result(answer)
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """Plain SQL, and beside it what bounds and contributions change without any noise."""
-        asked = self.query(data.statement.open(data.path, None))
+        table = data.statement.open(data.path, None)
         delta = self.delta(data.statement) or None
-        quiet = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
+        with stopping(table, progress):
+            quiet = self.result(self.query(table).release(epsilon=WITHOUT_NOISE, delta=delta))
         progress(0.5)
         with rows.opened(data, progress) as found:
             series = self.plain(found, quiet)

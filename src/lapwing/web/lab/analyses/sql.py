@@ -11,7 +11,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank
+from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank, stopping
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Data, Field, Progress
 from lapwing.web.lab.result import Result, Series
@@ -92,12 +92,13 @@ class Sql(Curated):
 
         The statement itself goes through the curator's closed language here, too: no other SQL reaches the engine.
         """
-        asked = self.query(data.statement.open(data.path, None))
-        delta = self.delta(data.statement) or None
-        after = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
-        progress(0.5)
-        everything = asked.bounded(max_groups_per_unit=EVERYTHING, max_rows_per_group=EVERYTHING)
-        plain = self.result(everything.release(epsilon=WITHOUT_NOISE, delta=delta))
+        table = data.statement.open(data.path, None)
+        asked, delta = self.query(table), self.delta(data.statement) or None
+        with stopping(table, progress):
+            after = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
+            progress(0.5)
+            everything = asked.bounded(max_groups_per_unit=EVERYTHING, max_rows_per_group=EVERYTHING)
+            plain = self.result(everything.release(epsilon=WITHOUT_NOISE, delta=delta))
         progress(1.0)
         note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
         return self.compared(plain.series, replace(after, notes=(note,)))
