@@ -476,8 +476,15 @@ def test_surveys_go_by_themselves(app: FastAPI, monkeypatch: pytest.MonkeyPatch)
     Made(app, closes=gone.isoformat())
     assert made.client.get(made.address).status_code == 200
     monkeypatch.setattr(routes, "today", lambda: gone + timedelta(days=1))
-    Made(app, closes=(gone + timedelta(days=1)).isoformat())
+    other = Made(app, closes=(gone + timedelta(days=1)).isoformat())
     assert made.client.get(made.address).status_code == 404
+    monkeypatch.setattr(routes, "today", lambda: other.kept.deleted_on)
+    assert other.client.get(other.keep).status_code == 200
+    later = other.kept.deleted_on + timedelta(days=1)
+    monkeypatch.setattr(routes, "today", lambda: later)
+    assert other.client.get(other.keep).status_code == 404, "also if nobody makes another one"
+    with site_of(app).database.reading() as db:
+        assert db.scalar(select(func.count()).select_from(Survey)) == 0
 
 
 def test_an_answer_leaves_a_number_and_apart_from_it_a_hash(app: FastAPI, caplog: pytest.LogCaptureFixture) -> None:

@@ -29,7 +29,7 @@ from lapwing.web.survey.results import BATCH, Results, as_csv, band, results
 
 router = personal()
 GONE = "There is no such survey. Its link may be incomplete, or who made it has deleted it."
-EXPECTED = (100, 1000, 10_000)
+EXPECTED = (25, 100, 1000)
 """For so many people the error is told in advance."""
 USUAL = Design(kind=parameters.YES_NO, question="", flip=Fraction(1, 4))
 Text = Annotated[str, Form()]
@@ -235,6 +235,14 @@ def delete(survey_id: str, key: str, site: TheSite, sure: Text = "") -> Response
 def _found(site: Site, survey_id: str) -> Kept:
     with site.database.reading() as db:
         survey = store.find(db, survey_id)
+    return _still(site, survey)
+
+
+def _still(site: Site, survey: Kept | None) -> Kept:
+    """A survey, unless it is gone or its time is over: then it goes now, if nothing removed it before."""
+    if survey is not None and survey.deleted_on < today():
+        store.remove(site.database, survey.id)
+        survey = None
     if survey is None:
         raise Problem(404, GONE)
     return survey
@@ -250,9 +258,7 @@ def _public(site: Site, survey_id: str) -> Kept:
 def _mine(site: Site, survey_id: str, key: str) -> Kept:
     with site.database.reading() as db:
         survey = store.with_key(db, survey_id, key)
-    if survey is None:
-        raise Problem(404, GONE)
-    return survey
+    return _still(site, survey)
 
 
 def _shown(survey: Kept) -> dict[str, Any]:
