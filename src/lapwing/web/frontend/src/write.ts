@@ -6,6 +6,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
+import { look } from "./lib/editor-look.js";
 
 interface Snippet {
   name: string;
@@ -41,18 +42,6 @@ const colours = HighlightStyle.define([
   { tag: [tags.processingInstruction, tags.labelName, tags.contentSeparator], color: "var(--budget)" },
   { tag: tags.quote, color: "var(--quiet)" },
 ]);
-const look = EditorView.theme({
-  "&": { height: "100%", fontSize: "0.9rem", color: "var(--ink)", backgroundColor: "var(--card)" },
-  ".cm-scroller": { fontFamily: 'ui-monospace, "SF Mono", Menlo, Consolas, monospace', lineHeight: "1.5" },
-  ".cm-content": { caretColor: "var(--ink)" },
-  ".cm-cursor": { borderLeftColor: "var(--ink)" },
-  "&.cm-focused": { outline: "3px solid var(--budget)", outlineOffset: "-3px" },
-  ".cm-gutters": { backgroundColor: "var(--card)", color: "var(--quiet)", border: "none" },
-  ".cm-activeLine, .cm-activeLineGutter": { backgroundColor: "color-mix(in srgb, var(--private) 8%, transparent)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "color-mix(in srgb, var(--private) 30%, transparent)" },
-  ".cm-panels": { backgroundColor: "var(--paper)", color: "var(--ink)" },
-  ".cm-panels input, .cm-panels button": { color: "var(--ink)", backgroundColor: "var(--card)", backgroundImage: "none" },
-});
 
 const place = document.createElement("div");
 place.className = "markdown";
@@ -66,6 +55,7 @@ const view = new EditorView({
     keymap.of([indentWithTab, { key: "Mod-s", run: () => (void save(), true) }]),
     markdown(),
     look,
+    EditorView.theme({ "&": { height: "100%" } }),
     syntaxHighlighting(colours),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true", tabindex: "0" }),
