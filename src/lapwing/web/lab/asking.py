@@ -94,7 +94,7 @@ def too_much(left: float, preview: Preview | None) -> str:
     for band in preview.bands if preview else ():
         if (error := buys(band, left)) is not None:
             measured = f" {band.measured_in}" if band.measured_in else ""
-            return f"{said} It still buys {band.output} to within {error:.3g}{measured}."
+            return f"{said} It still buys {band.output} to within {'about ' if band.why else ''}{error:.3g}{measured}."
     return f"{said} Ask with {left:.3g} or less."
 
 

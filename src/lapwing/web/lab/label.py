@@ -102,7 +102,11 @@ def _error(shown: Preview, epsilon: float) -> str:
     for band in shown.bands:
         error = band.errors[place]
         error = None if error is None else below * error
-        said = "depends on the data" if error is None else f"± {_plain(error)} {band.measured_in}".rstrip()
+        said = (
+            "depends on the data"
+            if error is None
+            else f"{'about ' if band.why else ''}± {_plain(error)} {band.measured_in}".rstrip()
+        )
         parts.append(f"{band.output}: {said}")
     return "; ".join(parts)
 

@@ -82,7 +82,7 @@ class Clusters(Model):
         """The first of two columns."""
         return self.columns[0].name if len(self.columns) == 2 else "centre"
 
-    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+    def learnt(self, model: Any) -> tuple[Series, ...]:
         """The centres, from left to right."""
         centres = self._centres(model)
         centres = centres[np.lexsort(centres.T[::-1])]

@@ -27,6 +27,7 @@ SLACK = 1e-6
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
+EACH = "the error is that of each bar by itself; of many bars some are farther off"
 
 
 def blank(statement: Statement) -> PrivateTable:

@@ -12,7 +12,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.curated import EACH, Curated
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Shape
@@ -70,7 +70,8 @@ class Histogram(Curated):
 
     def remarks(self, statement: Statement) -> tuple[str, ...]:
         """What is not counted."""
-        return ("rows outside the first and last edge are not counted",) if self.edges else ()
+        outside = ("rows outside the first and last edge are not counted",) if self.edges else ()
+        return (EACH, *outside)
 
     def result(self, answer: Any) -> Result:
         """With the name of the column as people wrote it."""

@@ -93,7 +93,7 @@ class Linear(Model):
 
     def printing(self) -> tuple[str, ...]:
         """Slopes, and where the line begins."""
-        return ("print(model.coef_, model.intercept_)", "print(model.coef_interval_)", "print(model.privacy_loss_)")
+        return ("print(model.coef_, model.intercept_)", "print(model.privacy_loss_)")
 
     def reference(self) -> Any:
         """Ordinary least squares."""
@@ -117,19 +117,19 @@ class Linear(Model):
         name = self.predicted.name
         return f"{name} predicted" if len(self.columns) == 1 else f"effect on {name}"
 
-    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+    def learnt(self, model: Any) -> tuple[Series, ...]:
         """For one column the line; for several, what each does to the prediction along its bounds."""
         slopes, start = np.asarray(model.coef_, dtype=float), float(model.intercept_)
         if len(self.columns) == 1:
             places = np.linspace(*self.bounds[0], PLACES)
             values = tuple(Value(f"{x:g}", float(start + slopes[0] * x), x=float(x)) for x in places)
             return (Series(self.output, values),)
-        spans: Any = getattr(model, "coef_interval_", None) if intervals else None
         values = tuple(
-            Value(one.name, float(slopes[i]) * width, *(_ends(spans[i], width) if spans is not None else (None, None)))
+            Value(one.name, float(slopes[i]) * width)
             for i, (one, width) in enumerate(zip(self.columns, _widths(self.bounds), strict=True))
-        )
+        )  # without the model's intervals: where it shrinks slopes, they miss the exact one more often than they say
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
+        note += "; with little budget effects come out too small, because what noise hides is drawn towards 0"
         return (Series(self.output, values, note=note),)
 
     def written(self, model: Any) -> tuple[str, ...]:
@@ -144,7 +144,3 @@ class Linear(Model):
 
 def _widths(bounds: list[tuple[float, float]]) -> list[float]:
     return [high - low for low, high in bounds]
-
-
-def _ends(span: Any, width: float) -> tuple[float, float]:
-    return float(span[0]) * width, float(span[1]) * width

@@ -21,7 +21,7 @@ from lapwing.crowd.protocol import Protocol
 from lapwing.noise import SYSTEM
 from lapwing.privacy import Loss, PureDP
 from lapwing.web.lab.analyses import forms, grouping, rows
-from lapwing.web.lab.analyses.curated import CONFIDENCE, affordable
+from lapwing.web.lab.analyses.curated import CONFIDENCE, EACH, affordable
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.lab.statement import DATASET, Stated, Statement
@@ -90,6 +90,7 @@ class Local(Analysis):
             CONFIDENCE,
             0.0,
             (
+                EACH,
                 "local: every report is private by itself, for whoever sees it, the collector included",
                 f"as many reports as you stated people, {statement.people:,}: whoever is missing sends a blank one",
                 "the error grows like the root of the number of people, where a curator's does not grow at all",

@@ -148,7 +148,7 @@ class Logistic(Model):
         what = "probability of" if len(self.columns) == 1 else "effect on the probability of"
         return f"{what} {self._called(self.classes[1]) if len(self.classes) == 2 else self.predicted.name}"
 
-    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+    def learnt(self, model: Any) -> tuple[Series, ...]:
         """How likely each class is along the one column; or what each column does to that along its bounds."""
         shown = self.classes[1:] if len(self.classes) == 2 else self.classes
         if len(self.columns) == 1:

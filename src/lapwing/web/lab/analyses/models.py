@@ -87,7 +87,7 @@ class Model(Analysis):
         """Rows within the bounds, or the lower share of them, that nobody has."""
 
     @abstractmethod
-    def learnt(self, model: Any, *, intervals: bool = False) -> tuple[Series, ...]:
+    def learnt(self, model: Any) -> tuple[Series, ...]:
         """A few numbers that say what was learnt."""
 
     @abstractmethod
@@ -116,8 +116,8 @@ class Model(Analysis):
         if statement.people > MOST_ROWS:
             notes.append(f"about {MOST_ROWS:,} units are learnt from, drawn at random")
         bands = (
-            Band(self.output, _simulated(self, people, 1.0), why=WHY),
             Band(f"{self.output}, {CROWDED}", _simulated(self, people, NARROW), why=WHY),
+            Band(f"{self.output}, if rows fill the bounds", _simulated(self, people, 1.0), why=WHY),
         )
         return Preview(bands, CONFIDENCE, 0.0, (WHY, *notes), self.mechanism)
 
@@ -142,7 +142,7 @@ class Model(Analysis):
     def fitted(self, table: Table, epsilon: float, loss: Loss) -> Result:
         """What a private fit to these rows says."""
         model = self.estimator(epsilon).fit(*_given(table))
-        series = self.learnt(model, intervals=True)
+        series = self.learnt(model)
         return Result(self.drawn(), series, self.x_label, loss, CONFIDENCE, self.written(model))
 
     def charge(self, data: Data, epsilon: float) -> Loss:

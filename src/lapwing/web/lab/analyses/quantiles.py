@@ -75,7 +75,7 @@ class Quantiles(Curated):
         assert self.column.bounds is not None
         width = self.column.bounds[1] - self.column.bounds[0]
         people = max(1, statement.people)
-        why = "If the values lay evenly between the bounds; where many lie close together, it is off by less."
+        why = "If values lay evenly between the bounds: off by less where they lie closer together, by more elsewhere."
         even = tuple(
             Band(
                 f"{band.output}, in {self.column.name}",

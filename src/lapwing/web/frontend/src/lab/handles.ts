@@ -11,6 +11,9 @@ const STEPS = 60;
 /** How far off with fewer and with more people: asked for once the page is there. */
 export type Nearby = { people: number; bands: Band[] }[];
 
+/** What rests on more than what was stated is a guess, and no limit. */
+const limit = (band: Band): string => (band.why ? "about" : "at most");
+
 export class Handles extends LitElement {
   static override properties = {
     asking: { attribute: false },
@@ -82,14 +85,15 @@ export class Handles extends LitElement {
     if (!ends) return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so nobody can say it before."}</p></div>`;
     const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
     const shown = error ?? ends[1];
+    const word = limit(band);
     return html`<div class="accuracy">
-      <label class="name" for="accuracy">Be off by at most${bands.length > 1 ? ", in" : ""}</label>${choice}
+      <label class="name" for="accuracy">Be off by ${word}${bands.length > 1 ? ", in" : ""}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
-        aria-valuetext="off by at most ${said(shown)} ${band.measured_in} ${inOf100(asking.preview.confidence)}"
+        aria-valuetext="off by ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : inOf100(asking.preview.confidence)}"
         @input=${(event: Event) => this.want(accuracyAt(Number((event.target as HTMLInputElement).value), STEPS, ends))} />
-      <input class="typed" type="number" min="0" step="any" aria-label="Off by at most, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
+      <input class="typed" type="number" min="0" step="any" aria-label="Off by ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
         @change=${(event: Event) => { const typed = Number((event.target as HTMLInputElement).value); if (typed > 0) this.want(Math.min(typed, ends[0])); this.requestUpdate(); }} />
-      <p>${band.measured_in ? `${band.measured_in}, ` : ""}${inOf100(asking.preview.confidence)}. ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
+      <p>${band.why || `${band.measured_in ? `${band.measured_in}, ` : ""}${inOf100(asking.preview.confidence)}.`} ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
     </div>`;
   }
 
@@ -107,7 +111,7 @@ export class Handles extends LitElement {
     if (!band || error === null) return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const hundred = Math.round(100 * asking.preview.confidence);
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
-    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `at most ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""} in ${hundred} of 100 releases. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
+    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : ` in ${hundred} of 100 releases`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
   }
 
   private picture(asking: Asking, band: Band): TemplateResult {
@@ -123,14 +127,14 @@ export class Handles extends LitElement {
     marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? `${said(asking.people)} people` : "" });
     const error = errorAt(asking.places, band.errors, this.epsilon);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
-    const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `off by at most${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
+    const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `off by ${limit(band)}${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
     const { left } = asking.budget;
     if (left < 10 && left >= 0.01) marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const same = !others.length;
     const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : nothing;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: this follows from the mechanism, your bounds and the number of people you stated.</figcaption></figure>${size}
+      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: ${band.why ? "a guess from what you stated. " + band.why : "this follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
   }
 
