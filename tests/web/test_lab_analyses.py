@@ -301,6 +301,14 @@ def _charged(slug: str, folder: Path) -> None:
     assert spent == 0 if slug in TEACHING_ONLY else spent == 0.5
 
 
+def test_a_script_reads_a_file_with_semicolons(tmp_path: Path) -> None:
+    source = tmp_path / "semicolons.csv"
+    source.write_text(clinic_csv().read_text().replace(",", ";"))
+    question = asked("clinic", "mean", {"column": "age"})
+    assert _run([script(question, CLINIC, 0.5, source=str(source), delimiter=";")], tmp_path)
+    assert "delimiter=';'" in notebook(question, CLINIC, 0.5, delimiter=";")
+
+
 def test_a_script_names_no_file_of_the_one_who_made_it() -> None:
     text = script(asked("clinic", "mean", {"column": "age"}), CLINIC, 0.5)
     assert "'your-table.csv'" in text

@@ -74,6 +74,8 @@ class Bench:
     """What intake found, by the header or the schema alone."""
     notes: tuple[str, ...] = ()
     """What intake did to the file, for the describe page."""
+    delimiter: str = ""
+    """What separates the cells in the file: a script that reads it again has to know."""
     suggested: Statement | None = None
     """A statement to begin with, where there is a good one."""
     proposals: dict[str, Proposal] = field(default_factory=dict)

@@ -95,7 +95,7 @@ def begin(lab: Lab, bench: Bench, encoding: str = "") -> Job:
             raw.unlink(missing_ok=True)
             raise
         raw.unlink(missing_ok=True)
-        bench.notes, bench.columns = taken.notes, taken.columns
+        bench.notes, bench.columns, bench.delimiter = taken.notes, taken.columns, taken.delimiter
 
     bench.asks_encoding = False
     bench.intake = lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}", title="Reading your table")

@@ -20,7 +20,9 @@ NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
 CHANGED = "You have changed what is stated about the table since. Ask this question again."
 
 
-def file(kind: str, answer: Answer, analysis: Analysis | None, statement: Statement) -> Response:
+def file(
+    kind: str, answer: Answer, analysis: Analysis | None, statement: Statement, *, delimiter: str = ""
+) -> Response:
     """A private answer as one kind of file."""
     if kind == "csv":
         return _sent(figures.to_csv(answer.result), "text/csv; charset=utf-8", "answer.csv")
@@ -34,8 +36,10 @@ def file(kind: str, answer: Answer, analysis: Analysis | None, statement: Statem
     if analysis is None:
         raise Problem(409, CHANGED)
     if kind == "py":
-        return _sent(scripts.script(analysis, statement, answer.epsilon), "text/x-python; charset=utf-8", "ask.py")
-    return _sent(notebooks.notebook(analysis, statement, answer.epsilon), "application/x-ipynb+json", "ask.ipynb")
+        text = scripts.script(analysis, statement, answer.epsilon, delimiter=delimiter)
+        return _sent(text, "text/x-python; charset=utf-8", "ask.py")
+    text = notebooks.notebook(analysis, statement, answer.epsilon, delimiter=delimiter)
+    return _sent(text, "application/x-ipynb+json", "ask.ipynb")
 
 
 def exact(result: Mapping[str, Any]) -> Response:

@@ -62,6 +62,8 @@ class Taken:
 
     columns: tuple[Found, ...]
     notes: tuple[str, ...] = ()
+    delimiter: str = ""
+    """What separates the cells of a line of text, by the first one."""
 
 
 def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Taken:
@@ -111,7 +113,8 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
         notes.append("The text was read as Latin-1 (Windows-1252).")
     if any(_is_value(one) for one in names):
         notes.append("The first line looks like values instead of names. If it is a record, put names above it.")
-    return Taken(tuple(Found(one.name, None, one.original) for one in columns), (*notes, *_renamed(columns)))
+    found = tuple(Found(one.name, None, one.original) for one in columns)
+    return Taken(found, (*notes, *_renamed(columns)), delimiter)
 
 
 _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab or bar in it."

@@ -10,7 +10,9 @@ from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.statement import Statement
 
 
-def notebook(analysis: Analysis, statement: Statement, epsilon: float, *, source: str = scripts.PLACEHOLDER) -> str:
+def notebook(
+    analysis: Analysis, statement: Statement, epsilon: float, *, source: str = scripts.PLACEHOLDER, delimiter: str = ""
+) -> str:
     """Three cells: what it is, the table as it was stated, and the question."""
     words = [
         f"# {scripts.one_line(analysis.title)}",
@@ -22,7 +24,7 @@ def notebook(analysis: Analysis, statement: Statement, epsilon: float, *, source
     ]
     cells = [
         _cell("markdown", "what", "\n".join(words)),
-        _cell("code", "table", scripts.opening(statement, source=source)),
+        _cell("code", "table", scripts.opening(statement, source=source, delimiter=delimiter)),
         _cell("code", "question", analysis.script(statement, epsilon)),
     ]
     document = {

@@ -12,9 +12,12 @@ PLACEHOLDER = "your-table.csv"
 LEDGER = "ledger.db"
 
 
-def script(analysis: Analysis, statement: Statement, epsilon: float, *, source: str = PLACEHOLDER) -> str:
+def script(
+    analysis: Analysis, statement: Statement, epsilon: float, *, source: str = PLACEHOLDER, delimiter: str = ""
+) -> str:
     """All of it: open, state, ask, print."""
-    parts = [heading(analysis, statement), opening(statement, source=source), analysis.script(statement, epsilon)]
+    opened = opening(statement, source=source, delimiter=delimiter)
+    parts = [heading(analysis, statement), opened, analysis.script(statement, epsilon)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -29,10 +32,11 @@ def heading(analysis: Analysis, statement: Statement) -> str:
     )
 
 
-def opening(statement: Statement, *, source: str = PLACEHOLDER) -> str:
+def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str = "") -> str:
     """The lines that open `table` and state everything about it."""
     spend = f"{statement.epsilon!r}, {statement.delta!r}" if statement.delta else f"{statement.epsilon!r}"
     options = {
+        **({"delimiter": repr(delimiter)} if delimiter not in ("", ",") else {}),
         "name": repr(statement.name),
         "unit": repr(statement.unit) if statement.unit else "lw.EACH_ROW",
         "types": _mapping((one.name, one.type) for one in statement.columns),
