@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from harmful import harm_in
 from school_site import PERSON, nuggets, open_school, visitor
 
-from lapwing.crowd import BinaryResponse, Shuffled, UnaryEncoding
+from lapwing.crowd import BinaryResponse, PrefixExtension, Shuffled, UnaryEncoding
 from lapwing.crowd.simulate import simulate
 from lapwing.errors import BudgetExceeded
 from lapwing.mechanisms import Exponential, Gaussian, Laplace, Median
@@ -316,6 +316,37 @@ def test_the_ledger_of_a_table_pays_for_all_releases_and_for_no_more(
             query.release(**{name: float(value) for name, value in spend.items()})
         with pytest.raises(BudgetExceeded):
             query.release(**{name: float(value) for name, value in spend.items()})
+
+
+def test_a_secure_sum_gives_each_question_the_part_that_was_promised() -> None:
+    given = answered(trust="partners", ask=("count", "histogram", "mean"), groups=3, people=4100)
+    made = plan(given, first_rules(given))
+    assert made is not None
+    known: dict[str, Any] = {}
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(program(made).partition("# How many in each")[0], "<the guide>", "exec"), known)
+    study = known["study"]
+    assert Fraction(study.epsilon) == pytest.approx(made.part_epsilon, rel=1e-5)
+    tables = dict(zip(known["companies"], known["tables"], strict=True))
+    promised = expected(made, "count").bars[0].within
+    off = [study.run(tables).totals["smokers"] - 1020 for _ in range(200)]
+    assert sum(abs(one) <= promised for one in off) >= 174, "at 95 %: one false alarm in a hundred thousand"
+
+
+def test_a_word_that_is_said_to_be_found_is_found() -> None:
+    given = answered(trust="nobody", form="text", ask=("words",), people=15_000, need="rough")
+    made = plan(given, first_rules(given))
+    assert made is not None
+    people = round(expected(made, "words").error * made.reports)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    protocol = PrefixExtension(epsilon=made.part_epsilon, alphabet=letters, length=6, keep=16, functions=1024)
+    draw = random.Random(4)
+    others = ["".join(draw.choices(letters, k=6)) for _ in range(made.reports - people)]
+    found = 0
+    for seed in range(5):
+        counts = protocol.absorb(None, protocol.randomize(["dunlin"] * people + others, Reproducible(seed)))
+        found += "dunlin" in protocol.estimate(counts).labels
+    assert found >= 4
 
 
 def test_programs_say_what_they_need_beyond_the_library_itself() -> None:

@@ -81,23 +81,47 @@ print("by region:", groups.release([regions.count(key) for key in keys]), "±", 
 choice = lw.Exponential(epsilon=$choosing, sensitivity=$bound, candidates=list(favourites), monotone=True)  # ε²/8-zCDP
 print("favourite:", choice.release(list(favourites.values())))""",
 }
-_SECURE = Template("""from lapwing.anonymity import SecureSum
+_SECURE_START = """from lapwing.anonymity import SecureSum
 
-cells = ["people", "smokers", "total age"]
+companies = ["North clinic", "South clinic", "East clinic"]
+# Here all parties are in one program. Each server adds noise of its own; companies clamp what one person adds."""
+_SECURE = Template("""
+# $title
 study = SecureSum(
-    cells=cells,
-    companies=["North clinic", "South clinic", "East clinic"],
-    epsilon=$epsilon,  # of all questions in this release together
-    sensitivity={"people": $bound, "smokers": $bound, "total age": $ages},  # one person at most; clamp what goes beyond
-    cells_per_person=len(cells),
+    cells=$cells,
+    companies=companies,
+    epsilon=$epsilon,
+    sensitivity=$sensitivity,  # what all records of one person change at most
+    cells_per_person=$together,
 )
-tables = {
-    "North clinic": {"people": 1200, "smokers": 310, "total age": 51_000},
-    "South clinic": {"people": 800, "smokers": 190, "total age": 35_500},
-    "East clinic": {"people": 2100, "smokers": 520, "total age": 90_200},
+tables = [
+    $tables,
+]
+totals = study.run(dict(zip(companies, tables))).totals
+print($shown)""")
+_CELLS = {
+    "count": (["smokers"], ["310", "190", "520"], [1], '"smokers:", totals["smokers"]'),
+    "histogram": (["bus", "bike", "car"], ["610, 70, 520", "300, 90, 410", "900, 300, 900"], [1, 1, 1], "totals"),
+    "top": (
+        ["tea", "coffee"],
+        ["500, 700", "300, 500", "900, 1200"],
+        [1, 1],
+        '"favourite:", max(totals, key=totals.get)',
+    ),
+    "mean": (
+        ["people", "total age"],
+        ["1200, 51_000", "800, 35_500", "2100, 90_200"],
+        [1, 100],
+        '"mean age:", totals["total age"] / max(1, totals["people"])',
+    ),
+    "table": (
+        ["women", "age of women", "men", "age of men"],
+        ["700, 29_000, 500, 22_000", "400, 17_500, 400, 18_000", "1100, 47_000, 1000, 43_200"],
+        [1, 100, 1, 100],
+        "totals",
+    ),
 }
-totals = study.run(tables).totals  # here all parties in one program; each server adds noise of its own
-print(totals, "mean age:", totals["total age"] / max(1, totals["people"]))""")
+"""For a secure sum: cells, what three companies have in each, what one record adds at most, and what to print."""
 _LOCAL = {
     "count": (
         "BinaryResponse.from_epsilon($epsilon)",
@@ -159,9 +183,35 @@ def program(plan: Plan) -> str:
     if plan.at_source:
         return _crowd(plan)
     if plan.model == "secure sum":
-        share = plan.epsilon / plan.releases
-        return _SECURE.substitute(epsilon=number(share), bound=plan.rows, ages=100 * plan.rows)
+        return _secure(plan)
     return _curated(plan)
+
+
+def _secure(plan: Plan) -> str:
+    """One sum for each question, with the part of the budget that it has."""
+    lines = [_SECURE_START]
+    for ask in plan.asks:
+        cells, tables, each, shown = _CELLS[ask]
+        values = {
+            "title": _TITLES[ask],
+            "cells": _listed(cells),
+            "epsilon": number(plan.part_epsilon),
+            "sensitivity": "{"
+            + ", ".join(f'"{cell}": {plan.rows * one}' for cell, one in zip(cells, each, strict=True))
+            + "}",
+            "together": str(2 if 100 in each else 1),
+            "tables": ",\n    ".join(
+                "{" + ", ".join(f'"{cell}": {one}' for cell, one in zip(cells, table.split(", "), strict=True)) + "}"
+                for table in tables
+            ),
+            "shown": shown,
+        }
+        lines.append(_SECURE.substitute(values))
+    return "\n".join(lines)
+
+
+def _listed(names: list[str]) -> str:
+    return "[" + ", ".join(f'"{name}"' for name in names) + "]"
 
 
 def _allowance(plan: Plan) -> str:

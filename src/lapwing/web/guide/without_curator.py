@@ -34,8 +34,9 @@ BINS = 10
 """Public ones, from which a quantile is read."""
 LEVELS = 3
 """Lengths of beginnings, when words are sought."""
-SIGNS = 4
-"""Standard errors that a word must stand above noise to be believed."""
+SIGNS = 7
+"""Standard errors that a word must stand above noise: 4.4 to be certain among ten thousand candidates, 1.7 more for
+that in 95 of 100 collections, and some because every length has to find it."""
 _PEOPLE = MADE_UP // 4
 _CELLS = 12
 _SELDOM, _RARELY = 20, 3
@@ -131,7 +132,7 @@ def words(plan: Plan, entropy: Entropy) -> Expected:
     needed = math.ceil(SIGNS * error * LEVELS)
     return Expected(
         mechanism="prefix extension",
-        sentence=f"{_who(plan)}A word is found if about {people_in(needed)} have it, "
+        sentence=f"{_who(plan)}A word is found in 95 of 100 collections if about {people_in(needed)} have it, "
         f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports the beginning of their word, "
         f"of one of {LEVELS} lengths that is drawn at random.",
         error=needed / plan.reports,
