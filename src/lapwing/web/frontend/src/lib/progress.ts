@@ -62,6 +62,8 @@ export function showProgress(): void {
   if (link && latest && share(latest[1]) < 1) {
     link.href = `/learn/${latest[0]}`;
     link.hidden = false;
+    link.classList.add("main"); // who comes back goes on
+    link.previousElementSibling?.classList.remove("main");
   }
 }
 
