@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import lapwing as lw
+from lapwing.errors import LapwingError
 from lapwing.web.lab import bringing, intake, stating
-from lapwing.web.lab.analyses import ANALYSES
+from lapwing.web.lab.analyses import ANALYSES, grouping, rows, synthetic
 from lapwing.web.lab.analyses.curated import blank, stopping
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
@@ -25,7 +26,7 @@ from lapwing.web.lab.label import label
 from lapwing.web.lab.plain import Unreadable
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, LONGEST_KEY, Stated, Statement
 from lapwing.web.problems import Problem
 from lapwing.web.settings import Settings
 
@@ -210,6 +211,44 @@ def test_a_question_may_not_fill_the_disk_with_what_it_puts_aside(lab: Lab) -> N
 
 
 # Crowds
+
+
+def test_models_are_tried_by_few_at_once_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthetic, "PATIENCE", 0.01)
+    question = ANALYSES["kmeans"].of(
+        replace(STATED, columns=(*STATED.columns, Stated("cost", "number", (0, 7)))), {"columns": ["age", "cost"]}
+    )
+    for _ in range(synthetic.AT_ONCE):
+        synthetic._trying.acquire()
+    try:
+        with pytest.raises(LapwingError, match="try again in a moment"):
+            question.preview(replace(STATED, people=101))
+    finally:
+        for _ in range(synthetic.AT_ONCE):
+            synthetic._trying.release()
+    assert question.preview(replace(STATED, people=101)).bands
+
+
+@pytest.mark.parametrize("slug", ["local", "logistic"])
+def test_cells_of_megabytes_are_cut_before_they_reach_the_memory(lab: Lab, slug: str) -> None:
+    bench = brought(lab, None)
+    long = (
+        "SELECT CAST(i AS VARCHAR) AS \"row\", '1' AS age, 'Kiel' || repeat('x', i * 300) AS town FROM range(50) t(i)"
+    )
+    with engine(bench.folder) as db:
+        db.execute(f"COPY ({long}) TO '{bench.path}' (FORMAT parquet)")
+    question: Any = ANALYSES[slug].of(STATED, {"column": "town", "target": "town", "columns": ["age"]})
+    found = question._read if slug == "local" else lambda *given: question.read(*given).y
+    towns = [str(one) for one in found(Data(bench.path, replace(STATED, people=50), None), lambda _: None)]
+    assert sorted(map(len, towns)) == [4, *[LONGEST_KEY + 1] * 49]
+    assert towns.count("Kiel") == 1, "what is longer than every key is none of them"
+
+
+def test_the_exact_side_reads_the_stated_keys_and_no_others(lab: Lab) -> None:
+    bench = brought(lab, None)
+    stated = replace(STATED, columns=(Stated("row", "text", None, ("7", "x'); --")), *STATED.columns[1:]))
+    with rows.opened(Data(bench.path, stated, None)) as found:
+        assert grouping.by_value(found, stated.columns[0], "count(*)") == [(1,), ()]
 
 
 def test_room_is_kept_for_files_on_their_way(lab: Lab) -> None:

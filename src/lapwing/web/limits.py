@@ -41,7 +41,7 @@ RULES = {
     "nugget preview": Rule(240, 60),
     "upload": Rule(30, 600),
     "export": Rule(10, 600),
-    "lab preview": Rule(600, 60),
+    "lab preview": Rule(240, 60),
     "lab release": Rule(120, 60),
     "lab export": Rule(120, 60),
     "lab bring": Rule(40, 600),

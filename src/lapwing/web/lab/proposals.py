@@ -26,7 +26,7 @@ MISTAKE = 0.01
 """How likely a bin in which nobody is may widen the bounds."""
 MOST_READ = 50
 """Keys that teaching mode reads."""
-FIRST_ROWS = 5
+FIRST_ROWS, LONGEST_SHOWN = 5, 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +120,9 @@ def read_keys(path: Path, column: str) -> Proposal:
 def first_rows(path: Path) -> list[tuple[str, ...]]:
     """A few records. Not private: teaching mode only, shown once and not kept."""
     with engine(path.parent) as connection:
-        found = connection.execute(f"SELECT * FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
-    return [tuple("" if cell is None else str(cell)[:80] for cell in row) for row in found]
+        cells = f"left(CAST(COLUMNS(*) AS VARCHAR), {LONGEST_SHOWN})"
+        found = connection.execute(f"SELECT {cells} FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
+    return [tuple("" if cell is None else cell for cell in row) for row in found]
 
 
 def _as_number(statement: Statement, column: str) -> Statement:

@@ -17,6 +17,8 @@ from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.engine import ASKING, Stoppable, connected
 
 Type = Literal["number", "integer", "text", "boolean", "date"]
+LONGEST_KEY = 200
+"""Characters of one key."""
 DATASET = "table"
 """The name of a data set in its own ledger."""
 

@@ -14,7 +14,7 @@ from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.intake import Found
 from lapwing.web.lab.names import table_name
 from lapwing.web.lab.proposals import Proposal
-from lapwing.web.lab.statement import Stated, Statement, Type
+from lapwing.web.lab.statement import LONGEST_KEY, Stated, Statement, Type
 from lapwing.web.lab.suggest import suggest, unit_among
 
 TYPES: tuple[Type, ...] = get_args(Type)
@@ -26,7 +26,7 @@ TYPE_WORDS: Mapping[Type, str] = {
     "date": "date",
 }
 DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5")
-MOST_KEYS, LONGEST_KEY = 500, 200
+MOST_KEYS = 500
 LEAST_EPSILON, LARGEST_EPSILON = 0.01, 10.0
 MOST_PEOPLE = 10**10
 

@@ -5,6 +5,7 @@ Whoever brought the table asks; see `lab/bench.py`. Nothing here shows an exact 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -25,6 +26,8 @@ from lapwing.web.site import Site, TheSite
 router = personal()
 QUICK = 2.0
 """Seconds that a request waits for work before the browser is told to ask again."""
+_patient = threading.BoundedSemaphore(4)
+"""Requests that may wait long: the others need threads, too."""
 SHOWN = ("exact", "draws", "attacks", "clipping")
 _NEVER = {"cache-control": "no-store"}
 
@@ -36,7 +39,7 @@ def begin(bench: TheBench, site: TheSite) -> Response:
     return redirect(site, f"/lab/{bench.id}/ask/{(able or list(ANALYSES))[0]}")
 
 
-@router.get("/lab/{id}/ask/{analysis}")
+@router.get("/lab/{id}/ask/{analysis}", dependencies=[limited("lab preview")])
 def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The form, the two handles, and what was asked before."""
     sent = [pair for pair in request.query_params.multi_items() if pair[0] not in ("epsilon", "shown")]
@@ -138,8 +141,14 @@ def export(mark: str, kind: str, bench: TheBench) -> Response:
 def exact_file(mark: str, bench: TheBench, site: TheSite) -> Response:
     """The exact side as a file: in teaching mode, by a button of its own, and marked."""
     kept = asking.answer_of(bench, mark)
-    job = site.lab.jobs.start(bench.id, asking.exact(bench, kept), title="The exact answer, as a file")
-    job.ended.wait(60)
+    work = asking.exact(bench, kept)
+    if not _patient.acquire(blocking=False):
+        raise Problem(503, "Others wait for such a file. Please try again in a minute.", headers={"retry-after": "60"})
+    try:
+        job = site.lab.jobs.start(bench.id, work, title="The exact answer, as a file")
+        job.ended.wait(60)
+    finally:
+        _patient.release()
     if job.state != "done":
         job.cancel()
         raise Problem(409, job.error or "This takes too long. Use the script instead.")

@@ -67,7 +67,10 @@ class Anonymous(Analysis):
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """The classes, largest first, and what was lost."""
-        read = ", ".join(f"{forms.quoted(one.name)} AS c{i}" for i, one in enumerate(self.columns))
+        read = ", ".join(
+            f"{forms.label_of(one.name) if one.type == 'text' else forms.quoted(one.name)} AS c{i}"
+            for i, one in enumerate(self.columns)
+        )
         with rows.opened(data, progress) as found:
             table = found.all(f"SELECT {read} FROM rows USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)")
         progress(0.3)

@@ -33,7 +33,7 @@ class Filter:
         if isinstance(self.equals, bool):
             return name if self.equals else f"NOT {name}"
         if self.equals is not None:
-            return f"{name} = {_literal(self.equals)}"
+            return f"{name} = {literal(self.equals)}"
         ends = [f"{name} >= {self.low!r}"] if self.low is not None else []
         ends += [f"{name} <= {self.high!r}"] if self.high is not None else []
         return " AND ".join(ends)
@@ -90,7 +90,8 @@ def _value(column: Stated, wanted: str) -> Any:
     return Stated(column.name, column.type, None, (wanted,)).values[0]
 
 
-def _literal(value: Any) -> str:
+def literal(value: Any) -> str:
+    """A key in SQL."""
     if isinstance(value, dt.date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, str):

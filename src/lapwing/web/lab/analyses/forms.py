@@ -9,7 +9,7 @@ from typing import Any
 
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.statement import Stated
+from lapwing.web.lab.statement import LONGEST_KEY, Stated
 
 MOST_NUMBERS = 101
 """Numbers in one field: the edges of a hundred bins."""
@@ -123,6 +123,11 @@ def listed(words: Iterable[str]) -> str:
     """Words with commas, and "or" before the last."""
     *most, last = words
     return f"{', '.join(most)} or {last}" if most else last
+
+
+def label_of(name: str) -> str:
+    """A column as text for SQL, no longer than can tell it from every key: a cell may have megabytes."""
+    return f"left(CAST({quoted(name)} AS VARCHAR), {LONGEST_KEY + 1})"
 
 
 def quoted(name: str) -> str:

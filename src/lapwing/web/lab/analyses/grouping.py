@@ -6,7 +6,7 @@ from typing import Any
 
 from lapwing.curator.table import Grouped, PrivateTable
 from lapwing.web.lab.analyses import forms
-from lapwing.web.lab.analyses.filters import Filter
+from lapwing.web.lab.analyses.filters import Filter, literal
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.statement import Stated, Statement
 
@@ -44,7 +44,9 @@ def called(column: str) -> str:
 def by_value(found: Rows, column: Stated, what: str) -> list[tuple[Any, ...]]:
     """What SQL says about each key, in their order; nothing for a key that no row has."""
     name = forms.quoted(column.name)
-    rows = {row[0]: row[1:] for row in found.all(f"SELECT {name}, {what} FROM rows GROUP BY {name}")}
+    known = ", ".join(literal(value) for value in values(column))
+    asked = f"SELECT {name}, {what} FROM rows WHERE {name} IN ({known}) GROUP BY {name}"
+    rows = {row[0]: row[1:] for row in found.all(asked)}
     return [rows.get(value, ()) for value in values(column)]
 
 

@@ -157,7 +157,7 @@ class Local(Analysis):
         reports, _ = _size(data.statement)
         name, unit = forms.quoted(self.column.name), data.statement.unit
         salt = hashlib.sha256(SYSTEM.bits(256).to_bytes(32, "big")).hexdigest()
-        answer = f"coalesce(CAST({name} AS VARCHAR), '{self.blank}')"
+        answer = f"coalesce({forms.label_of(self.column.name)}, '{self.blank}')"
         if unit:
             whose = forms.quoted(unit)
             sql = (

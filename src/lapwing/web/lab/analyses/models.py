@@ -277,7 +277,7 @@ def one_each(statement: Statement, names: Sequence[str], *, everything: bool = F
     """The statement that reads columns as c0, c1, …: one row of each unit, or all rows; the last as `text`."""
     read = [f"{forms.quoted(name)} AS c{i}" for i, name in enumerate(names)]
     if text:
-        read[-1] = f"CAST({forms.quoted(names[-1])} AS VARCHAR) AS c{len(names) - 1}"
+        read[-1] = f"{forms.label_of(names[-1])} AS c{len(names) - 1}"
     share = min(1.0, MOST_ROWS / max(1, statement.people))
     part = "" if share == 1 else f" USING SAMPLE {100 * share:.6f} PERCENT (bernoulli)"
     if everything or not statement.unit:

@@ -14,7 +14,7 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import NotPrivateWarning
+from lapwing.errors import LapwingError, NotPrivateWarning
 from lapwing.noise import Entropy, Reproducible
 from lapwing.web.lab.result import EPSILONS
 
@@ -27,6 +27,9 @@ TRIED = (0.01, 0.1, 0.6, 2.5, 10.0)
 """Where on the slider it is tried; between them the error is a line, on two logarithmic scales."""
 TIMES = 4
 TINY = 1e-12
+AT_ONCE, PATIENCE = 2, 5.0
+"""So many try at the same time, and so many seconds the others wait: they hold threads that pages need."""
+_trying = threading.BoundedSemaphore(AT_ONCE)
 _quiet = threading.Lock()
 
 
@@ -39,6 +42,19 @@ def source(seed: int) -> Entropy:
 
 def errors(people: int, off: Callable[[int, float, Entropy], Sequence[float]], confidence: float) -> tuple[float, ...]:
     """How far off at every place of the slider. `off(rows, epsilon, entropy)` tries once and says how far it was."""
+    if not _trying.acquire(timeout=PATIENCE):
+        raise Busy("The lab tries many models just now. Please try again in a moment.")
+    try:
+        return _errors(people, off, confidence)
+    finally:
+        _trying.release()
+
+
+class Busy(LapwingError):
+    """Too many want to know at once."""
+
+
+def _errors(people: int, off: Callable[[int, float, Entropy], Sequence[float]], confidence: float) -> tuple[float, ...]:
     rows = max(FEWEST, min(people, ROWS))
     factor = people / rows
     found = []
