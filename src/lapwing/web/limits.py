@@ -27,7 +27,7 @@ RULES = {
     "sign-in hourly": Rule(25, 3600),  # a quarter of what a name has: who guesses in one place locks nobody else out
     "sign-in address": Rule(30, 60),
     "sign-in anywhere": Rule(100, 3600),
-    "sign-up": Rule(10, 3600),
+    "sign-up": Rule(60, 3600),  # a class behind one router
     "password": Rule(5, 60),
     "code": Rule(5, 60),
     "code daily": Rule(50, 86400),  # three codes in a million fit: in a year of guessing, one in twenty gets in
