@@ -222,6 +222,7 @@ def test_keys_are_values_of_their_columns() -> None:
         ((*VISITS, "--saved", "count.yaml", "--plot", "answer.doc"), "--plot answer.png"),
         ((*VISITS, "--saved", "count.yaml", "--plot", "no/answer.png"), "no such folder"),
         ((*VISITS, "--saved", "count.yaml", "--delimiter", "ab"), "one character"),
+        ((*VISITS, "--saved", "count.yaml", "--decimal", ";"), "a point or a comma"),
         ((*VISITS, "--saved", "count.yaml", "--public", "none.csv"), "there is no such file"),
         ((*VISITS, "--saved", "count.yaml", "--max-rows-per-group", "0"), "at least 1"),
         ((*VISITS, "SELEC COUNT(*)"), "SELEC"),
@@ -233,6 +234,15 @@ def test_keys_are_values_of_their_columns() -> None:
 def test_wrong_words_get_one_message_that_helps_and_nothing_is_spent(words: tuple[str, ...], hint: str) -> None:
     epsilon = () if "--epsilon" in words else ("--epsilon", "1")
     assert hint in refused("query", *words, *epsilon)
+
+
+def test_decimal_commas_are_read_where_the_owner_says_so() -> None:
+    Path("umsatz.csv").write_text("wer;umsatz\na;1.234,50\nb;5,5\n")
+    asked = ("umsatz.csv", "SELECT SUM(umsatz) FROM umsatz", "--each-row", "--bounds", "umsatz=0:2000")
+    told = run("query", *asked, "--delimiter", ";", "--decimal", ",", "--epsilon", "1000000000", "--json")
+    [column] = json.loads(told)["columns"]
+    [total] = column["values"]
+    assert total == pytest.approx(1240, abs=0.01)
 
 
 def test_a_picture_that_cannot_be_written_and_keys_that_cannot_be_read_are_told_before_anything_is_spent() -> None:

@@ -63,6 +63,7 @@ class Question:
     table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
     name: Annotated[str | None, _option("What the SELECT calls the table.", _TABLE)] = None
     delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
+    decimal: Annotated[str | None, _option("',' where a CSV has 1.234,50 and 31.12.2026.", _TABLE)] = None
     population: Annotated[int | None, _option("How many units there are at least.", _TABLE)] = None
     public: Annotated[
         list[str] | None, _option("A public table to join with, for example zips.csv.", _TABLE, metavar="FILE")
@@ -178,6 +179,7 @@ _ASIDE = (
     "table",
     "name",
     "delimiter",
+    "decimal",
     "population",
     "ledger",
     "anchor",

@@ -47,6 +47,8 @@ class Relation:
     types: Mapping[str, str]
     frame: Any = None
     """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
+    decimal: str = "."
+    """How numbers and dates are written where the engine has text: "." or ",", by the owner's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,8 @@ def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
     for field in plan.fields:
         column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
         tested = field.name not in compiler.untested
-        names[field.name] = compiler.dialect.read(column, relation.types[field.name], field.kind, tested=tested)
+        declared = relation.types[field.name]
+        names[field.name] = compiler.dialect.read(column, declared, field.kind, tested=tested, decimal=relation.decimal)
     if plan.each_row:
         return exp.select(*_listed(plan, compiler, names, None)).from_(table, copy=False)
     unit = next(field.name for field in plan.fields if field.unit)

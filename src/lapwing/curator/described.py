@@ -24,7 +24,7 @@ from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP
 
 VERSION = 1
 SUFFIXES = (".yaml", ".yml")
-_TEXTS = ("source", "table", "name", "unit", "dataset", "ledger", "anchor", "analyst", "delimiter", "memory")
+_TEXTS = ("source", "table", "name", "unit", "dataset", "ledger", "anchor", "analyst", "delimiter", "decimal", "memory")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
 _FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_MAPPINGS, "complete", *_COUNTS, "allowance")
@@ -159,6 +159,7 @@ def _template(
     )
     if is_text:
         yield "# Here everything is text until it is declared: guessing would mean reading records."
+        yield "# Where numbers are written like 1.234,50 and dates like 31.12.2026, also write decimal: ','."
     yield from _fields("types", usable)
     if len(usable) < len(kinds):
         yield f"# Not usable, because of their types: {', '.join(_one_line(c) for c in kinds if c not in usable)}."
@@ -250,5 +251,6 @@ _EXAMPLES = {
     "max_units_per": "{household: 4}",
     "each_row": "true",
     "complete": "[age]",
+    "decimal": "','",
     **dict.fromkeys(_COUNTS, "1"),
 }

@@ -268,6 +268,7 @@ def open(
     max_rows_per_group: int | None = None,
     max_rows_per_unit: int | None = None,
     delimiter: str | None = None,
+    decimal: str = ".",
     memory: str | None = None,
     threads: int | None = None,
 ) -> PrivateTable:
@@ -277,12 +278,13 @@ def open(
     a value in every row; one that is missing counts as the middle of the bounds) are public knowledge
     about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
     the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
-    units one may have by public knowledge: `max_units_per={"household": 4}`.
+    units one may have by public knowledge: `max_units_per={"household": 4}`. `decimal=","` is for text with numbers
+    like 1.234,50 and dates like 31.12.2026.
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
-    found = find_source(source, table=table, delimiter=delimiter, memory=memory, threads=threads)
+    found = find_source(source, table=table, delimiter=delimiter, decimal=decimal, memory=memory, threads=threads)
     called = name or found.name
     fields = _completed(_fields(found.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
@@ -300,13 +302,18 @@ def open(
 
 @helpful
 def public(
-    source: Any, *, name: str | None = None, types: Mapping[str, Kind] | None = None, table: str | None = None
+    source: Any,
+    *,
+    name: str | None = None,
+    types: Mapping[str, Kind] | None = None,
+    table: str | None = None,
+    decimal: str = ".",
 ) -> PublicTable:
     """A public table, to be joined with private ones: a file, a frame, or a list of dictionaries.
 
     You state that it was not derived from private data, except from a release. It is read now, as a whole.
     """
-    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC)
+    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, decimal=decimal)
     return PublicTable(Public(name or called, fields, rows))
 
 

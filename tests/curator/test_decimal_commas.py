@@ -1,0 +1,170 @@
+"""Text with decimal commas and German dates: read by one rule for each cell, whatever stands in the other rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.curator.described import describe, open_described
+from lapwing.curator.sources import find_source, rows_of
+from lapwing.errors import InvalidParameter
+
+ANA = """Patient;Umsatz;Kinder;Datum;Ort
+p1;1.234,50;2;31.12.2026;Köln
+p2;1234,5;1.000;01.02.2026;Köln
+p3;-3,0;0;2026-02-01;Bonn
+p4;12.5;1,5;31.02.2026;Bonn
+"""
+TYPES: dict[str, Any] = {"Umsatz": "number", "Kinder": "integer", "Datum": "date", "Ort": "text"}
+BOUNDS = {"Umsatz": (-10, 2000), "Kinder": (0, 2000)}
+EXACT = 10**9
+
+
+@pytest.fixture
+def ana(tmp_path: Path) -> Path:
+    path = tmp_path / "ana.csv"
+    path.write_text(ANA, encoding="utf-8")
+    return path
+
+
+def opened(path: Path, **more: Any) -> lw.curator.PrivateTable:
+    return lw.open(path, unit="Patient", types=TYPES, bounds=BOUNDS, delimiter=";", **more)
+
+
+def answer(table: lw.curator.PrivateTable, sql: str) -> list[tuple[Any, ...]]:
+    """What a SELECT says, next to without noise."""
+    return [tuple(row.values()) for row in table.sql(sql, epsilon=EXACT).table]
+
+
+def test_filters_groups_and_aggregates_read_the_same_numbers_and_dates(ana: Path) -> None:
+    table = opened(ana, decimal=",", keys={"Ort": ["Köln", "Bonn"]})
+    [(total, kids, known)] = answer(table, "SELECT SUM(Umsatz), SUM(Kinder), COUNT(Umsatz) FROM ana")
+    assert (total, kids, known) == (pytest.approx(2466, abs=1e-3), 1002, 3)
+    assert answer(table, "SELECT COUNT(*) FROM ana WHERE Umsatz = 1234.5") == [(2,)]
+    assert answer(table, "SELECT COUNT(*) FROM ana WHERE Datum = DATE '2026-02-01'") == [(2,)]
+    assert answer(table, "SELECT COUNT(*) FROM ana WHERE Datum IS NULL") == [(1,)]
+    assert answer(table, "SELECT Ort, COUNT(Kinder) FROM ana GROUP BY Ort") == [("Köln", 2), ("Bonn", 1)]
+    days = [dt.date(2026, 2, 1), dt.date(2026, 12, 31)]
+    grouped = table.group_by("Datum", keys={"Datum": days}).agg(lw.count()).release(epsilon=EXACT)
+    assert [tuple(row.values()) for row in grouped.table] == [(days[0], 2), (days[1], 1)]
+
+
+def test_with_a_decimal_point_nothing_is_read_otherwise_than_before(ana: Path) -> None:
+    for table in (opened(ana), opened(ana, decimal=".")):
+        assert answer(table, "SELECT COUNT(Umsatz), COUNT(Kinder), COUNT(Datum) FROM ana") == [(1, 2, 1)]
+    assert find_source(ana, delimiter=";") == find_source(ana, delimiter=";", decimal=".")
+
+
+def test_a_public_table_is_read_by_the_same_rule(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text('plz,preis,ab\n50667,"1.234,50",31.12.2026\n', encoding="utf-8")
+    kinds: dict[str, Any] = {"preis": "number", "ab": "date"}
+    assert lw.public(path, types=kinds, decimal=",").plan.rows == (("50667", 1234.5, dt.date(2026, 12, 31)),)
+    assert lw.public(path, types=kinds).plan.rows == (("50667", None, None),)
+
+
+def test_a_description_says_it_too(ana: Path) -> None:
+    place = ana.with_suffix(".yaml")
+    said = "source: ana.csv\ndelimiter: ';'\ndecimal: ','\nunit: Patient\nbounds: {Umsatz: [-10, 2000]}\n"
+    place.write_text(said, encoding="utf-8")
+    assert answer(open_described(place), "SELECT COUNT(Umsatz) FROM ana") == [(3,)]
+    assert "decimal: ','" in describe(ana, delimiter=";")
+
+
+@pytest.mark.parametrize("wrong", ["", ";", ",,", None, 1])
+def test_another_decimal_sign_is_refused(ana: Path, wrong: Any) -> None:
+    with pytest.raises(InvalidParameter, match="a point or a comma"):
+        opened(ana, decimal=wrong)
+
+
+@pytest.mark.parametrize("source", ["postgresql://nobody@nowhere.invalid/db", "spark://nowhere.invalid"])
+def test_other_engines_refuse_it_before_they_are_asked(source: str) -> None:
+    with pytest.raises(InvalidParameter, match="files, frames and DuckDB only"):
+        lw.open(source, unit=lw.EACH_ROW, table="t", decimal=",")
+
+
+def slow_number(text: str, most: int = 15) -> float | None:
+    """The rule in plain Python, sign by sign."""
+    body = text[1:] if text[:1] in ("+", "-") else text
+    front, comma, back = body.partition(",")
+    if comma and not (1 <= len(back) <= 15 and set(back) <= set("0123456789")):
+        return None
+    separators = {"." if one == "." else "'" if one in "'’" else " " for one in front if one not in "0123456789"}
+    if separators and (len(separators) > 1 or not set(front) <= set("0123456789.'’ \u00a0\u202f")):
+        return None
+    groups = re.split("[^0-9]", front)
+    if len(groups) > 1 and not (1 <= len(groups[0]) <= 3 and all(len(group) == 3 for group in groups[1:])):
+        return None
+    digits = "".join(groups)
+    if not 1 <= len(digits) <= most:
+        return None
+    return float(f"{text[0] if body != text else ''}{digits}.{back or '0'}")
+
+
+def slow_whole(text: str) -> int | None:
+    found = None if "," in text else slow_number(text, 18)
+    return None if found is None else int(re.sub("[^0-9+-]", "", text))
+
+
+def slow_date(text: str) -> dt.date | None:
+    try:
+        if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+            return dt.date.fromisoformat(text)
+        if re.fullmatch("[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}", text):
+            day, month, year = map(int, text.split("."))
+            return dt.date(year, month, day)
+    except ValueError:
+        pass
+    return None
+
+
+def strange() -> list[str]:
+    """Texts that nearly are numbers and dates, or not at all."""
+    rng = np.random.default_rng(8)
+    alphabet = [*"0123456789" * 2, *",.,.,.-+ '’eE\u00a0\u202f٣\n\0x"]
+    made = ["".join(rng.choice(alphabet, size=rng.integers(0, 9))) for _ in range(400)]
+    made += [
+        f"{a}{s}{b:03}{t}{c:03}" for a in (1, 12, 1234) for s in ".' ’,\u00a0" for t in ".' ,;" for b, c in [(7, 45)]
+    ]
+    made += ["1.234,50", "1234,5", "-3,0", "1'234'567", "1.5", "1,", ",5", "1.2345", "1.234.56", "nan", "inf", "1e5"]
+    made += [
+        "9" * 15,
+        "9" * 16,
+        "9" * 18,
+        "9" * 19,
+        "999.999.999.999.999",
+        "1" + ".000" * 5,
+        "1" + ".000" * 6,
+        "0," + "1" * 16,
+    ]
+    made += [
+        f"{d}.{m}.{y}"
+        for d in ("0", "1", "01", "29", "31", "32")
+        for m in ("2", "02", "12", "13")
+        for y in ("0000", "0001", "1900", "2024", "9999", "24")
+    ]
+    return [*made, "2026-02-29", "2024-02-29", "0000-01-01", "31.12.2026 ", "31.12.2026\n", "31-12-2026", "1.1.-001"]
+
+
+def test_no_strange_text_fails_and_each_means_what_a_slow_reader_says() -> None:
+    texts = strange()
+    column = np.array(texts, dtype=object)
+    kinds: dict[str, Any] = {"n": "number", "i": "integer", "d": "date"}
+    _, _, rows = rows_of({"n": column, "i": column, "d": column}, table=None, types=kinds, most=10_000, decimal=",")
+    assert sorted(map(repr, rows)) == sorted(repr((slow_number(one), slow_whole(one), slow_date(one))) for one in texts)
+    assert sum(row != (None, None, None) for row in rows) > 100
+
+
+def test_a_cell_is_read_the_same_alone_and_among_others() -> None:
+    texts = strange()[::9]
+    for one in texts:
+        [[alone]] = rows_of(
+            {"n": np.array([one], dtype=object)}, table=None, types={"n": "number"}, most=1, decimal=","
+        )[2]
+        assert alone == slow_number(one)
