@@ -11,12 +11,14 @@ from string import Template
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.without_curator import LONG_LIST
 
+MOST_MADE_UP = 3000
+"""People that a program makes up, if there are so many."""
 _DATA = {
-    "count": "smokes = [True, False, False] * 1000",
-    "histogram": 'regions = ["North", "South", "East"] * 1000',
+    "count": "smokes = [True, False, False] * $times",
+    "histogram": 'regions = ["North", "South", "East"] * $times',
     "top": 'favourites = {"tea": 1200, "coffee": 1500, "water": 300}  # how many people prefer what',
-    "mean": "ages = [34, 51, 29] * 1000",
-    "quantile": "incomes = [1800, 2400, 3900] * 1000",
+    "mean": "ages = [34, 51, 29] * $times",
+    "quantile": "incomes = [1800, 2400, 3900] * $times",
     "words": 'people_with = {"plover": 900, "dunlin": 400, "a very private word": 1}  # how many people use each',
 }
 _CENTRAL = {
@@ -31,7 +33,7 @@ choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list
 print("favourite:", choice.release(list(favourites.values())))""",
     "mean": """
 mean = lw.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public knowledge, never read from the data
-print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=2000))  # known to be 2000 or more""",
+print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))  # known to be $sure or more""",
     "quantile": """
 median = lw.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
@@ -44,9 +46,9 @@ import numpy as np
 
 people = lw.open(
     {
-        "person": np.arange(3000),
-        "region": np.array(["North", "South", "East"] * 1000),
-        "age": np.array([34.0, 51.0, 29.0] * 1000),
+        "person": np.arange(3 * $times),
+        "region": np.array(["North", "South", "East"] * $times),
+        "age": np.array([34.0, 51.0, 29.0] * $times),
     },  # or the path of a CSV or Parquet file, a data frame, a database
     name="people",
     unit="person",
@@ -223,7 +225,10 @@ def _allowance(plan: Plan) -> str:
 
 def _curated(plan: Plan) -> str:
     several = f", max_rows_per_unit={plan.rows}" if plan.rows > 1 else ""
+    times = max(1, min(MOST_MADE_UP, plan.people) // 3)
     values = {
+        "times": str(times),
+        "sure": str(2 * times),
         "epsilon": number(plan.part_epsilon),
         "epsilon_each": number(plan.part_epsilon / plan.rows),
         "choosing": number(plan.choosing_epsilon),
@@ -237,7 +242,7 @@ def _curated(plan: Plan) -> str:
         "groups": f", max_groups_per_unit={plan.rows}" if plan.rows > 1 else "",
         "bounded": f"\npeople = people.bounded(max_rows_per_unit={plan.rows})" if plan.rows > 1 else "",
     }
-    stand_ins = [_DATA[ask] for ask in plan.asks if ask in _DATA]
+    stand_ins = [Template(_DATA[ask]).substitute(values) for ask in plan.asks if ask in _DATA]
     lines = ["import lapwing as lw"]
     if stand_ins:
         most = f"; at most {plan.rows} records of each person" if plan.rows > 1 else ""
