@@ -271,9 +271,10 @@ def bench_of(request: Request, site: TheSite) -> Bench:
 TheBench = Annotated[Bench, Depends(bench_of)]
 
 
-def _whose(statement: Statement) -> tuple[str, str]:
+def _whose(statement: Statement) -> tuple[str, str, str]:
     """Whose rows belong together: a column, and how its cells are read. A name alone may be that of no column."""
-    return statement.unit, statement.column(statement.unit).type if statement.unit else ""
+    kind = statement.column(statement.unit).type if statement.unit else ""
+    return statement.unit, kind, statement.decimal if kind not in ("", "text") else "."
 
 
 def _size(loss: Loss) -> tuple[Any, Any]:

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import lapwing as lw
 from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses.forms import cell
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.engine import engine, quoted, text
-from lapwing.web.lab.statement import Statement, Type
+from lapwing.web.lab.statement import Stated, Statement, Type
 
 PRICES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """What a proposal may cost."""
@@ -93,10 +94,10 @@ def private_keys(data: Data, column: str, epsilon: float) -> Proposal:
     return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are not among them.")
 
 
-def read_bounds(path: Path, column: str, type: Type) -> Proposal:
+def read_bounds(path: Path, column: str, type: Type, decimal: str = ".") -> Proposal:
     """The smallest and the largest value. Not private: teaching mode only."""
     with engine(path.parent) as connection:
-        value = f"TRY_CAST({quoted(column)} AS DOUBLE)"
+        value = cell(column, "number", decimal)
         query = (
             f"SELECT min(v), max(v) FROM (SELECT {value} AS v FROM read_parquet({text(str(path))})) WHERE isfinite(v)"
         )
@@ -106,11 +107,13 @@ def read_bounds(path: Path, column: str, type: Type) -> Proposal:
     return Proposal((low, high), type=type, why="Read from the data: not private.", private=False)
 
 
-def read_keys(path: Path, column: str) -> Proposal:
+def read_keys(path: Path, column: Stated, decimal: str = ".") -> Proposal:
     """The most frequent values. Not private: teaching mode only."""
+    is_plain = decimal == "." or column.type not in ("number", "integer", "date")
+    value = quoted(column.name) if is_plain else cell(column.name, column.type, decimal)
     with engine(path.parent) as connection:
         query = (
-            f"SELECT CAST({quoted(column)} AS VARCHAR) AS k, count(*) FROM read_parquet({text(str(path))}) "
+            f"SELECT CAST({value} AS VARCHAR) AS k, count(*) FROM read_parquet({text(str(path))}) "
             f"WHERE k IS NOT NULL AND length(k) BETWEEN 1 AND 200 GROUP BY k ORDER BY 2 DESC, k LIMIT {MOST_READ}"
         )
         keys = tuple(str(key) for key, _ in connection.execute(query).fetchall())

@@ -37,6 +37,7 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str =
     spend = f"{statement.epsilon!r}, {statement.delta!r}" if statement.delta else f"{statement.epsilon!r}"
     options = {
         **({"delimiter": repr(delimiter)} if delimiter not in ("", ",") else {}),
+        **({"decimal": repr(statement.decimal)} if statement.decimal != "." else {}),
         "name": repr(statement.name),
         "unit": repr(statement.unit) if statement.unit else "lw.EACH_ROW",
         "types": _mapping((one.name, one.type) for one in statement.columns),

@@ -76,6 +76,8 @@ class Statement:
     """What may be spent in all."""
     delta: float = 0.0
     teaching: bool = False
+    decimal: str = "."
+    """How numbers and dates are written where the file has text: "," for 1.234,50 and 31.12.2026."""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def column(self, name: str) -> Stated:
@@ -126,6 +128,7 @@ class Statement:
             dataset=DATASET if ledger else None,
             population=self.people,
             max_rows_per_unit=self.max_rows_per_unit if self.max_rows_per_unit > 1 else None,
+            decimal=self.decimal,
         )
         if not isinstance(source, Path):
             return table

@@ -26,6 +26,11 @@ TYPE_WORDS: Mapping[Type, str] = {
     "date": "date",
 }
 DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5")
+DECIMALS: Mapping[str, str] = {
+    ".": "1234.50 and 2026-12-31",
+    ",": "1.234,50 or 1234,50, and 31.12.2026",
+}
+"""How numbers and dates are written in a file of text."""
 MOST_KEYS = 500
 LEAST_EPSILON, LARGEST_EPSILON = 0.01, 10.0
 MOST_PEOPLE = 10**10
@@ -67,7 +72,13 @@ def first(bench: Bench) -> Statement:
     for one in columns:
         thought = suggest(one.name, one.type)
         found.append(Stated(one.name, thought.type, None if one.name == unit else thought.bounds, thought.keys))
-    return Statement(name=table_name(bench.title), columns=tuple(found), unit=unit)
+    decimal = "," if came_as_text(bench) and bench.delimiter == ";" else "."
+    return Statement(name=table_name(bench.title), columns=tuple(found), unit=unit, decimal=decimal)
+
+
+def came_as_text(bench: Bench) -> bool:
+    """Whether somebody has to say how numbers are written: a file with types of its own says it."""
+    return bool(bench.columns) and bench.columns[0].type is None
 
 
 def filled(bench: Bench) -> Filled:
@@ -87,6 +98,7 @@ def filled(bench: Bench) -> Filled:
         "people": str(stated.people),
         "epsilon": f"{stated.epsilon:g}",
         "delta": f"{stated.delta:g}".replace("e-0", "e-"),
+        "decimal": stated.decimal,
     }
     return Filled(lines, values, stated.teaching)
 
@@ -129,6 +141,9 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     delta = _decimal(values["delta"])
     if delta is None or values["delta"] not in DELTAS:
         wrong["delta"] = "Choose one of the list."
+    values["decimal"] = decimal = (values["decimal"] or ".") if came_as_text(bench) else "."
+    if decimal not in DECIMALS:
+        wrong["decimal"] = "Choose one of the list."
     if not teaching:
         _not_read(bench, columns, wrong)
     shown = Filled(lines, values, teaching, wrong)
@@ -143,6 +158,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
         epsilon=epsilon,
         delta=delta,
         teaching=teaching,
+        decimal=decimal,
     )
     try:
         made.open(bench.path, None)  # reads the schema and checks everything else that can be wrong
@@ -161,7 +177,7 @@ def _column(line: Line, wrong: dict[str, str]) -> Stated:
     if kind in ("number", "integer") and (line.low or line.high):
         low, high = _decimal(line.low), _decimal(line.high)
         if low is None or high is None:
-            wrong[place] = "Write both bounds as numbers, such as 0 and 120, or neither."
+            wrong[place] = "Write both bounds as numbers with a point, such as 0 and 99.5, or neither."
         elif not low < high:
             wrong[place] = "The lower bound must be below the upper one."
         else:

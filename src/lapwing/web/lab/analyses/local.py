@@ -220,7 +220,7 @@ class Local(Analysis):
 
     def _selecting(self, statement: Statement) -> str:
         name, unit = forms.quoted(self.column.name), forms.quoted(statement.unit)
-        read = f"coalesce({as_label(self.column, name)}, '{self.blank}')"
+        read = f"coalesce({as_label(self.column, statement.decimal)}, '{self.blank}')"
         source = "read_csv(?, all_varchar = true)"
         if not statement.unit:
             return f"SELECT {read} FROM {source} ORDER BY random()"
@@ -233,10 +233,11 @@ def permanent(epsilon: float) -> float:
     return min(1.0, ceil(2e6 / (1 + exp(epsilon / 2))) / 1e6)
 
 
-def as_label(column: Stated, name: str) -> str:
+def as_label(column: Stated, decimal: str) -> str:
     """A column of a CSV as the text that the stated keys are."""
-    kinds = {"boolean": "BOOLEAN", "integer": "BIGINT", "number": "DOUBLE", "date": "DATE"}
-    return f"CAST(TRY_CAST({name} AS {kinds[column.type]}) AS VARCHAR)" if column.type in kinds else name
+    if column.type == "text":
+        return forms.quoted(column.name)
+    return f"CAST({forms.cell(column.name, column.type, decimal)} AS VARCHAR)"
 
 
 def _size(statement: Statement) -> tuple[int, float]:

@@ -110,9 +110,9 @@ class Logistic(Model):
             "print(model.privacy_loss_)",
         )
 
-    def target_sql(self, name: str) -> str:
+    def target_sql(self, decimal: str) -> str:
         """As the same text as the classes."""
-        return as_label(self.predicted, name)
+        return as_label(self.predicted, decimal)
 
     def labels(self, values: Any) -> Any:
         """Text, and None where there is no label."""

@@ -247,9 +247,9 @@ class Model(Analysis):
 
     def _selecting(self, statement: Statement) -> str:
         """The SQL of a script, which reads a CSV as text: what is no number is left to the estimator."""
-        numbers = {one.name: f"TRY_CAST({forms.quoted(one.name)} AS DOUBLE)" for one in self.columns}
+        numbers = {one.name: forms.cell(one.name, "number", statement.decimal) for one in self.columns}
         if self.target:
-            numbers[self.target.name] = self.target_sql(forms.quoted(self.target.name))
+            numbers[self.target.name] = self.target_sql(statement.decimal)
         read = ", ".join(f"{sql} AS {forms.quoted(name)}" for name, sql in numbers.items())
         names = [forms.quoted(name) for name in numbers]
         source = "read_csv(?, all_varchar = true)"
@@ -260,9 +260,10 @@ class Model(Analysis):
         known = f"{source} AS t WHERE {unit} IS NOT NULL"
         return f"SELECT DISTINCT ON ({unit}) {read} FROM {known} ORDER BY {unit}, hash({order}), {order}"
 
-    def target_sql(self, name: str) -> str:
+    def target_sql(self, decimal: str) -> str:
         """The target as a script reads it."""
-        return f"TRY_CAST({name} AS DOUBLE)"
+        assert self.target is not None
+        return forms.cell(self.target.name, "number", decimal)
 
     @abstractmethod
     def options(self, epsilon: float) -> Mapping[str, str]:
