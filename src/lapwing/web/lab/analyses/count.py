@@ -10,7 +10,7 @@ import lapwing as lw
 from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.web.lab.analyses import filters
-from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.filters import Filter
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
@@ -19,7 +19,7 @@ from lapwing.web.lab.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Curated):
+class Count(Simple):
     """A count."""
 
     slug = "count"

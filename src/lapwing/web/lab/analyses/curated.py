@@ -70,10 +70,6 @@ class Curated(Analysis):
     def asking(self) -> str:
         """The same as Python, from `table` on."""
 
-    @abstractmethod
-    def plain(self, found: rows.Rows, result: Result) -> tuple[Series, ...]:
-        """What everybody would compute, without bounds; `result` shows the shape."""
-
     def rows_per_group(self, statement: Statement) -> int:
         """How many rows each group has, as far as the public knows."""
         return statement.people
@@ -127,18 +123,6 @@ class Curated(Analysis):
                 answer = asked.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE)
             yield self.result(answer)
 
-    def exact(self, data: Data, progress: Progress) -> Result:
-        """Plain SQL, and beside it what bounds and contributions change without any noise."""
-        table = data.statement.open(data.path, None)
-        delta = self.delta(data.statement) or None
-        with stopping(table, progress):
-            quiet = self.result(self.query(table).release(epsilon=WITHOUT_NOISE, delta=delta))
-        progress(0.5)
-        with rows.opened(data, progress) as found:
-            series = self.plain(found, quiet)
-        progress(1.0)
-        return self.compared(series, replace(quiet, notes=()))
-
     def compared(self, plain: tuple[Series, ...], quiet: Result) -> Result:
         """The exact answer, and beside it what bounds and contributions make of it, if they make a difference."""
         plain = tuple(replace(one, values=_bare(one)) for one in plain)
@@ -181,6 +165,26 @@ class Curated(Analysis):
         return None
 
 
+class Simple(Curated):
+    """A question that plain SQL over the rows answers, too."""
+
+    @abstractmethod
+    def plain(self, found: rows.Rows, result: Result) -> tuple[Series, ...]:
+        """What everybody would compute, without bounds; `result` shows the shape."""
+
+    def exact(self, data: Data, progress: Progress) -> Result:
+        """Plain SQL, and beside it what bounds and contributions change without any noise."""
+        table = data.statement.open(data.path, None)
+        delta = self.delta(data.statement) or None
+        with stopping(table, progress):
+            quiet = self.result(self.query(table).release(epsilon=WITHOUT_NOISE, delta=delta))
+        progress(0.5)
+        with rows.opened(data, progress) as found:
+            series = self.plain(found, quiet)
+        progress(1.0)
+        return self.compared(series, replace(quiet, notes=()))
+
+
 def _error(value: float | None) -> float | None:
     return None if value is None else float(value)
 
@@ -211,4 +215,4 @@ def _shown(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-__all__ = ["AFTER", "CONFIDENCE", "Curated", "affordable", "blank"]
+__all__ = ["AFTER", "CONFIDENCE", "Curated", "Simple", "affordable", "blank"]

@@ -12,7 +12,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import EACH, Curated
+from lapwing.web.lab.analyses.curated import EACH, Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Shape
@@ -22,7 +22,7 @@ BINS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Histogram(Curated):
+class Histogram(Simple):
     """A histogram: of numbers between edges, or of keys where there are none."""
 
     slug = "histogram"
@@ -75,7 +75,7 @@ class Histogram(Curated):
 
     def result(self, answer: Any) -> Result:
         """With the name of the column as people wrote it."""
-        return replace(Curated.result(self, answer), x_label=self.column.name)
+        return replace(Simple.result(self, answer), x_label=self.column.name)
 
     def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
         """The same bins or keys over all rows."""

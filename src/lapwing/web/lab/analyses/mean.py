@@ -11,7 +11,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.web.lab.analyses import filters, forms
 from lapwing.web.lab.analyses.count import chained, condition
-from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.filters import Filter
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
@@ -22,7 +22,7 @@ NEED = "bounds"
 
 
 @dataclass(frozen=True, slots=True)
-class Mean(Curated):
+class Mean(Simple):
     """A mean."""
 
     slug = "mean"

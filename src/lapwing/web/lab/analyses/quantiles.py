@@ -12,7 +12,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
-from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Band, Preview, Result, Series, Shape, Value
@@ -23,7 +23,7 @@ MOST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Quantiles(Curated):
+class Quantiles(Simple):
     """Several quantiles, which share the budget."""
 
     slug = "quantiles"
@@ -71,7 +71,7 @@ class Quantiles(Curated):
 
     def preview(self, statement: Statement) -> Preview:
         """In ranks, and in the column's own unit as far as its values are spread evenly."""
-        ranks = Curated.preview(self, statement)
+        ranks = Simple.preview(self, statement)
         assert self.column.bounds is not None
         width = self.column.bounds[1] - self.column.bounds[0]
         people = max(1, statement.people)
@@ -89,7 +89,7 @@ class Quantiles(Curated):
 
     def result(self, answer: Answer) -> Result:
         """One series along the shares."""
-        made = Curated.result(self, answer)
+        made = Simple.result(self, answer)
         values = tuple(
             Value(called(share), one.values[0].value, x=share)
             for share, one in zip(self.shares, made.series, strict=True)

@@ -12,9 +12,8 @@ from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
 from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank, stopping
-from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Data, Field, Progress
-from lapwing.web.lab.result import Result, Series
+from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import Statement
 
 LONGEST = 4000
@@ -102,10 +101,6 @@ class Sql(Curated):
         progress(1.0)
         note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
         return self.compared(plain.series, replace(after, notes=(note,)))
-
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
-        """Not used: see `exact`."""
-        raise NotImplementedError
 
 
 def _example(statement: Statement) -> str:

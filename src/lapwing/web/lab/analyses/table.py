@@ -11,7 +11,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import Curated
+from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Shape
@@ -22,7 +22,7 @@ _SQL = {"count": "count(*)", "sum": "sum({})", "mean": "avg({})"}
 
 
 @dataclass(frozen=True, slots=True)
-class Groups(Curated):
+class Groups(Simple):
     """GROUP BY one column with stated keys."""
 
     slug = "groups"
@@ -98,7 +98,7 @@ class Groups(Curated):
     def result(self, answer: Any) -> Result:
         """Bars if there is one measure, a table otherwise."""
         shape: Shape = "bars" if len(self.measures) == 1 else "table"
-        return replace(Curated.result(self, answer), shape=shape, x_label=self.by.name)
+        return replace(Simple.result(self, answer), shape=shape, x_label=self.by.name)
 
     def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
         """The same over all rows, without bounds."""

@@ -45,6 +45,7 @@ class Answer extends Asked<{ result: Result }> {
     if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)} of 100 should.`;
     if (mine.shape === "points") return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
     const worst = known.reduce((a, b) => (Math.abs((b.value.value as number) - (b.truth as number)) > Math.abs((a.value.value as number) - (a.truth as number)) ? b : a));
+    if (worst.value.value === worst.truth) return `All ${known.length} private numbers are the exact ones this time. The noise was there; nobody can tell from the answer how large it was.`;
     return `The private answer is off the most at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
   }
 
