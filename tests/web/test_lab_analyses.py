@@ -595,3 +595,14 @@ def test_the_school_starts_without_what_only_models_need() -> None:
         "import sys, lapwing.web.app; sys.exit(sum(name in sys.modules for name in ('sklearn', 'scipy', 'matplotlib')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_label_says_how_much_of_one_person_a_question_takes(world: World, tmp_path: Path) -> None:
+    data, several = world.data("clinic", tmp_path), replace(CLINIC, max_rows_per_unit=3)
+    taken = {}
+    for slug, form in (("mean", {"column": "age"}), ("local", {"column": "region"})):
+        question = asked("clinic", slug, form)
+        made = label(question, several, question.release(data, 0.5, quiet))
+        taken[slug] = next(line.text for line in made.lines if line.name == "contributions")
+    assert "at most 3 rows" in taken["mean"]
+    assert "at most 1 row " in taken["local"]

@@ -25,10 +25,11 @@ from lapwing.noise import Reproducible
 from lapwing.web import settings
 from lapwing.web.limits import RULES, Rule
 from lapwing.web.routes import survey as routes
+from lapwing.web.spreadsheets import defused
 from lapwing.web.store import surveys as store
 from lapwing.web.survey import qr
 from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON, read_form
-from lapwing.web.survey.results import BATCH, batch_of, ends, plain, results
+from lapwing.web.survey.results import BATCH, batch_of, ends, results
 from lapwing.web.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
 
 QUESTION = "Have you ever cheated?"
@@ -197,7 +198,7 @@ def test_words_of_strangers_are_shown_as_words(app: FastAPI) -> None:
     table = made.client.get(f"{made.address}/results.csv")
     assert "'=1+1" in table.text
     assert table.headers["content-disposition"].startswith("attachment")
-    assert [plain(one) for one in ("=a", "+a", "-a", "@a", "a=")] == ["'=a", "'+a", "'-a", "'@a", "a="]
+    assert [defused(one) for one in ("=a", "+a", "-a", "@a", "a=")] == ["'=a", "'+a", "'-a", "'@a", "a="]
 
 
 @pytest.mark.parametrize(("other", "last"), [({}, 1), (CHOICE, 2), (NUMBER, 1)], ids=str)

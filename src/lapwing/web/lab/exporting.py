@@ -15,6 +15,7 @@ from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.statement import Statement
 from lapwing.web.problems import Problem
+from lapwing.web.spreadsheets import defused
 
 NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
 CHANGED = "You have changed what is stated about the table since. Ask this question again."
@@ -49,7 +50,7 @@ def exact(result: Mapping[str, Any]) -> Response:
     writer.writerow(("series", "label", "exact value", "mark"))
     for series in result["series"]:
         for value in series["values"]:
-            named = (figures.defused(series["name"]), figures.defused(value["label"]))
+            named = (defused(series["name"]), defused(value["label"]))
             writer.writerow((*named, value["value"], NOT_PRIVATE))
     return _sent(text.getvalue(), "text/csv; charset=utf-8", "exact-NOT-PRIVATE.csv")
 

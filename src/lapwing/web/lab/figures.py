@@ -14,6 +14,7 @@ from lapwing.curator import digits
 from lapwing.curator.show import PALETTE
 from lapwing.errors import MissingExtra
 from lapwing.web.lab.result import Result, Series, Value
+from lapwing.web.spreadsheets import defused
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
 INK, QUIET, LINE, TINT = "#22302e", "#66736f", "#d9dfdc", "#8ac9c2"
 """Exact values are ink; private ones teal, half as strong where an error bar lies on them."""
 MOST_BARS, MOST_PANELS, LONGEST_LABEL = 40, 8, 28
-RISKY = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet takes a cell that begins so for a formula."""
 
 
 def to_csv(result: Result) -> str:
@@ -36,11 +35,6 @@ def to_csv(result: Result) -> str:
             numbers = [_digits(number) for number in (one.x, one.value, one.low, one.high)]
             writer.writerow([defused(series.name), defused(one.label), *numbers, private])
     return out.getvalue()
-
-
-def defused(text: str) -> str:
-    """Text that stays text: an apostrophe before whatever a spreadsheet would run."""
-    return f"'{text}" if text.startswith(RISKY) else text
 
 
 def to_png(result: Result, title: str = "") -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 
 from lapwing.privacy import Ledger, explain
 from lapwing.web.lab.analyses.local import Local
+from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.result import EPSILONS, Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
@@ -60,7 +61,7 @@ def label(
         Line("in words", told.text),
         Line("mechanism", shown.mechanism),
         Line("stated", _stated(statement)),
-        Line("contributions", _contributions(statement)),
+        Line("contributions", _contributions(analysis, statement)),
         Line(f"error, {100 * shown.confidence:g} % of the time", _error(shown, float(told.data["epsilon"]))),
     ]
     if ledger is not None:
@@ -87,10 +88,10 @@ def _stated(statement: Statement) -> str:
     return "; ".join(facts)
 
 
-def _contributions(statement: Statement) -> str:
+def _contributions(analysis: Analysis, statement: Statement) -> str:
     if not statement.unit:
         return "every row is a unit of its own"
-    most = statement.max_rows_per_unit
+    most = 1 if isinstance(analysis, Local | Model) else statement.max_rows_per_unit
     return f"at most {most} row{'s' if most > 1 else ''} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 

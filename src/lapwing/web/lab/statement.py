@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,7 +77,6 @@ class Statement:
     teaching: bool = False
     decimal: str = "."
     """How numbers and dates are written where the file has text: "," for 1.234,50 and 31.12.2026."""
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     def column(self, name: str) -> Stated:
         """The column of that name."""
@@ -96,11 +94,6 @@ class Statement:
     def bounded(self) -> tuple[Stated, ...]:
         """The columns that numbers can be made of: those with bounds."""
         return tuple(one for one in self.of_type("number", "integer") if one.bounds)
-
-    @property
-    def keyed(self) -> tuple[Stated, ...]:
-        """The columns that groups can be made of without paying for their names."""
-        return tuple(one for one in self.columns if one.keys)
 
     @property
     def unit_word(self) -> str:
@@ -135,17 +128,3 @@ class Statement:
         given: Any = Stoppable(connected(source.parent, ASKING, threads=2))  # what it spills goes with the folder
         own = Embedded(given=given)
         return replace(table, context=replace(table.context, engine=own))
-
-    def to_json(self) -> str:
-        """As text, for the folder."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def from_json(cls, text: str) -> Statement:
-        """What `to_json` wrote."""
-        data = json.loads(text)
-        data["columns"] = tuple(
-            Stated(one["name"], one["type"], tuple(one["bounds"]) if one["bounds"] else None, tuple(one["keys"]))
-            for one in data["columns"]
-        )
-        return cls(**data)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from lapwing.crowd import Estimates
 from lapwing.crowd.numeric import MeanEstimate
+from lapwing.web.spreadsheets import defused
 from lapwing.web.survey.parameters import CHOICE, NUMBER, Design
 
 BATCH = 25
@@ -161,17 +162,10 @@ def as_csv(found: Results) -> str:
     writer.writerow(["reports", "answer", what, "low", "high"])
     for step in found.steps:
         for row in step.rows:
-            writer.writerow([step.reports, plain(row.label), *(f"{one:.6g}" for one in (row.value, row.low, row.high))])
+            writer.writerow(
+                [step.reports, defused(row.label), *(f"{one:.6g}" for one in (row.value, row.low, row.high))]
+            )
     return out.getvalue()
-
-
-def plain(text: str) -> str:
-    """Text that no spreadsheet takes for a formula.
-
-    >>> plain("=1+1"), plain("yes")
-    ("'=1+1", 'yes')
-    """
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 @dataclass(frozen=True, slots=True)
