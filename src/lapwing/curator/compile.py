@@ -80,6 +80,14 @@ class Compiler:
             return self.dialect.number_from(arguments[0])
         return _OPERATORS[expression.operator](expression, arguments)
 
+    def cell(self, table: Scan, field: Column) -> exp.Expr:
+        """A cell of a table, which is called `s`, as what its owner declared it to be."""
+        relation = self.relations[table.table]
+        column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
+        tested = field.name not in self.untested
+        declared = relation.types[field.name]
+        return self.dialect.read(column, declared, field.kind, tested=tested, decimal=relation.decimal)
+
     def steps(self, value: Gridded, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""
         filled = value.filled()
@@ -257,12 +265,7 @@ def _rows(plan: Plan, compiler: Compiler) -> exp.Query:
 def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
     relation = compiler.relations[plan.table]
     table = exp.alias_(relation.table.copy(), "s", table=True)
-    names = {}
-    for field in plan.fields:
-        column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
-        tested = field.name not in compiler.untested
-        declared = relation.types[field.name]
-        names[field.name] = compiler.dialect.read(column, declared, field.kind, tested=tested, decimal=relation.decimal)
+    names = {field.name: compiler.cell(plan, field) for field in plan.fields}
     if plan.each_row:
         return exp.select(*_listed(plan, compiler, names, None)).from_(table, copy=False)
     unit = next(field.name for field in plan.fields if field.unit)
