@@ -13,7 +13,7 @@ ASSETS := src/lapwing/web/static/manifest.json
 IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanisms/*.py adversary/*.py web/school/judge.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format assets bench bench-models clean
+.PHONY: help demo test test-all ready lint format assets bench bench-models clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,10 +23,15 @@ demo: $(WEB) $(ASSETS) ## a private analysis of a bundled data set, then the sch
 	@echo "  Now yours: run . $(BIN)/activate and follow \"Private tables and SQL\" in README.md."
 	@$(BIN)/lapwing serve
 
-test: $(DEV) ## set up, then every check and every test
+test: ready ## set up, then every check and every test that must pass before a change lands
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --effort -m "not sweep"
+
+test-all: ready ## the same and the long sweeps; run it before an issue is resolved
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --effort
+
+ready: $(DEV)
 	@tools/system-packages
 	@$(MAKE) --no-print-directory lint $(PYODIDE) $(ASSETS)
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 lint: $(DEV) ## ruff, mypy --strict and the layers of the house
 	$(BIN)/ruff check

@@ -8,10 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from effort import Effort
 from postgres import postgres_server, postgres_url
 from spark import spark, spark_cluster
 
 __all__ = ["postgres_server", "postgres_url", "spark", "spark_cluster"]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`pytest --effort` tells what tests cost."""
+    parser.addoption("--effort", action="store_true", help="minutes of one core by room, and the dearest tests")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """In every worker, and where their reports come together."""
+    if config.getoption("--effort"):
+        config.pluginmanager.register(Effort())
 
 
 @functools.cache
