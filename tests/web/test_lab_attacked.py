@@ -19,6 +19,7 @@ from lapwing.web.lab.analyses import ANALYSES, grouping, local, models, rows, sy
 from lapwing.web.lab.analyses.curated import blank, stopping
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.budget import Promise
 from lapwing.web.lab.engine import SPILLED, connected, engine
 from lapwing.web.lab.intake import Found, take
 from lapwing.web.lab.jobs import TOO_LONG, Jobs, Progress
@@ -89,14 +90,14 @@ def test_what_was_spent_fixes_how_the_unit_is_read(lab: Lab) -> None:
 
 def test_a_charge_that_comes_while_the_unit_changes_counts_and_blocks_nobody(lab: Lab) -> None:
     bench = brought(lab)
-    close, slow = bench._close, iter([0.25])
+    close, slow = bench._budget._close, iter([0.25])
 
-    def meanwhile(statement: Statement) -> lw.PureDP:
+    def meanwhile(promise: Promise) -> lw.PureDP:
         for epsilon in slow:
             spend(bench, epsilon)  # another tab, between the look at the ledger and its end
-        return close(statement)  # type: ignore[return-value]
+        return close(promise)  # type: ignore[return-value]
 
-    bench._close = meanwhile  # type: ignore[method-assign]
+    bench._budget._close = meanwhile  # type: ignore[method-assign]
     with pytest.raises(Problem, match="Start over"):
         bench.state(replace(STATED, unit="row"))
     assert bench.remaining == lw.PureDP(0.75, unit="row")
@@ -105,13 +106,13 @@ def test_a_charge_that_comes_while_the_unit_changes_counts_and_blocks_nobody(lab
 
 def test_starting_over_counts_a_charge_that_came_in_the_last_moment(lab: Lab) -> None:
     bench = brought(lab)
-    close = bench._close
+    close = bench._budget._close
 
-    def meanwhile(statement: Statement) -> lw.PureDP:
+    def meanwhile(promise: Promise) -> lw.PureDP:
         spend(bench, 0.25)
-        return close(statement)  # type: ignore[return-value]
+        return close(promise)  # type: ignore[return-value]
 
-    bench._close = meanwhile  # type: ignore[method-assign]
+    bench._budget._close = meanwhile  # type: ignore[method-assign]
     bench.start_over()
     assert bench.earlier == ["ε = 0.25 (add_remove, per row)"]
 
@@ -145,6 +146,62 @@ def test_bounds_read_from_the_data_do_not_outlast_teaching_mode(lab: Lab, found:
     made, shown = stating.read(bench, sent(**{"low-1": "0.3", "high-1": "0.333333333333333"}))
     assert (made is None) == refused
     assert ("column-1" in shown.complaints) == refused
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "refused"),
+    [
+        ("12.25", "83412.58", True),
+        ("12.25", "83412.56", True),
+        ("0", "83412.57", True),
+        ("0", "83400", True),
+        ("0", "84000", True),
+        ("12.25", "100000", True),
+        ("12", "1000000", True),
+        ("0", "90000", False),
+        ("0", "100000", False),
+        ("-5", "200000", False),
+    ],
+)
+def test_a_bound_close_to_one_that_was_read_counts_as_read(lab: Lab, low: str, high: str, refused: bool) -> None:
+    bench = brought(lab, replace(STATED, teaching=True))
+    bench.propose("age", Proposal(bounds=(12.25, 83412.57), private=False))
+    made, shown = stating.read(bench, sent(**{"low-1": low, "high-1": high}))
+    assert (made is None) == refused
+    assert ("column-1" in shown.complaints) == refused
+
+
+def test_round_bounds_are_nobodys_unless_both_are_those_that_were_read(lab: Lab) -> None:
+    bench = brought(lab, replace(STATED, teaching=True))
+    bench.propose("age", Proposal(bounds=(0, 100), private=False))
+    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is None
+    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "120"}))[0] is not None
+    bench.propose("age", Proposal(bounds=(0, 100), private=True))
+    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
+
+
+def test_finding_bounds_privately_does_not_wash_those_that_were_read(lab: Lab) -> None:
+    bench = brought(lab, replace(STATED, teaching=True))
+    bench.propose("age", Proposal(bounds=(17.5, 97.3), private=False))
+    bench.propose("age", Proposal(bounds=(0, 100), private=True))
+    assert stating.read(bench, sent(**{"low-1": "17.5", "high-1": "97.3"}))[0] is None
+    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
+
+
+@pytest.mark.parametrize(
+    ("keys", "refused"),
+    [
+        ("Kiel, Bonn", True),
+        ("bonn, KIEL, Ulm", True),
+        ("Bonn, Kiel, Ulm, Trier", True),
+        ("Bonn, Kiel, Ulm, Trier, Mainz", False),
+        ("Bonn, Trier", False),
+    ],
+)
+def test_keys_that_were_read_are_known_again_in_any_order_and_with_one_more(lab: Lab, keys: str, refused: bool) -> None:
+    bench = brought(lab, replace(STATED, teaching=True))
+    bench.propose("town", Proposal(keys=("Kiel", "Bonn", "Ulm"), private=False))
+    assert (stating.read(bench, sent(**{"keys-2": keys}))[0] is None) == refused
 
 
 def test_keys_read_from_the_data_do_not_outlast_teaching_mode_however_they_are_written(lab: Lab) -> None:

@@ -196,15 +196,11 @@ def _column(line: Line, wrong: dict[str, str]) -> Stated:
 def _not_read(bench: Bench, columns: list[Stated], wrong: dict[str, str]) -> None:
     """Outside teaching mode nothing may stand that was read from the data."""
     for place, one in enumerate(columns):
-        read_before = bench.read_from_data.get(one.name)
-        if read_before is None:
-            continue
-        bounds, keys = read_before
-        shown = tuple(float(_number(end)) for end in bounds) if bounds else None  # as the form says it
-        if (shown is not None and one.bounds in (bounds, shown)) or (keys and one.keys == _split(_joined(keys))):
+        known = bench.provenance.get(one.name)
+        if known is not None and known.is_read(one.bounds, one.keys):
             wrong[f"column-{place}"] = (
-                "This was read from the data, which only teaching mode may do. State what you know without looking, "
-                "or empty it."
+                "This was read from the data, or is very close to what was, which only teaching mode may do. State "
+                "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or empty it."
             )
 
 
