@@ -190,20 +190,17 @@ def clamp(column: Expression) -> Expression:
         raise MissingBounds(column.name)
     if max(map(abs, column.bounds)) > LARGEST_BOUND:
         raise InvalidParameter("bounds", column.name, "are too large for doubles", "Use another scale.")
-    low, high = (Fraction(float(bound)) for bound in column.bounds)
     if column.kind == "integer":
-        low, high = Fraction(math.floor(column.bounds[0])), Fraction(math.ceil(column.bounds[1]))
-    ends = (Constant(_plain(low), column.kind), Constant(_plain(high), column.kind))
-    return Call("clamp", (column, *ends), column.kind, Span(low, high, 0 if column.kind == "integer" else 100))
+        ends: tuple[int | float, ...] = (math.floor(column.bounds[0]), math.ceil(column.bounds[1]))
+    else:
+        ends = tuple(map(float, column.bounds))
+    span = Span(Fraction(ends[0]), Fraction(ends[1]), 0 if column.kind == "integer" else 100)
+    return Call("clamp", (column, *(Constant(end, column.kind) for end in ends)), column.kind, span)
 
 
 def call(operator: str, *arguments: Expression) -> Expression:
     """An operator applied, or `UnsupportedQuery` if the kinds do not fit."""
     return _OPERATORS[operator](operator, *arguments)
-
-
-def _plain(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 and abs(value) < 1 << 53 else float(value)
 
 
 def _exponent(value: Fraction) -> int:
@@ -410,11 +407,12 @@ def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
 
 
 def _to_number(operator: str, value: Expression) -> Expression:
-    """A number from text (plain decimal notation, otherwise NULL) or from a truth value."""
+    """A number from text (plain decimal notation, otherwise NULL), a truth value, or a whole number in its bounds."""
     if value.kind == "number":
         return value
     if value.kind not in ("text", "boolean", "integer"):
         raise _misfit(operator, (value,), f"a {value.kind} is no number", "Cast text or truth values.")
+    value = clamp(value) if value.kind == "integer" else value  # else it would not lie where its bounds say
     spans = {"boolean": Span(Fraction(0), Fraction(1), 0), "text": Span(Fraction(-(10**15)), Fraction(10**15), 60)}
     return Call(operator, (value,), "number", spans[value.kind] if value.kind in spans else span_of(value))
 

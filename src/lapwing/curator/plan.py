@@ -77,10 +77,7 @@ class Where(Node):
     condition: Expression
 
     def __post_init__(self) -> None:
-        if self.condition.kind not in ("boolean", None):
-            why = f"it is of kind {self.condition.kind}, not a truth value"
-            hint = "Write a comparison, or declare types={'…': 'boolean'} when you open the table."
-            raise UnsupportedQuery(str(self.condition), why, hint)
+        must_be_true_or_false(self.condition)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -215,6 +212,8 @@ class JoinUnit(Node):
         if unit_kind(self.left) != unit_kind(self.right):
             why = "the units of the two tables are of different kinds"
             raise UnsupportedQuery("join on the unit", why, "Declare the unit column with the same type in both.")
+        if self.condition is not None:
+            must_be_true_or_false(self.condition)
         _distinct_names([column.name for column in self.columns])
 
     @cached_property
@@ -371,6 +370,14 @@ def must_have_units(plan: Plan, what: str) -> None:
         raise UnsupportedQuery(what, why, "Join it with the private table on its columns.")
     if is_each_row(plan):
         raise UnsupportedQuery(what, "every row is a unit of its own here", "Open the table with unit='…'.")
+
+
+def must_be_true_or_false(condition: Expression) -> None:
+    """Refuse a condition that an engine would cast to a truth value, row by row: text fails at some rows only."""
+    if condition.kind not in ("boolean", None):
+        why = f"it is of kind {condition.kind}, not a truth value"
+        hint = "Write a comparison, or declare types={'…': 'boolean'} when you open the table."
+        raise UnsupportedQuery(str(condition), why, hint)
 
 
 def same_kind(left: Expression, right: Expression) -> None:
