@@ -137,12 +137,14 @@ class Query:
         """The question for the most frequent keys, which is asked alone."""
         return self.aggregates[0] if self.aggregates[0].kind == "top" else None
 
-    @property
+    @cached_property
     def effective(self) -> Bounding:
-        """What one unit can change: where every row is a unit, or there are no groups, less than was asked for."""
+        """What one unit can change: where every row is a unit, or there are few groups, less than was asked for."""
         if is_each_row(self.plan):
             return Bounding()
-        return self.bounding if self.grouping.keys else self.bounding.without_groups()
+        if not self.grouping.keys:
+            return self.bounding.without_groups()
+        return self.bounding if self.grouping.secret else self.bounding.among(self.grouping.size)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:

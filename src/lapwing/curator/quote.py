@@ -98,6 +98,9 @@ def notes(query: Query) -> tuple[str, ...]:
         found.append("every row is a unit of its own: nobody with several rows is protected as a person")
     else:
         found.append(query.effective.explain(context.unit, grouped=bool(keys)))
+        asked, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
+        if keys and used < asked:
+            found.append(f"max_groups_per_unit is {asked}, but there are only {used} groups: {used} needs less noise")
     for key in keys:
         if key.values is None:
             found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")

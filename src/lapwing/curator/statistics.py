@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal
 
@@ -22,6 +22,8 @@ class Bounding:
     max_groups_per_unit: int = 1
     max_rows_per_group: int = 1
     max_rows_per_unit: int | None = None
+    public_groups: int | None = None
+    """How many groups there are, where that is public: no unit is in more."""
 
     def __post_init__(self) -> None:
         checks.whole(max_groups_per_unit=self.max_groups_per_unit)
@@ -36,7 +38,9 @@ class Bounding:
     @property
     def touched(self) -> int:
         """How many groups one unit can change."""
-        return self.max_groups_per_unit if self.max_rows_per_unit is None else self.max_rows_per_unit
+        if self.max_rows_per_unit is None:
+            return self.max_groups_per_unit
+        return min(self.max_rows_per_unit, self.public_groups or self.max_rows_per_unit)
 
     @property
     def rows(self) -> int:
@@ -48,6 +52,10 @@ class Bounding:
         if self.max_rows_per_unit is not None:
             return Bounding(1, self.max_rows_per_unit)
         return Bounding(1, self.max_rows_per_group)
+
+    def among(self, groups: int) -> Bounding:
+        """The same among this many public groups: what no unit can have is not paid for with noise."""
+        return replace(self, max_groups_per_unit=min(self.max_groups_per_unit, groups), public_groups=groups)
 
     def explain(self, unit: str, *, grouped: bool) -> str:
         """In words."""
