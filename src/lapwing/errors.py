@@ -9,7 +9,8 @@ LapwingError
 ├─ LedgerDamaged         .path .where                the record of what was spent was changed
 ├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
 ├─ MissingBounds         .column                     bounds must be public and were not given
-├─ EngineFailed          .engine                     the database could not answer
+├─ EngineUnreachable     .engine                     the database was not reached: no row was read
+├─ EngineFailed          .engine                     the database was asked and could not answer
 ├─ UnsupportedQuery      .sql_fragment .instead      a query whose privacy cannot be argued
 └─ MissingExtra          .package .extra             an optional dependency that is not installed
 
@@ -112,8 +113,20 @@ class MissingBounds(LapwingError, ValueError):
         )
 
 
+class EngineUnreachable(LapwingError):
+    """No statement that reads rows was sent: the database cannot be reached, or a table is not what it was."""
+
+    def __init__(self, engine: str) -> None:
+        self.engine = engine
+        super().__init__(
+            f"{engine} could not be reached, or a table is no longer there as it was opened. No row was read. "
+            "Check the address, the rights and the name of the table, then open the table again. "
+            "A release that was charged for stays charged; asked again with the same key= it costs nothing."
+        )
+
+
 class EngineFailed(LapwingError):
-    """The database could not answer. Why is not said here: its message may quote a record."""
+    """The database was asked and could not answer. Why is not said here: its message may quote a record."""
 
     def __init__(self, engine: str) -> None:
         self.engine = engine

@@ -13,7 +13,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.curator import release as releasing
-from lapwing.errors import BudgetExceeded, EngineFailed, IncompatibleLosses, InvalidParameter, UnsupportedQuery
+from lapwing.errors import BudgetExceeded, EngineUnreachable, IncompatibleLosses, InvalidParameter, UnsupportedQuery
 
 PATIENT = lw.PureDP(3, unit="patient")
 
@@ -188,7 +188,7 @@ def test_a_key_needs_a_ledger_that_keeps_the_answer(folder: Path) -> None:
 def test_what_failed_stays_charged_and_the_key_finds_its_charge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, ledger = opened(folder), folder / "ledger.db"
     away = (folder / "visits.csv").rename(folder / "away.csv")
-    with pytest.raises(EngineFailed):
+    with pytest.raises(EngineUnreachable):
         count(table, key="q")
     assert table.remaining() == lw.PureDP(2.5, unit="patient")
     away.rename(folder / "visits.csv")

@@ -14,6 +14,7 @@ from lapwing.curator.aggregates import Bound
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.arrays import bin_counts, cells_of
 from lapwing.curator.bounded import Bounded
+from lapwing.curator.breaker import Reading, read
 from lapwing.curator.compile import Compiler
 from lapwing.curator.estimates import Confidence
 from lapwing.curator.evaluate import evaluate
@@ -27,7 +28,6 @@ from lapwing.curator.statistics import Statistic
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
-    from lapwing.curator.engines.engine import Session
     from lapwing.curator.query import Query
 
 Groups = list[tuple[Any, ...]]
@@ -63,20 +63,20 @@ def _answer(
     analyst: str | None = None,
 ) -> Answer:
     context = query.context
-    with context.engine.session(context.relations.values()) as session:
-        columns = look(query, items, confidence, session, entropy)
+    columns = read(context, lambda reading: look(query, items, confidence, reading, entropy))
     columns = _afterwards(query, columns)
     remaining = context.remaining(analyst)
     return Answer(columns, spend.stated, remaining, confidence, notes(query), _provenance(query, spend, charge))
 
 
 def look(
-    query: Query, items: Sequence[Item], confidence: float, session: Session, entropy: Entropy
+    query: Query, items: Sequence[Item], confidence: float, session: Reading, entropy: Entropy
 ) -> tuple[Column, ...]:
     """Read the data once and make the noisy columns of the answer."""
     compiler = Compiler(query.context.engine.dialect, query.context.relations)
     statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
     picks = [item for item in items if isinstance(item, Picks)]
+    session.begin()  # columns of this process are counted without the engine
     fetched: Sequence[tuple[Any, ...]] | None = bin_counts(query)
     if fetched is None:
         again = picks and not is_each_row(query.plan)  # what took a sort to find is not looked for twice

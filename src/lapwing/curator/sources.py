@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.curator.expressions import Column, Kind
 from lapwing.curator.plan import Public
-from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
+from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Source
@@ -89,7 +89,7 @@ def _embedded(
             if is_database:
                 return engines.from_database(path, called)
             return engines.from_file(path, engine, delimiter=delimiter)
-        except EngineFailed:
+        except EngineUnreachable:
             why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
             raise InvalidParameter("source", str(source), why, _HINT) from None
     if module == "polars" and not _has("pyarrow"):
@@ -99,7 +99,7 @@ def _embedded(
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
         try:
             return engines.from_frame(source, engine, table or "table")
-        except EngineFailed:
+        except EngineUnreachable:
             raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
     raise InvalidParameter("source", type(source), "is no table that can be opened", _HINT)
 

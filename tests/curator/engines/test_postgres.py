@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from lapwing.curator.engines import postgres
 from lapwing.curator.engines.engine import Session
-from lapwing.errors import EngineFailed, InvalidParameter
+from lapwing.errors import EngineFailed, EngineUnreachable, InvalidParameter
 
 VISITS = "CREATE TABLE visits (person bigint, cost numeric); INSERT INTO visits VALUES (1, 2.5), (2, NULL)"
 
@@ -119,7 +119,7 @@ def test_a_password_is_never_shown(postgres_url: str) -> None:
         "postgresql://someone:hunter2@127.0.0.1:1/nowhere",
         postgres_url.replace("user=postgres", "user=nobody&password=hunter2"),
     ):
-        with pytest.raises(EngineFailed) as caught:
+        with pytest.raises(EngineUnreachable) as caught:
             postgres.from_url(url, "visits")
         assert caught.value.__context__ is None
         shown = "".join(traceback.format_exception(caught.value)) + repr(postgres.PostgreSQL(url))

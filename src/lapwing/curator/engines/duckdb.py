@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import Dialect, DuckDB
-from lapwing.curator.engines.contained import Result, contained
+from lapwing.curator.engines.contained import Result, contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
 from lapwing.errors import InvalidParameter
@@ -30,6 +30,7 @@ from lapwing.errors import InvalidParameter
 if TYPE_CHECKING:
     import duckdb
 
+NAME = "DuckDB"
 _NUMBER = itertools.count()
 SETTINGS = {"TimeZone": "UTC", "default_collation": "", "default_order": "asc"}
 """Whatever a database was told, text is compared byte by byte."""
@@ -61,11 +62,12 @@ class Embedded:
     threads: int | None = None
     given: duckdb.DuckDBPyConnection | None = None
     dialect: Dialect = field(default_factory=DuckDB)
+    name: str = NAME
 
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """A cursor of its own with one transaction."""
-        cursor = told(lambda: self._cursor(relations).execute("BEGIN TRANSACTION"))
+        cursor = reached(NAME, lambda: self._begun(list(relations)))
         try:
             yield _Cursor(cursor, self.dialect)
         finally:
@@ -73,9 +75,18 @@ class Embedded:
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
+        return reached(NAME, lambda: self._types(self._cursor([relation]), relation))
+
+    def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
-        found = told(lambda: self._cursor([relation]).execute(described).fetchall())
-        return {name: str(declared) for name, declared, *_ in found}
+        return {name: str(declared) for name, declared, *_ in cursor.execute(described).fetchall()}
+
+    def _begun(self, relations: list[Relation]) -> duckdb.DuckDBPyConnection:
+        """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
+        cursor = self._cursor(relations).execute("BEGIN TRANSACTION")
+        for relation in relations:
+            unchanged(NAME, relation, self._types(cursor, relation))
+        return cursor
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
         parent = _own(self.memory, self.threads, os.getpid()) if self.given is None else self.given
@@ -104,7 +115,7 @@ class _Cursor:
 
 def told(what: Callable[[], Result]) -> Result:
     """The result, or our own error, which says nothing about a record."""
-    return contained("DuckDB", what)
+    return contained(NAME, what)
 
 
 @lru_cache(maxsize=8)
@@ -205,5 +216,5 @@ def from_database(path: Path, table: str) -> Source:
     """A table of a DuckDB database file, opened for reading."""
     import duckdb
 
-    connection = told(lambda: duckdb.connect(str(path), read_only=True))
+    connection = reached(NAME, lambda: duckdb.connect(str(path), read_only=True))
     return source(Embedded(given=connection), exp.to_table(table, dialect="duckdb"), table)

@@ -30,13 +30,20 @@ class Engine(Protocol):
     """A database. Two tables can be joined if their engines are equal."""
 
     @property
+    def name(self) -> str:
+        """What people call it."""
+
+    @property
     def dialect(self) -> Dialect:
         """How it spells things."""
 
     def session(self, relations: Iterable[Relation]) -> AbstractContextManager[Session]:
         """Open a snapshot in which these tables can be read.
 
-        Whatever the engine raises inside becomes an `EngineFailed` without its message.
+        Two phases, told apart by when something fails and never by what the engine says. Opening depends on the tables
+        and not on the question: what fails there is an `EngineUnreachable`. From the first statement that reads rows, a
+        failure may depend on a row and the question chooses which: whatever the engine raises is an `EngineFailed`
+        without its message, also when the session is closed. KeyboardInterrupt passes through both.
         """
 
 

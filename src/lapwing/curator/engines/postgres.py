@@ -21,7 +21,7 @@ from lapwing.curator.dialects import (
     whole,
     whole_part,
 )
-from lapwing.curator.engines.contained import contained
+from lapwing.curator.engines.contained import contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
@@ -115,11 +115,12 @@ class PostgreSQL:
 
     url: str = field(repr=False)
     dialect: Dialect = field(default_factory=PostgresDialect)
+    name: str = NAME
 
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """One snapshot of all tables; temporary tables go with it."""
-        connection = contained(NAME, self._connect)
+        connection = reached(NAME, lambda: self._begun(list(relations)))
         try:
             yield _Transaction(connection, self.dialect)
         finally:
@@ -127,12 +128,25 @@ class PostgreSQL:
 
     def types(self, table: exp.Table) -> dict[str, str]:
         """The columns of a table and their types, by the catalogue."""
-        found = contained(NAME, lambda: self._columns(table.sql(dialect=self.dialect.name)))
-        return dict(found)
+        return reached(NAME, lambda: self._types(table))
 
-    def _columns(self, name: str) -> list[tuple[str, str]]:
+    def _types(self, table: exp.Table) -> dict[str, str]:
         with self._connect() as connection:
-            return connection.execute(COLUMNS, (name,)).fetchall()
+            return self._columns(connection, table)
+
+    def _columns(self, connection: psycopg.Connection[Any], table: exp.Expr) -> dict[str, str]:
+        return dict(connection.execute(COLUMNS, (table.sql(dialect=self.dialect.name),)).fetchall())
+
+    def _begun(self, relations: list[Relation]) -> psycopg.Connection[Any]:
+        """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
+        connection = self._connect()
+        try:
+            for relation in relations:
+                unchanged(NAME, relation, self._columns(connection, relation.table))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:

@@ -17,10 +17,10 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import SQL_TYPES, Dialect, in_calendar, md5_digits, whole, whole_part
-from lapwing.curator.engines.contained import contained
+from lapwing.curator.engines.contained import contained, reached
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
-from lapwing.errors import EngineFailed, InvalidParameter, MissingExtra
+from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -101,6 +101,7 @@ class Spark:
 
     context: SparkContext = field(repr=False)
     dialect: Dialect = field(default_factory=SparkDialect)
+    name: str = NAME
 
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
@@ -109,7 +110,7 @@ class Spark:
         user = next(iter(frames.values())).sparkSession
         with ExitStack() as stack:
             stack.enter_context(_silenced())
-            own = contained(NAME, lambda: _beside(user))
+            own = reached(NAME, lambda: _beside(user))
             views = {name: _shown(frame, own, stack) for name, frame in frames.items()}
             yield _Beside(own, self.dialect, views, stack)
 
@@ -126,7 +127,7 @@ def _beside(user: SparkSession) -> SparkSession:
 def _shown(frame: DataFrame, own: SparkSession, undo: ExitStack) -> exp.Table:
     """A DataFrame as a view for all sessions of its context, under a name that nobody can guess."""
     name = _fresh()
-    contained(NAME, lambda: frame.createGlobalTempView(name))
+    reached(NAME, lambda: frame.createGlobalTempView(name))
     undo.callback(contained, NAME, lambda: own.catalog.dropGlobalTempView(name))
     return exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("global_temp"))
 
@@ -197,10 +198,10 @@ def from_spark(source: DataFrame | SparkSession | str, table: str | None = None)
         return _source(source, table or "table")
     if table is None:
         raise InvalidParameter("table", None, "a session has many tables", "Write table='visits', or pass a DataFrame.")
-    session = contained(NAME, lambda: _start(source)) if isinstance(source, str) else source
+    session = reached(NAME, lambda: _start(source)) if isinstance(source, str) else source
     try:
-        frame = contained(NAME, lambda: _read(session, table))
-    except EngineFailed:
+        frame = reached(NAME, lambda: _read(session, table))
+    except EngineUnreachable:
         why = "Spark finds no such table or file"
         raise InvalidParameter(
             "table", table, why, "Name a table, or a .parquet or .csv that all workers see."

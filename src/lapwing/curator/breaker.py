@@ -1,0 +1,67 @@
+"""The breaker: a failure that may depend on rows is one fixed text, whatever failed.
+
+Failures are told apart by *when* they happen. Before the first statement that reads rows, a failure depends on the
+tables and not on the question, and is shown as it is. From then on a failure may be the answer to the question: an
+engine that stumbles over one row, memory that one person's rows fill, an error in our own code at a strange value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lapwing.curator.engines.contained import written
+from lapwing.errors import EngineFailed
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from lapwing.curator.engines.engine import Session
+    from lapwing.curator.query import Context
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Reading:
+    """A session that remembers whether rows may have been read in it."""
+
+    session: Session
+    began: bool = False
+
+    def begin(self) -> None:
+        """From now on a failure may depend on a row."""
+        self.began = True
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        self.begin()
+        return self.session.fetch(query)
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """The rows of a query as a temporary table."""
+        self.begin()
+        return self.session.keep(query)
+
+
+def read(context: Context, look: Callable[[Reading], Result]) -> Result:
+    """What `look` finds in a session; `EngineFailed` and nothing else if anything fails once it has begun to read.
+
+    Who interrupts a question (KeyboardInterrupt) learns how long it has been running, as by waiting: no failure.
+    """
+    reading: Reading | None = None
+    try:
+        with context.engine.session(context.relations.values()) as session:
+            reading = Reading(session)
+            return look(reading)
+    except Exception as error:
+        if reading is None or not reading.began:
+            raise
+        said = written(error)
+    _trip(context, said)
+    raise EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
+
+
+def _trip(context: Context, said: str) -> None:
+    pass

@@ -1,0 +1,76 @@
+"""A failure is told apart by when it happens, and says nothing but that it happened."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+import lapwing as lw
+from lapwing.curator import release as releasing
+from lapwing.curator.breaker import Reading, read
+from lapwing.errors import EngineFailed, EngineUnreachable
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> lw.PrivateTable:
+    (tmp_path / "visits.csv").write_text("who,age\n" + "".join(f"{i},{i % 90}\n" for i in range(50)))
+    return lw.open(tmp_path / "visits.csv", unit="who", bounds={"age": (0, 120)})
+
+
+def ask(table: lw.PrivateTable, **options: Any) -> lw.Answer:
+    return table.agg(lw.count(), lw.mean("age")).release(**{"epsilon": 1.0, **options})
+
+
+def stumble(reading: Reading) -> None:
+    """An engine that fails at a record, and quotes it."""
+    from sqlglot import exp
+
+    reading.fetch(exp.select(exp.cast(exp.Literal.string("a secret record"), "INT")))
+
+
+def wrong(reading: Reading) -> None:
+    """A mistake of ours that only a strange record reveals."""
+    reading.begin()
+    raise TypeError("a secret record")
+
+
+@pytest.mark.parametrize("failing", [stumble, wrong])
+def test_a_failure_after_reading_began_says_nothing_about_it(
+    visits: lw.PrivateTable, failing: Callable[[Reading], None]
+) -> None:
+    with pytest.raises(EngineFailed) as caught:
+        read(visits.context, failing)
+    assert caught.value.__context__ is caught.value.__cause__ is None
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+    assert str(caught.value) == str(EngineFailed("DuckDB"))
+
+
+def test_a_file_that_is_gone_is_found_before_anything_is_read(visits: lw.PrivateTable, tmp_path: Path) -> None:
+    (tmp_path / "visits.csv").unlink()
+    with pytest.raises(EngineUnreachable):
+        ask(visits)
+
+
+def test_a_table_whose_types_have_changed_is_not_read() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t AS SELECT range AS who, range % 90 AS age FROM range(50)")
+    table = lw.open(connection, table="t", unit="who", bounds={"age": (0, 120)})
+    ask(table)
+    connection.execute("ALTER TABLE t ALTER age TYPE VARCHAR")
+    with pytest.raises(EngineUnreachable):
+        ask(table)
+
+
+def test_an_interrupt_passes_as_it_is(visits: lw.PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: Any) -> None:
+        arguments[3].begin()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(releasing, "look", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        ask(visits)
