@@ -184,3 +184,14 @@ def test_only_kinds_whose_plain_sum_is_a_filter_may_be_spent_adaptively() -> Non
     assert ZCDP.adaptive
     assert not RenyiDP.adaptive
     assert not PLD.adaptive
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("beside", [(), (PureDP(1),), (AdditiveNoise("laplace", 1),)], ids=["alone", "pure", "Laplace"])
+def test_a_distribution_has_an_epsilon_at_exactly_the_delta_of_its_events(
+    count: int, beside: tuple[PureDP | AdditiveNoise, ...]
+) -> None:
+    delta = Fraction(28, 100)
+    loss = PLD([(ApproxDP(3, delta), count), *beside])
+    assert loss.epsilon_at(count * delta) <= 3 * count + len(beside)
+    assert loss.epsilon_at(delta / 2) == float("inf")

@@ -118,22 +118,25 @@ class PLD(Loss):
     def _epsilon_at(self, delta: Fraction) -> Fraction | None:
         if not self.events:
             return bounds.ZERO
+        basic = self._basic()
         if delta == 0:
-            return self._pure_epsilon()
+            return basic.epsilon if basic is not None and basic.delta == 0 else None
+        known = [None if basic is None else basic._epsilon_at(delta)]
         target = float_down(delta) * (1 - 1e-9) - self._slack()
         if target > 0 and _in_reach(self.events):
             epsilon = float(_distribution(self.events).get_epsilon_for_delta(target))
             if math.isfinite(epsilon):
-                return Fraction(epsilon) * (1 + Fraction(1, 10**9))
-        concentrated = self._concentrated()
-        known = (self._pure_epsilon(), None if concentrated is None else concentrated._epsilon_at(delta))
+                known.append(Fraction(epsilon) * (1 + Fraction(1, 10**9)))
+        if all(bound is None for bound in known):
+            concentrated = self._concentrated()
+            known.append(None if concentrated is None else concentrated._epsilon_at(delta))
         return min((bound for bound in known if bound is not None), default=None)
 
     def _delta_at(self, epsilon: Fraction) -> Fraction:
         if not self.events:
             return bounds.ZERO
-        pure = self._pure_epsilon()
-        if pure is not None and epsilon >= pure:
+        basic = self._basic()
+        if basic is not None and basic.delta == 0 and epsilon >= basic.epsilon:
             return bounds.ZERO
         if not _in_reach(self.events):
             concentrated = self._concentrated()
@@ -141,17 +144,21 @@ class PLD(Loss):
         found = float(_distribution(self.events).get_delta_for_epsilon(float_down(epsilon)))
         return Fraction(max(found, 0.0) * (1 + 1e-9) + self._slack())
 
-    def _pure_epsilon(self) -> Fraction | None:
-        """Σε when every event has one: what remains when delta is below the resolution of the floats."""
-        total = bounds.ZERO
+    def _basic(self) -> ApproxDP | None:
+        """(Σε, Σδ) when every event has an epsilon: what remains when delta is within the slack of the floats.
+
+        One (3, 0.28) is (3, 0.28) at a delta of exactly 0.28, where the slack would leave an infinite epsilon.
+        """
+        epsilon = delta = bounds.ZERO
         for event, count in self.events:
-            if isinstance(event, PureDP) or (isinstance(event, ApproxDP) and event.delta == 0):
-                total += count * event.epsilon
-            elif isinstance(event, AdditiveNoise) and event.shape in ("laplace", "discrete_laplace"):
-                total += count * event.sensitivity / event.scale
+            if isinstance(event, PureDP | ApproxDP):
+                epsilon += count * event.epsilon
+                delta += count * event.delta if isinstance(event, ApproxDP) else bounds.ZERO
+            elif event.shape in ("laplace", "discrete_laplace"):
+                epsilon += count * event.sensitivity / event.scale
             else:
                 return None
-        return total
+        return None if bounds.tidy(delta) >= 1 else ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
 
     def _concentrated(self) -> ZCDP | None:
         """The approximate zCDP of the events, which remains where floats do not reach; None when Σδ passes 1.
