@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
 from lapwing.privacy.journal import SCHEMA, Database, hash_of, head
+from lapwing.privacy.turns import turn
 
 PATIENCE = 60.0
 """Seconds to wait for somebody else's transaction."""
@@ -153,13 +154,24 @@ class FileStore(Store):
     def __init__(self, path: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> None:
         self.path = _place("path", path)
         super().__init__(str(self.path), anchor)
+        self._check_name()
+
+    def _check_name(self) -> None:
+        """Refuse a file with a second name, also one that was given later: in every transaction, under SQLite's lock.
+
+        Its journal is named after the file, so a crash under one name would not be recovered from under the other.
+        """
         if self.path.exists() and self.path.stat().st_nlink > 1:
             why = "has a second name (a hard link), under which a crash would not be recovered from"
-            raise InvalidParameter("path", str(path), why, "Remove the other name, or make it a copy.")
+            raise InvalidParameter("path", self.name, why, "Remove the other name, or make it a copy.")
+
+    def _mode(self) -> int:
+        """Who may read and write the ledger may queue for it."""
+        return self.path.stat().st_mode & 0o666 if self.path.exists() else 0o600
 
     def _anchor_place(self, anchor: str | os.PathLike[str]) -> Path:
         place = super()._anchor_place(anchor)
-        beside = place.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm")
+        beside = place.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm", "-queue")
         if beside and str(place).startswith(str(self.path)):
             raise InvalidParameter("anchor", str(anchor), "is the ledger itself", "Keep it in another place.")
         return place
@@ -171,7 +183,7 @@ class FileStore(Store):
     def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
         import sqlite3
 
-        with IN_USE:
+        with IN_USE, turn(self.path.with_name(f"{self.path.name}-queue"), self._mode()):
             database = None
             try:
                 uri = f"{self.path.as_uri()}?mode={'rwc' if fresh else 'rw'}"
@@ -180,6 +192,7 @@ class FileStore(Store):
                 database.execute("PRAGMA synchronous = EXTRA")
                 database.execute("PRAGMA fullfsync = ON")  # macOS: through the cache of the disk, too
                 database.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+                self._check_name()
                 self._check_anchor(database)
                 yield database
                 if database.in_transaction:
