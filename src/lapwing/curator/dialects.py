@@ -9,6 +9,7 @@ from functools import cache
 
 from sqlglot import exp
 
+from lapwing.curator.cells import UNCHECKED_TEXT
 from lapwing.curator.expressions import PLAIN_NUMBER, Kind
 
 SQL_TYPES: dict[Kind, str] = {
@@ -19,6 +20,8 @@ SQL_TYPES: dict[Kind, str] = {
     "date": "DATE",
     "timestamp": "TIMESTAMPNTZ",
 }
+ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
+"""Moments with a zone, as DuckDB calls them."""
 LARGEST_DOUBLE = "1.7976931348623157e+308"
 
 
@@ -214,15 +217,17 @@ def boolean_from(text: exp.Expr) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class DuckDB(Dialect):
-    """DuckDB 1.4 and later."""
+    """DuckDB 2 and later."""
 
     name: str = "duckdb"
 
     def is_text(self, declared: str) -> bool:
-        return declared in ("VARCHAR", "UUID") or declared.startswith("ENUM")
+        return declared in ("VARCHAR", "UUID", UNCHECKED_TEXT) or declared.startswith("ENUM")
 
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain = column if declared == "VARCHAR" else cast(column, "TEXT")
+        if declared == UNCHECKED_TEXT:
+            plain = tried("decode", exp.Anonymous(this="encode", expressions=[column.copy()]))
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -236,8 +241,8 @@ class DuckDB(Dialect):
         return column if declared == "DOUBLE" else cast(column, "DOUBLE")
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
-        if declared == "TIMESTAMP WITH TIME ZONE":
-            column = exp.Anonymous(this="timezone", expressions=[exp.Literal.string("UTC"), column])
+        if declared in ZONED:
+            column = tried("timezone", exp.Literal.string("UTC"), column)
         return in_calendar(attempt(column, SQL_TYPES[kind]), kind)
 
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
@@ -270,6 +275,12 @@ class DuckDB(Dialect):
 
     def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=value)  # a HUGEINT
+
+
+def tried(function: str, *arguments: exp.Expr) -> exp.Expr:
+    """A function of DuckDB, NULL where it would fail."""
+    called = exp.Anonymous(this=function, expressions=list(arguments))
+    return exp.Anonymous(this="TRY", expressions=[called])
 
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")

@@ -96,6 +96,9 @@ def _embedded(
         raise MissingExtra("pyarrow", "arrow")
     if module == "pyarrow" and type(source).__name__ in ("RecordBatchReader", "Scanner"):
         raise InvalidParameter("source", type(source), "can be read only once", "Read it all: source.read_all().")
+    if module == "pyarrow" and type(source).__name__ not in ("Table", "RecordBatch"):
+        why = "is read in a way that stops at some cells"
+        raise InvalidParameter("source", type(source), why, "Open the file by its name, or source.to_table().")
     if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
         try:
             return engines.from_frame(source, engine, table or "table")

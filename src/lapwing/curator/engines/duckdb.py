@@ -13,19 +13,20 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
+from lapwing.curator import cells
 from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import Dialect, DuckDB
+from lapwing.curator.dialects import ZONED, Dialect, DuckDB
 from lapwing.curator.engines.contained import Result, contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
-from lapwing.errors import InvalidParameter
+from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     import duckdb
@@ -39,11 +40,9 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
     **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"), "integer"),
     **dict.fromkeys(("FLOAT", "DOUBLE"), "number"),
-    **dict.fromkeys(("VARCHAR", "UUID"), "text"),
+    **dict.fromkeys(("VARCHAR", "UUID", cells.UNCHECKED_TEXT), "text"),
     "DATE": "date",
-    **dict.fromkeys(
-        ("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"), "timestamp"
-    ),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", *ZONED), "timestamp"),
 }
 
 
@@ -75,11 +74,13 @@ class Embedded:
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
-        return reached(NAME, lambda: self._types(self._cursor([relation]), relation))
+        empty = replace(relation, frame=cells.without_rows(relation.frame))
+        return reached(NAME, lambda: self._types(self._cursor([empty]), relation))
 
     def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
-        return {name: str(declared) for name, declared, *_ in cursor.execute(described).fetchall()}
+        types = {name: str(declared) for name, declared, *_ in cursor.execute(described).fetchall()}
+        return types | dict.fromkeys(cells.unchecked_text(relation.frame), cells.UNCHECKED_TEXT)
 
     def _begun(self, relations: list[Relation]) -> duckdb.DuckDBPyConnection:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
@@ -88,6 +89,12 @@ class Embedded:
             unchanged(NAME, relation, self._types(cursor, relation))
         return cursor
 
+    def parquet_types(self, path: Path) -> dict[str, str]:
+        """The columns of a Parquet file and how it stores them, by its schema alone."""
+        described = exp.select("name", "converted_type").from_(_function("parquet_schema", literal(path)))
+        found = reached(NAME, lambda: self._cursor([]).execute(self.dialect.sql(described)).fetchall())
+        return {name: str(stored) for name, stored in found}
+
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
         parent = _own(self.memory, self.threads, os.getpid()) if self.given is None else self.given
         cursor = parent.cursor()
@@ -95,7 +102,7 @@ class Embedded:
             cursor.execute(f"SET SESSION {name} = '{value}'")  # for this cursor, not for the user's connection
         for relation in relations:
             if relation.frame is not None:
-                cursor.register(relation.table.name, relation.frame)
+                cursor.register(relation.table.name, _taken_in(relation.frame))
         return cursor
 
 
@@ -111,6 +118,11 @@ class _Cursor:
         name = f"lapwing_kept_{next(_NUMBER)}"
         told(lambda: self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"))
         return exp.to_table(name)
+
+
+def _taken_in(frame: Any) -> Any:
+    """A frame without cells that stop DuckDB. It reads rows (a lazy frame is computed), so a failure is one of those."""
+    return told(lambda: cells.total(frame))
 
 
 def told(what: Callable[[], Result]) -> Result:
@@ -154,13 +166,45 @@ def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
     """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records."""
     name = re.sub(r"(\.(csv|tsv|txt|parquet|pq|gz|zst))+$", "", path.name, flags=re.IGNORECASE)
     if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
-        table: exp.Expr = _function("read_parquet", exp.Literal.string(str(path)))
-    elif re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
-        table = _csv(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
+        return _parquet(path, engine, name)
+    if re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
+        table: exp.Expr = _csv(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
     else:
         hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
         raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
     return source(engine, table, name)
+
+
+def literal(path: Path) -> exp.Expr:
+    """The one file of this name. To DuckDB a name is a pattern: `v[12].csv` would be v1.csv, `w*.csv` many."""
+    whole = str(path.absolute())
+    if "\\" in whole and re.search(r"[*?[]", whole):
+        why = "has a backslash beside *, ? or [, which DuckDB takes for a pattern"
+        raise InvalidParameter("source", str(path), why, "Rename the file or its folder.")
+    return exp.Literal.string(re.sub(r"[*?[]", r"[\g<0>]", whole))
+
+
+def _parquet(path: Path, engine: Embedded, name: str) -> Source:
+    """A Parquet file. DuckDB's reader turns bytes that are no UTF-8 into question marks if it is told to.
+
+    It stops at a moment in milliseconds that microseconds cannot hold, whatever it is told: such columns are read
+    through Arrow.
+    """
+    if "TIMESTAMP_MILLIS" in engine.parquet_types(path).values():
+        try:
+            return from_frame(cells.parquet(path), engine, name)
+        except ImportError:
+            raise MissingExtra("pyarrow", "arrow") from None
+    options = {"utf8_validation": exp.Literal.string("replace"), "hive_partitioning": exp.false()}
+    return _checked(source(engine, _function("read_parquet", literal(path), **options), name))
+
+
+def _checked(found: Source) -> Source:
+    """A source without columns whose cells nobody has checked: not even text can be made of them without a failure."""
+    kinds = {
+        column: kind for column, kind in found.kinds.items() if not cells.is_unchecked(found.relation.types[column])
+    }
+    return replace(found, kinds=kinds)
 
 
 def _csv(path: Path, delimiter: str) -> exp.Expr:
@@ -187,22 +231,25 @@ def _csv(path: Path, delimiter: str) -> exp.Expr:
         "delim": exp.Literal.string(delimiter),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
+        "new_line": exp.Literal.string("\\n"),  # or the first line end would say how the others are read
+        "compression": exp.Literal.string("gzip" if path.name.lower().endswith(".gz") else "none"),
+        "hive_partitioning": exp.false(),  # a folder called unit=1 is no column
         "null_padding": exp.true(),
-        "parallel": exp.false(),  # several readers fail, or guess, where a record has a line break in quotes
+        "parallel": exp.false(),  # of several readers, some guess where a record begins, and lose others
         "ignore_errors": exp.true(),
         "strict_mode": exp.false(),
     }
+    return _function("read_csv", literal(path), **options)
+
+
+def _function(name: str, path: exp.Expr, **options: exp.Expr) -> exp.Table:
     named = [exp.EQ(this=exp.to_identifier(key), expression=value) for key, value in options.items()]
-    return _function("read_csv", exp.Literal.string(str(path)), *named)
-
-
-def _function(name: str, *arguments: exp.Expr) -> exp.Table:
-    return exp.Table(this=exp.Anonymous(this=name, expressions=list(arguments)))
+    return exp.Table(this=exp.Anonymous(this=name, expressions=[path, *named]))
 
 
 def from_frame(frame: Any, engine: Embedded, name: str) -> Source:
     """A pandas, Polars or Arrow table, or a dictionary of numpy arrays."""
-    return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
+    return _checked(source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame))
 
 
 def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> Source:

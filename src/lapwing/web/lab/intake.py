@@ -103,7 +103,7 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
     options = (
         f"columns = {{{fields}}}, auto_detect = false, header = true, skip = {skipped}, delim = {text(delimiter)}, "
         """quote = '"', escape = '"', """
-        "null_padding = true, parallel = false, ignore_errors = true, strict_mode = false"
+        "new_line = '\\n', null_padding = true, parallel = false, ignore_errors = true, strict_mode = false"
     )
     chosen = ", ".join(f"c{place} AS {quoted(one.name)}" for place, one in enumerate(columns))
     rows = f"SELECT {chosen} FROM read_csv({text(str(source))}, {options})"
@@ -122,7 +122,7 @@ _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab 
 
 def _from_parquet(source: Path, into: Path, progress: Progress, most: int) -> Taken:
     with engine(into.parent) as connection:
-        read = f"read_parquet({text(str(source))})"
+        read = f"read_parquet({text(str(source))}, utf8_validation = 'replace', hive_partitioning = false)"
         try:
             schema = connection.execute(f"DESCRIBE SELECT * FROM {read}").fetchall()
             claimed = f"SELECT sum(num_rows) FROM parquet_file_metadata({text(str(source))})"

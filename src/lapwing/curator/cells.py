@@ -1,0 +1,185 @@
+"""Frames of this process in which no cell can stop DuckDB: what it would refuse to take in is NULL instead.
+
+DuckDB checks cells while it takes a frame in, where no statement can catch what it raises: half a character in a
+column of Python objects, a moment with a zone that 64 bits of microseconds cannot hold. So such columns are handed over
+in another form, which follows from their types alone: moments without their zone (in UTC), Python objects one by one,
+as text or None. Text of Arrow, on the other hand, DuckDB does not check at all: statements do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNCHECKED_TEXT = "UNCHECKED VARCHAR"
+"""Our name for the type of text that may be no UTF-8."""
+_BLOCK = 1 << 16
+_UNCHECKED = ("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY")
+
+
+def is_unchecked(declared: str) -> bool:
+    """Whether DuckDB would take a cell of a file or frame in without a check, and stop when it is turned into text."""
+    is_moment = declared.startswith("TIMESTAMP")
+    return not is_moment and (declared.startswith(_UNCHECKED) or declared.endswith("]"))
+
+
+def total(frame: Any) -> Any:
+    """The frame as DuckDB can take it in, whatever its cells are."""
+    made_by, name = type(frame).__module__.partition(".")[0], type(frame).__name__
+    if made_by == "pandas" and name == "DataFrame":
+        return _pandas(frame)
+    if made_by == "polars":
+        return _arrow((frame.collect() if name == "LazyFrame" else frame).to_arrow())
+    if made_by == "pyarrow" and name in ("Table", "RecordBatch"):
+        return _arrow(frame)
+    if isinstance(frame, dict):
+        return {key: texts(column) if column.dtype.kind in "OU" else column for key, column in frame.items()}
+    return frame
+
+
+def without_rows(frame: Any) -> Any:
+    """A frame with the same columns, to be described: no record is read."""
+    name = type(frame).__name__
+    if isinstance(frame, dict):
+        return {key: column[:0] for key, column in frame.items()}
+    if name == "LazyFrame":
+        return frame.head(0)
+    return frame.iloc[:0] if type(frame).__module__.startswith("pandas") else frame[:0] if name in _SLICED else frame
+
+
+_SLICED = ("DataFrame", "Table", "RecordBatch")
+
+
+def unchecked_text(frame: Any) -> tuple[str, ...]:
+    """The columns of text that may be no UTF-8; in Polars none can be."""
+    if not type(frame).__module__.startswith("pyarrow"):
+        return ()
+    return tuple(field.name for field in frame.schema if _is_text(field.type))
+
+
+def parquet(path: Path) -> Any:
+    """A Parquet file through Arrow, for what DuckDB's own reader would stop at; nothing is read yet."""
+    import pyarrow as pa
+    import pyarrow.dataset as files
+
+    schema = _schema(files.dataset(str(path.absolute()), format="parquet").schema)
+    for field in schema:
+        if pa.types.is_dictionary(field.type):  # whose reader stops at text that is no UTF-8
+            schema = schema.remove(schema.get_field_index(field.name))
+    return files.dataset(str(path.absolute()), format="parquet", schema=schema)
+
+
+def _schema(schema: pa.Schema) -> pa.Schema:
+    """Moments without their zone: the same instants, in UTC."""
+    import pyarrow as pa
+
+    naive = [pa.timestamp(field.type.unit) if pa.types.is_timestamp(field.type) else field.type for field in schema]
+    return pa.schema([field.with_type(kind) for field, kind in zip(schema, naive, strict=True)])
+
+
+def _is_text(declared: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    plain = declared.value_type if pa.types.is_dictionary(declared) else declared
+    return pa.types.is_string(plain) or pa.types.is_large_string(plain) or str(plain) == "string_view"
+
+
+def _arrow(frame: Any) -> Any:
+    schema = _schema(frame.schema)
+    return frame if schema.equals(frame.schema) else frame.cast(schema)
+
+
+def _pandas(frame: Any) -> Any:
+    """The frame with other columns where needed; the others share their memory."""
+    found = frame.copy(deep=False)
+    for place in range(frame.shape[1]):
+        column = frame.iloc[:, place]
+        changed = _column(column)
+        if changed is not column:
+            found.isetitem(place, changed)
+    return found
+
+
+def _column(column: Any) -> Any:
+    import pandas as pd  # type: ignore[import-untyped]
+
+    kind = column.dtype
+    if isinstance(kind, pd.DatetimeTZDtype):
+        return column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if isinstance(kind, pd.CategoricalDtype):
+        return _categories(column)
+    if isinstance(kind, pd.StringDtype | pd.ArrowDtype):
+        return _extension(column)
+    if getattr(kind, "kind", "") != "O":
+        return column
+    cells = column.to_numpy()
+    read = texts(cells)
+    return column if read is cells else pd.Series(read, dtype=object)
+
+
+def _categories(column: Any) -> Any:
+    """Categories with text that has no bytes one by one; others as they are."""
+    import numpy as np
+    import pandas as pd
+
+    words = column.cat.categories.to_numpy()
+    if words.dtype != object or texts(words) is words:
+        return column
+    read = np.array([*texts(words), None], dtype=object)
+    return pd.Series(read[column.cat.codes.to_numpy()], dtype=object)
+
+
+def _extension(column: Any) -> Any:
+    """Columns of pandas that are Arrow's or its own text."""
+    import pandas as pd
+
+    if getattr(column.dtype, "storage", "pyarrow") != "pyarrow":
+        return pd.Series(texts(column.to_numpy(dtype=object)), dtype=object)
+    import pyarrow as pa
+
+    cells = pa.array(column)
+    if pa.types.is_timestamp(cells.type):
+        naive = pa.timestamp(cells.type.unit)
+        return pd.Series(cells.cast(naive), dtype=pd.ArrowDtype(naive))
+    if _is_text(cells.type):
+        return pd.Series(_decoded(cells.cast(pa.large_binary()).to_pylist()), dtype=object)
+    return column
+
+
+def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
+    found: list[str | None] = []
+    for cell in cells:
+        try:
+            found.append(None if cell is None else cell.decode())
+        except UnicodeDecodeError:
+            found.append(None)
+    return found
+
+
+def texts(cells: Any) -> Any:
+    """An array of text or Python objects, each of which is text with bytes, or None; itself, if all of it is text."""
+    changed = None
+    for start in range(0, len(cells), _BLOCK):
+        part = cells[start : start + _BLOCK].tolist()
+        try:
+            "".join(part).encode()
+        except (TypeError, UnicodeEncodeError):
+            changed = cells.astype(object) if changed is None else changed
+            changed[start : start + _BLOCK] = [text_of(cell) for cell in part]
+    return cells if changed is None else changed
+
+
+def text_of(cell: Any) -> str | None:
+    """A Python object as text; what is missing, or has no text, is None."""
+    try:
+        if cell is None or type(cell).__name__ in ("NAType", "NaTType") or cell != cell:
+            return None
+        text = str(cell)
+        text.encode()
+    except Exception:  # whatever a class of somebody's does
+        return None
+    return text
