@@ -37,7 +37,10 @@ def total(frame: Any) -> Any:
     if made_by == "pyarrow" and name in ("Table", "RecordBatch"):
         return _arrow(frame)
     if isinstance(frame, dict):
-        return {key: texts(column) if column.dtype.kind in "OU" else column for key, column in frame.items()}
+        return {
+            key: texts(column.astype(object, copy=False)) if column.dtype.kind in "OU" else column
+            for key, column in frame.items()
+        }
     return frame
 
 
@@ -161,14 +164,14 @@ def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
 
 
 def texts(cells: Any) -> Any:
-    """An array of text or Python objects, each of which is text with bytes, or None; itself, if all of it is text."""
+    """An array of Python objects with text that has bytes, or None, in place of each; itself, if all of it is text."""
     changed = None
     for start in range(0, len(cells), _BLOCK):
         part = cells[start : start + _BLOCK].tolist()
         try:
             "".join(part).encode()
         except (TypeError, UnicodeEncodeError):
-            changed = cells.astype(object) if changed is None else changed
+            changed = cells.copy() if changed is None else changed
             changed[start : start + _BLOCK] = [text_of(cell) for cell in part]
     return cells if changed is None else changed
 
