@@ -121,7 +121,7 @@ class _Cursor:
 
 
 def _taken_in(frame: Any) -> Any:
-    """A frame without cells that stop DuckDB. It reads rows (a lazy frame is computed), so a failure is one of those."""
+    """A frame without cells that stop DuckDB. It reads rows, so a failure is one of the engine."""
     return told(lambda: cells.total(frame))
 
 
