@@ -1,4 +1,4 @@
-"""`lapwing query`, `lapwing quote` and `lapwing describe`: private tables on the command line."""
+"""`lapwing query`, `lapwing quote`, `lapwing describe` and `lapwing check`: private tables on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from lapwing.cli import theme
-from lapwing.cli.question import Question, asks
+from lapwing.cli.question import NOT_ABOUT_A_TABLE, Question, asks
 from lapwing.cli.waiting import waiting
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -53,6 +53,31 @@ def quote(question: Question, as_json: AsJson = False) -> None:
         typer.echo(json.dumps(data(found)))
     else:
         theme.console().print(found)
+
+
+def _check(
+    question: Question,
+    epsilon: Annotated[float, typer.Option(help="What a question would spend; limits are recommended for it.")] = 1.0,
+    plot: Annotated[Path | None, typer.Option(help="Also draw what limits per unit cost into this file.")] = None,
+) -> None:
+    """Compare a table with what you say about it. NOT PRIVATE: for the owner of the data only; nothing is spent."""
+    from lapwing.curator.check import check as look
+
+    with theme.told():
+        if plot is not None:
+            _drawable(plot)
+        table, later = question.opened(keeps_count=False)
+        for column in (column for given in later.values() for column in given):
+            raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
+        with waiting("reading", theme.console(stderr=True)):
+            found = look(table, epsilon=epsilon)
+        theme.console().print(found)
+        if plot is not None:
+            found.plot(plot)
+
+
+_check.__name__ = "check"
+check = asks(_check, leaving=NOT_ABOUT_A_TABLE)
 
 
 def describe(

@@ -100,7 +100,7 @@ class Question:
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
             raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
-        table, later = self._opened()
+        table, later = self.opened()
         tables: list[Any] = [public(one) for one in self.public or ()]
         tables += [described.open_described(one) for one in self.other or ()]
         if self.sql is not None:
@@ -143,12 +143,17 @@ class Question:
             "count": self.count,
         }
 
-    def _opened(self) -> tuple[PrivateTable, dict[str, Any]]:
-        """The table, and the bounds and keys of columns that only the question makes."""
+    def opened(self, *, keeps_count: bool = True) -> tuple[PrivateTable, dict[str, Any]]:
+        """The table, and the bounds and keys of columns that only the question makes.
+
+        Where nobody `keeps_count`, a description is read without its ledger, of which nothing is touched then.
+        """
         from lapwing.curator import described
 
         is_described = Path(self.source).suffix.lower() in described.SUFFIXES
         facts: dict[str, Any] = described.read(self.source) if is_described else {"source": self.source}
+        if not keeps_count:
+            facts = {name: fact for name, fact in facts.items() if name not in _COUNTING}
         facts |= described.beside(facts, self._said())
         bounds = _pairs(self.bounds, "bounds", "age=0:120", _ends)
         keys: dict[str, list[Any]] = _pairs(self.keys, "keys", "region=North,South", _words)
@@ -173,6 +178,7 @@ class Question:
 
 
 _LIMITS = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
+_COUNTING = ("ledger", "anchor", "dataset", "allowance", "analyst", "max_units_per")
 _ASIDE = (
     "unit",
     "complete",
@@ -190,10 +196,10 @@ _ASIDE = (
 """Options that need no reading."""
 
 
-def asks(command: Callable[..., None]) -> Callable[..., None]:
-    """A command that has all options of a question besides its own, and gets them as one value."""
+def asks(command: Callable[..., None], *, leaving: tuple[str, ...] = ()) -> Callable[..., None]:
+    """A command that has the options of a question besides its own, but for some, and gets them as one value."""
     hints = get_type_hints(Question, include_extras=True)
-    names = [field.name for field in fields(Question)]
+    names = [field.name for field in fields(Question) if field.name not in leaving]
     shared = [
         inspect.Parameter(
             field.name,
@@ -202,6 +208,7 @@ def asks(command: Callable[..., None]) -> Callable[..., None]:
             annotation=hints[field.name],
         )
         for field in fields(Question)
+        if field.name in names
     ]
     _, *own = inspect.signature(command, eval_str=True).parameters.values()
 
@@ -214,6 +221,12 @@ def asks(command: Callable[..., None]) -> Callable[..., None]:
     run.__annotations__ = {one.name: one.annotation for one in parameters}
     return run
 
+
+NOT_ABOUT_A_TABLE = (
+    "sql", "saved", "save", "everything_else", "population", "public", "other", "epsilon", "delta", "rho", "within",
+    "confidence", "count", "ledger", "anchor", "dataset", "allowance", "analyst",
+)  # fmt: skip
+"""Options that mean something only where a question is asked."""
 
 T = TypeVar("T")
 

@@ -17,6 +17,7 @@ from lapwing.curator.aggregates import (
     variance,
 )
 from lapwing.curator.answer import Answer
+from lapwing.curator.check import Check
 from lapwing.curator.described import describe, open_described
 from lapwing.curator.query import Query
 from lapwing.curator.quote import Quote
@@ -26,6 +27,7 @@ __all__ = [
     "EACH_ROW",
     "Aggregate",
     "Answer",
+    "Check",
     "PrivateTable",
     "PublicTable",
     "Query",

@@ -25,6 +25,7 @@ from lapwing.privacy import Ledger, Loss
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
+    from lapwing.curator.check import Check
     from lapwing.curator.quote import Quote
 
 
@@ -165,6 +166,16 @@ class PrivateTable:
         """
         asking = {name: options.pop(name) for name in _RELEASE if name in options}
         return self.query(sql, **options).release(epsilon=epsilon, **asking)
+
+    def check(self, *, epsilon: Number = 1) -> Check:
+        """Compare the table with what was declared about it. Not private: for its owner only, never for an analyst.
+
+        How many cells fit, are absent, are beyond the bounds; examples of what could not be read; rows and groups of
+        one unit, and limits on them that suit an `epsilon`. Nothing is spent or written.
+        """
+        from lapwing.curator.check import check
+
+        return check(self, epsilon=epsilon)
 
     def remaining(self) -> Loss | None:
         """What may still be spent."""
