@@ -17,6 +17,7 @@ from lapwing import checks
 from lapwing.calls import closest
 from lapwing.curator import aggregates
 from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.declarations import fitting
 from lapwing.curator.expressions import KINDS, Column, Constant, Expression, Kind, call, storable, time_constant
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.plan import (
@@ -37,7 +38,7 @@ from lapwing.curator.plan import (
 from lapwing.curator.query import Post, Query, bounding_of
 from lapwing.curator.saved import VERSION
 from lapwing.curator.sql import context_of, known_tables, released
-from lapwing.curator.table import Grouped, PrivateTable, PublicTable, fitting
+from lapwing.curator.table import Grouped, PrivateTable, PublicTable
 from lapwing.errors import InvalidParameter, LapwingError
 
 DEEPEST = 100

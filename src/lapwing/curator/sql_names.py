@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from lapwing import checks
+from lapwing.curator.declarations import fitting
 from lapwing.curator.expressions import NUMERIC, Column, Expression, Kind
 from lapwing.curator.parse import column_hint, only, refused, shown, translate
 from lapwing.curator.plan import Plan, Public, Select
-from lapwing.curator.table import fitting
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 T = TypeVar("T")
