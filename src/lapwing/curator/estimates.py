@@ -39,16 +39,19 @@ def _deviations(level: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number, where its exact (clamped, bounded) value lies, and where the population's lies if that differs."""
+    """A number, where its exact (clamped, bounded) value lies, and where the population's lies if that differs.
+
+    The number is in both intervals: one outside would be known to be wrong.
+    """
 
     value: int | float
-    noise: Interval | None
+    noise: Interval
     interval: Interval | None = None
 
 
 def counted(value: int, width: float) -> Estimate:
-    """A count: never below 0 in truth, though its noisy value may be."""
-    return Estimate(value, (max(0.0, value - width), max(0.0, value + width)))
+    """A count: never below 0 in truth, though its noisy value may be, which is kept so that sums stay unbiased."""
+    return Estimate(value, (min(float(value), 0.0) if value < width else value - width, max(0.0, value + width)))
 
 
 def summed(value: int, width: float, grid: Gridded) -> Estimate:
@@ -70,9 +73,9 @@ def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, c
     def back(steps: float) -> float:
         return min(max((middle + steps) * step, low), high)
 
-    value = back(centred / count) if count > 0 else back(0)
     noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
     ends = (back(noise[0] - grid.moved), back(noise[1] + grid.moved))
+    value = _inside(back(centred / count) if count > 0 else back(0), ends)
     fewest = count - widths[0]
     if fewest < 1:
         return Estimate(value, ends)
@@ -96,7 +99,8 @@ def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *,
         inside = min(max(variance, 0.0), float(most))
         return math.sqrt(inside) * step if root else inside * step**2
 
-    return Estimate(back(point), (back(low), back(high)))
+    ends = (back(low), back(high))
+    return Estimate(_inside(back(point), ends), ends)
 
 
 def association(
@@ -115,7 +119,7 @@ def association(
         step = float(grids[0].granularity * grids[1].granularity)
         most = (g + d) * (h + e)
         cut = [min(max(number, -most), most) * step for number in (value, *ends)]
-        return Estimate(cut[0], (cut[1], cut[2]))
+        return Estimate(_inside(cut[0], (cut[1], cut[2])), (cut[1], cut[2]))
     spreads = [max(point[3 + i] - point[i] ** 2, 0.0) for i in (0, 1)]
     scale = math.sqrt(spreads[0] * spreads[1])
     lows, highs = zip(
@@ -126,16 +130,20 @@ def association(
         strict=True,
     )
     narrow, wide = math.sqrt(max(lows[0], 0) * max(lows[1], 0)), math.sqrt(max(highs[0], 0) * max(highs[1], 0))
-    if narrow <= 0:
-        return Estimate(_unit(value / scale) if scale else 0.0, (-1.0, 1.0))
-    corners = [end / size for end in ends for size in (narrow, wide)]
-    return Estimate(_unit(value / scale) if scale else 0.0, (_unit(min(corners)), _unit(max(corners))))
+    corners = [end / size for end in ends for size in (narrow, wide)] if narrow > 0 else [-1.0, 1.0]
+    within = (_unit(min(corners)), _unit(max(corners)))
+    return Estimate(_inside(_unit(value / scale) if scale else 0.0, within), within)
 
 
 def _moved(variance: Interval, grid: Gridded) -> Interval:
     """A variance before the grid moved the values: a standard deviation changes by at most that of what was moved."""
     low, high = (math.sqrt(max(end, 0.0)) for end in variance)
     return max(low - grid.moved, 0.0) ** 2, (high + grid.moved) ** 2
+
+
+def _inside(value: float, ends: Interval) -> float:
+    """A number that its interval rules out, at the nearest end of it: with a noisy count of 0, say."""
+    return min(max(value, ends[0]), ends[1])
 
 
 def _unit(value: float) -> float:
