@@ -434,7 +434,13 @@ def coded(value: Any, kind: Any) -> tuple[int | None, int, int]:
 
 
 def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
-    """y²·(y² + d) mod q with y = c + Σ a·word, over words that lie between two numbers each."""
+    """y²·(y² + d) mod q."""
+    square = squared(words, seed, purpose)
+    return rest(square * (square + coefficient(seed, f"{purpose} shift")))
+
+
+def squared(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: str) -> int:
+    """y² mod q with y = c + Σ a·word, over words that lie between two numbers each."""
     line = coefficient(seed, f"{purpose} constant")
     room = 24 if len(words) <= 2 else 52 - (len(words) - 1).bit_length()
     for i, (value, low, high) in enumerate(words):
@@ -447,8 +453,7 @@ def hashed(words: Sequence[tuple[int | None, int, int]], seed: bytes, purpose: s
             number = reduce(xor, (value >> fold for fold in folds)) & 0xFFFFFF if wide else value - low
             line += coefficient(seed, f"{purpose} {i}", min(24, room - bits)) * number
     y = line if len(words) <= 2 else rest(line)
-    square = rest(y * y)
-    return rest(square * (square + coefficient(seed, f"{purpose} shift")))
+    return rest(y * y)
 
 
 def rest(value: int) -> int:
@@ -481,7 +486,7 @@ def kept_rows(query: Query, tables: Tables, seed: bytes) -> list[Kept]:
     by_unit: dict[Any, list[Kept]] = {}
     for one in flat:
         by_unit.setdefault(one.unit, []).append(one)
-    return [one for mine in by_unit.values() for one in bounded(query, mine, values, others, seed)]
+    return [one for mine in by_unit.values() for one in bounded(query, mine, seed)]
 
 
 def scans(plan: Plan) -> list[Scan]:
@@ -510,57 +515,57 @@ def own_grid(value: Gridded, query: Query) -> tuple[Any, Any, int]:
     return grid(value.expression.kind, Fraction(value.low), Fraction(value.high), 14 if second else 29)
 
 
-def bounded(query: Query, rows: list[Kept], values: list[Gridded], others: list[Expression], seed: bytes) -> list[Kept]:
+def bounded(query: Query, rows: list[Kept], seed: bytes) -> list[Kept]:
     """The rows of one unit that survive."""
+    limits, secret = query.bounding, query.grouping.secret
     kind = next(field.kind for field in scans(query.plan)[0].fields if field.unit)
-    limits = query.bounding
+    unit = coded(rows[0].unit, kind)
+    size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
 
-    def words(row: Kept) -> tuple[list[Any], list[Any], list[Any]]:
-        unit = [coded(row.unit, kind)]
-        if query.grouping.secret:
-            group = [coded(v, key.expression.kind) for v, key in zip(row.group, query.grouping.keys, strict=True)]
-        else:
-            size = math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys)
-            group = [(row.group, 0, size)] if query.grouping.keys else []
-        content = []
-        for step, value in zip(row.values, values, strict=True):
-            low, high, exponent = own_grid(value, query)
-            ends = (stepped(end, value.expression.kind, low, high, exponent) for end in (low, high))
-            content.append((step, *ends))
-        content += [coded(v, e.kind) for v, e in zip(row.others, others, strict=True)]
-        return unit, group, content
+    def group_words(group: Any) -> list[Any]:
+        if secret:
+            return [coded(v, key.expression.kind) for v, key in zip(group, query.grouping.keys, strict=True)]
+        return [(group, 0, size)] if query.grouping.keys else []
 
-    def tie(row: Kept) -> list[Any]:
+    def keys(group: Any) -> list[Any]:
+        return [order(v) for v in (group if secret else (group,))]
+
+    def content(row: Kept) -> list[Any]:
         return [order(v) for v in (*row.values, *row.others)]
-
-    def keys(row: Kept) -> list[Any]:
-        return [order(v) for v in (row.group if query.grouping.secret else (row.group,))]
 
     if not query.grouping.keys or limits.max_rows_per_unit is not None:
         most = limits.max_rows_per_unit or limits.max_rows_per_group
-
-        def by_row(row: Kept) -> Any:
-            unit, group, content = words(row)
-            return hashed([*unit, *group, *content], seed, "row"), keys(row), tie(row)
-
-        return sorted(rows, key=by_row)[:most]
+        return sampled(sorted(rows, key=lambda row: (keys(row.group), content(row))), most, [unit], seed)
     groups: dict[Any, list[Kept]] = {}
     for row in rows:
         groups.setdefault(row.group, []).append(row)
-    starts = {group: hashed([*words(mine[0])[0], *words(mine[0])[1]], seed, "group") for group, mine in groups.items()}
 
     def by_group(group: Any) -> Any:
-        if query.grouping.secret:
-            return starts[group], keys(groups[group][0])
-        bits = (math.prod(len(key.values or ()) + key.everything_else for key in query.grouping.keys) - 1).bit_length()
-        return starts[group] >> (max(0, bits - 6) if bits <= 14 else 0), group
+        start = hashed([unit, *group_words(group)], seed, "group")
+        if secret:
+            return start, keys(group)
+        bits = (size - 1).bit_length()
+        return start >> (max(0, bits - 6) if bits <= 14 else 0), group
 
     first = sorted(groups, key=by_group)[: limits.max_groups_per_unit]
+    return [
+        row
+        for group in first
+        for row in sampled(
+            sorted(groups[group], key=content), limits.max_rows_per_group, [unit, *group_words(group)], seed
+        )
+    ]
 
-    def within(row: Kept) -> Any:
-        return hashed([(starts[row.group], 0, Q + 1), *words(row)[2]], seed, "row"), tie(row)
 
-    return [row for group in first for row in sorted(groups[group], key=within)[: limits.max_rows_per_group]]
+def sampled(rows: list[Kept], most: int, words: list[Any], seed: bytes) -> list[Kept]:
+    """A systematic sample of sorted rows: every n/R-th, from an offset that is drawn by the words."""
+    n, purpose = len(rows), "offset"
+    if n <= most:
+        return rows
+    square = squared(words, seed, purpose)
+    high, low = (rest(square * (square + coefficient(seed, f"{purpose} {part}"))) + 4 for part in ("high", "low"))
+    offset = (high * 2**25 + low) % n
+    return [row for r, row in enumerate(rows) if (r * most + offset) % n < most]
 
 
 # ------------------------------------------------------------------------------------------------------ totals

@@ -2,10 +2,9 @@
 
     rows of the plan → u, group, v₀, v₁, … (whole numbers) → at most G groups of u, R rows in each → one row per group
 
-One partition (the unit) and one order (group hash, group, row hash, values) serve every window: a group survives if its
-dense rank is at most G, a row if its number minus the rank of its group's first row is below R. Rows that agree in all
-of that are interchangeable: they agree in everything that is totalled up. The hash and the number of a public group
-are packed into one whole number there, because engines sort few narrow columns faster.
+A group survives if the dense rank of its hash is at most G; the rows in it are sampled fairly (`sample`). Rows that
+agree in group and contents are interchangeable: they agree in everything that is totalled up. The hash and the number
+of a public group are packed into one whole number, because engines sort few narrow columns faster.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ from lapwing.curator.expressions import Column, Constant, Expression, Kind, colu
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, Scan, Where, is_each_row, unit_kind
-from lapwing.curator.selection import BITS, HASH_LIMIT, Salt, Word, packing, stages
+from lapwing.curator.sample import Order, Sample
+from lapwing.curator.selection import BITS, Salt, Word, packing, stages
 from lapwing.curator.statistics import Bounding, Statistic
 
 FEW = 16
@@ -57,8 +57,8 @@ class Bounded:
 
     @property
     def marked(self) -> bool:
-        """Whether the first row of each unit in each group is marked, so that units can be counted by it."""
-        return bool(self.groups) and self.bounding.max_rows_per_unit is None and not is_each_row(self.plan)
+        """Whether the first row kept of each unit in each group is marked, so that units can be counted by it."""
+        return self.bounding.max_rows_per_unit is None and not is_each_row(self.plan)
 
     def rows(self) -> exp.Query:
         """The rows that count: `u` (unless every row is a unit), the group, the contents, and `first` if marked."""
@@ -124,68 +124,60 @@ class Bounded:
 
     def _survivors(self, flat: exp.Query) -> exp.Query:
         """The rows that the bounding keeps."""
-        kept, groups, contents = ["u", *self.groups, *self.contents], self.groups, self.contents
-        unit, group, content = self._words()
-        by_total = not self.marked
-        if by_total:
-            hashed = self._hashed(flat, kept, [*unit, *group, *content], "row")
-        else:
-            grouped = self._hashed(flat, kept, [*unit, *group], "group")
-            begun = Word(exp.column("group_hash"), 0, HASH_LIMIT)
-            hashed = self._hashed(grouped, [*kept, "group_hash"], [begun, *content], "row")
-        everything = ["row_hash", *groups, *contents]
-        if by_total:
-            most = self.bounding.max_rows_per_unit or self.bounding.max_rows_per_group
-            ranked = exp.select(*map(exp.column, kept), _window("ROW_NUMBER", everything).as_("row_number")).from_(
-                hashed.subquery("f", copy=False), copy=False
-            )
-            return (
-                exp.select(*map(exp.column, kept))
-                .from_(ranked.subquery("f", copy=False), copy=False)
-                .where(exp.column("row_number") <= whole(most), copy=False)
-            )
-        by_group, found = ["group_hash", *groups], list[exp.Expr](map(exp.column, groups))
-        if not self.grouping.secret:
-            packed, number = packing(self.grouping.size)
-            hashed = exp.select(*map(exp.column, ["u", *contents, "row_hash"]), packed.as_("place")).from_(
-                hashed.subquery("f", copy=False), copy=False
-            )
-            kept, by_group, found = ["u", "place", *contents], ["place"], [number.as_("g")]
-        windows = [
-            _window("DENSE_RANK", by_group).as_("group_number"),
-            _window("RANK", by_group).as_("group_start"),
-            _window("ROW_NUMBER", [*by_group, "row_hash", *contents]).as_("row_number"),
-        ]
-        ranked = exp.select(*map(exp.column, kept), *windows).from_(hashed.subquery("f", copy=False), copy=False)
-        first = exp.EQ(this=exp.column("row_number"), expression=exp.column("group_start"))
-        survivors = exp.select(exp.column("u"), *found, *map(exp.column, contents), first.as_("first")).from_(
-            ranked.subquery("f", copy=False), copy=False
+        unit, group = self._unit_word(), self._group_words()
+        content = (
+            *(Order(f"v{i}") for i in range(len(self.values))),
+            *(Order(f"d{i}", other.kind) for i, other in enumerate(self.others)),
         )
-        survivors = survivors.where(exp.column("group_number") <= whole(self.bounding.max_groups_per_unit), copy=False)
-        most_rows = exp.column("group_start") + whole(self.bounding.max_rows_per_group)
-        return survivors.where(exp.column("row_number") < most_rows, copy=False)
+        sample = Sample(self.compiler.dialect, self.salt, self.bounding.rows, (unit, *group), content)
+        kept = ["u", *self.groups, *self.contents]
+        if not self.groups or self.bounding.max_rows_per_unit is not None:  # all rows of a unit are sampled together
+            order = (*self._group_order(), *content)
+            sample = replace(sample, words=(unit,), content=order)
+            return sample.of(flat, kept, [exp.column(name) for name in kept], marked=self.marked)
+        if unit_kind(self.plan) == "text":  # MD5 is computed once
+            flat = exp.select(*map(exp.column, kept), unit.sql.copy().as_("c")).from_(flat.subquery("f", copy=False))
+            kept, unit = [*kept, "c"], replace(unit, sql=exp.column("c"))
+        hashed = self._hashed(flat, kept, [unit, *group])
+        if self.grouping.secret:
+            by_group = (Order("group_hash"), *self._group_order())
+            shown: list[exp.Expr] = [exp.column(name) for name in kept if name != "c"]
+            sample = replace(sample, words=(unit, *group), by_group=by_group)
+            kept = [*kept, "group_hash"]
+        else:
+            packed, number = packing(self.grouping.size)
+            kept = [name for name in kept if name != "g"]
+            hashed = exp.select(*map(exp.column, kept), packed.as_("place")).from_(hashed.subquery("f", copy=False))
+            shown = [exp.column("u"), number.as_("g"), *map(exp.column, self.contents)]
+            words = (unit, Word(number.copy(), 0, self.grouping.size))
+            kept, sample = [*kept, "place"], replace(sample, words=words, by_group=(Order("place"),))
+        return replace(sample, groups=self.bounding.max_groups_per_unit).of(hashed, kept, shown, marked=self.marked)
 
-    def _hashed(self, rows: exp.Query, kept: list[str], words: list[Word], purpose: str) -> exp.Query:
-        """The rows with one hash more."""
-        *first, last = stages(words, self.salt, purpose)
+    def _hashed(self, rows: exp.Query, kept: list[str], words: list[Word]) -> exp.Query:
+        """The rows with the hash that groups are chosen by."""
+        dialect = self.compiler.dialect
+        *first, last = stages(words, self.salt, "group")
         for stage in first:
+            rows = dialect.fenced(rows)
             rows = exp.select(*map(exp.column, kept), stage.as_("h")).from_(rows.subquery("f", copy=False), copy=False)
-        hashed = last.as_(f"{purpose}_hash")
+        rows = dialect.fenced(rows)
+        hashed = last.as_("group_hash")
         return exp.select(*map(exp.column, kept), hashed).from_(rows.subquery("f", copy=False), copy=False)
 
-    def _words(self) -> tuple[list[Word], list[Word], list[Word]]:
-        """Unit, group and contents as numbers to be hashed."""
-        units = [self._word("u", unit_kind(self.plan), nullable=False)]
+    def _group_order(self) -> tuple[Order, ...]:
+        """Groups in the order of their numbers, or secret ones in that of their keys."""
         if self.grouping.secret:
-            groups = [self._word(f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys)]
-        else:
-            groups = [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
-        contents = [
-            Word(exp.column(f"v{i}"), *value.steps, nullable=not never_null(value.expression))
-            for i, value in enumerate(self.values)
-        ]
-        contents += [self._word(f"d{i}", other.kind) for i, other in enumerate(self.others)]
-        return units, groups, contents
+            return tuple(Order(f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys))
+        return tuple(Order(name) for name in self.groups)
+
+    def _unit_word(self) -> Word:
+        return self._word("u", unit_kind(self.plan), nullable=False)
+
+    def _group_words(self) -> list[Word]:
+        """The group as numbers to be hashed."""
+        if self.grouping.secret:
+            return [self._word(f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys)]
+        return [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
 
     def _word(self, name: str, kind: Kind | None, *, nullable: bool = True) -> Word:
         """A value of any kind as a whole number."""
@@ -226,14 +218,6 @@ class Bounded:
 
     def _sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Coalesce(this=self.compiler.dialect.wide_sum(value), expressions=[whole(0)])
-
-
-def _window(function: str, order: Sequence[str]) -> exp.Expr:
-    """A function over the rows of a unit in a total order."""
-    ordered = [exp.Ordered(this=exp.column(name), desc=False, nulls_first=True) for name in order]
-    return exp.Window(
-        this=exp.Anonymous(this=function), partition_by=[exp.column("u")], order=exp.Order(expressions=ordered)
-    )
 
 
 def constant_of(kind: Kind | None, value: object) -> exp.Expr:

@@ -88,6 +88,18 @@ class Dialect(ABC):
     def wide_sum(self, value: exp.Expr) -> exp.Expr:
         """An exact sum of whole numbers of 64 bits."""
 
+    def byte_order(self, text: exp.Expr) -> exp.Expr:
+        """Text to be sorted by its bytes, whatever collation it would be sorted by."""
+        return exp.Collate(this=text, expression=exp.to_identifier("C", quoted=True))
+
+    def row_number(self) -> tuple[exp.Expr, exp.WindowSpec | None]:
+        """A function, and its frame, that numbers rows in 64 bits."""
+        return exp.Anonymous(this="ROW_NUMBER"), None
+
+    def fenced(self, query: exp.Query) -> exp.Query:
+        """A step that is computed once for each row, however often the next one mentions its columns."""
+        return query
+
     def sql(self, query: exp.Expr) -> str:
         """The statement as text."""
         return query.sql(dialect=self.name)
@@ -213,6 +225,12 @@ def boolean_from(text: exp.Expr) -> exp.Expr:
     yes = [exp.Literal.string(word) for word in ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1")]
     no = [exp.Literal.string(word) for word in ("false", "False", "FALSE", "f", "no", "No", "NO", "0")]
     return exp.Case().when(text.copy().isin(*yes), exp.true()).when(text.copy().isin(*no), exp.false())
+
+
+def frame(kind: str, *, whole_unit: bool = False) -> exp.WindowSpec:
+    """The rows of a window from the first to this one (by RANGE with its peers), or to the last."""
+    end = {"end": "UNBOUNDED", "end_side": "FOLLOWING"} if whole_unit else {"end": "CURRENT ROW"}
+    return exp.WindowSpec(kind=kind, start="UNBOUNDED", start_side="PRECEDING", **end)
 
 
 @dataclass(frozen=True, slots=True)

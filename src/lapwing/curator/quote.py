@@ -101,6 +101,8 @@ def notes(query: Query) -> tuple[str, ...]:
         asked, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
         if keys and used < asked:
             found.append(f"max_groups_per_unit is {asked}, but there are only {used} groups: {used} needs less noise")
+        if leaves_rows_out(query):
+            found.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
     for key in keys:
         if key.values is None:
             found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
@@ -109,6 +111,17 @@ def notes(query: Query) -> tuple[str, ...]:
     if context.ledger is None:
         found.append("no ledger was given: nobody adds up what is spent")
     return tuple(found)
+
+
+def leaves_rows_out(query: Query) -> bool:
+    """Whether rows of a unit with many may be left out of an answer, as far as the question alone tells."""
+    from lapwing.curator.plan import most_rows
+
+    limits, most = query.effective, most_rows(query.plan)
+    if not query.grouping.keys and all(one.kind == "units" for one in query.aggregates):
+        return False  # a unit counts by any of its rows
+    fewest = min(limits.rows, limits.touched) if query.grouping.keys else limits.rows
+    return most is None or most > fewest
 
 
 def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:

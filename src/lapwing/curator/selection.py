@@ -1,12 +1,15 @@
-"""Which rows of a unit survive: a salted hash in exact double arithmetic, the same integers on every engine.
+"""Which groups and rows of a unit survive: a salted hash in exact double arithmetic, the same integers on every engine.
 
     y = a₁x₁ + a₂x₂ + … + c,   h = y²·(y² + d) mod q,   q = 16,777,213, the largest prime below 2²⁴,
 
 with coefficients that the salt determines; wide numbers are folded into 24 bits. Every product is a whole number below
-2^53, so doubles hold it exactly, and engines compute doubles much faster than remainders of integers. The hash of a
-row starts from that of its unit and group. The powers break linearity: a linear hash of consecutive numbers selects
-with bias, and so does a cube (z-scores of 13 for two of four consecutive groups, where this has at most 1). Privacy
-does not rest on the hash (any function of the unit's own rows would do), only fairness does.
+2^53, so doubles hold it exactly, and engines compute doubles much faster than remainders of integers. The powers break
+linearity: a linear hash of consecutive numbers selects with bias, and so does a cube (z-scores of 13 for two of four
+consecutive groups, where this has at most 1). Privacy does not rest on the hash (any function of the unit's own rows
+would do), only fairness does.
+
+Groups are chosen by a hash of unit and group. Where a fair sample of rows begins is drawn by two more (`offset`), whose
+48 bits leave no remainder of a division by the number of rows noticeably more likely than another.
 """
 
 from __future__ import annotations
@@ -24,8 +27,8 @@ BITS = 24
 FEW = 2
 """Up to so many words, of 24 bits each with their coefficients, a line is short enough to be squared as it is."""
 EXACT_BITS = 53
-HASH_LIMIT = MODULUS + 1
-"""About the largest hash (see `remainder`)."""
+MARGIN = 4
+"""More than a hash can be below 0 (see `remainder`)."""
 NARROW_BITS = 30
 """So many bits of a whole number are filled if it is to be a narrow one."""
 
@@ -102,15 +105,30 @@ def remainder(value: exp.Expr) -> exp.Expr:
 
 def stages(words: Sequence[Word], salt: Salt, purpose: str) -> list[exp.Expr]:
     """The steps of the hash; each is a column `h` for the next, so that none is computed twice."""
+    last = remainder(_quartic(salt, f"{purpose} shift"))
+    return [*_squared(words, salt, purpose), cast(last, "INT")]  # engines sort narrow numbers faster
+
+
+def offset(words: Sequence[Word], salt: Salt, purpose: str) -> list[exp.Expr]:
+    """The steps of a whole number from 0 to 2^50, two hashes beside each other, in the same manner.
+
+    A hash may be one or two below 0 (see `remainder`); the margin keeps the sign off.
+    """
+    high, low = (
+        exp.Paren(this=remainder(_quartic(salt, f"{purpose} {part}")) + double(MARGIN)) for part in ("high", "low")
+    )
+    return [*_squared(words, salt, purpose), cast(high * double(1 << (BITS + 1)) + low, "BIGINT")]
+
+
+def _squared(words: Sequence[Word], salt: Salt, purpose: str) -> list[exp.Expr]:
     before = exp.column("h")
-    shifted = exp.Paren(this=before.copy() + double(salt.coefficient(f"{purpose} shift")))
     reduced = [] if len(words) <= FEW else [remainder(before)]
-    return [
-        linear(words, salt, purpose),
-        *reduced,
-        remainder(before * before.copy()),
-        cast(remainder(before.copy() * shifted), "INT"),  # engines sort narrow numbers faster
-    ]
+    return [linear(words, salt, purpose), *reduced, remainder(before * before.copy())]
+
+
+def _quartic(salt: Salt, label: str) -> exp.Expr:
+    before = exp.column("h")
+    return before * exp.Paren(this=before.copy() + double(salt.coefficient(label)))
 
 
 def packing(size: int) -> tuple[exp.Expr, exp.Expr]:

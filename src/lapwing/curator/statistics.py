@@ -11,12 +11,15 @@ from lapwing.curator.expressions import Expression
 from lapwing.curator.gridded import Gridded
 from lapwing.errors import InvalidParameter
 
+LARGEST = (1 << 31) - 1
+"""Limits are at most that, so that the arithmetic of `sample` cannot overflow."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounding:
     """How much of one unit is kept: some groups with some rows in each, or some rows in all.
 
-    Which rows survive is chosen by a salted hash of the unit's own rows (curator.md, point 2).
+    Which groups and rows count is a fair draw that depends on the unit's own rows alone (curator.md, point 2).
     """
 
     max_groups_per_unit: int = 1
@@ -26,10 +29,10 @@ class Bounding:
     """How many groups there are, where that is public: no unit is in more."""
 
     def __post_init__(self) -> None:
-        checks.whole(max_groups_per_unit=self.max_groups_per_unit)
-        checks.whole(max_rows_per_group=self.max_rows_per_group)
+        _at_most("max_groups_per_unit", checks.whole(max_groups_per_unit=self.max_groups_per_unit))
+        _at_most("max_rows_per_group", checks.whole(max_rows_per_group=self.max_rows_per_group))
         if self.max_rows_per_unit is not None:
-            checks.whole(max_rows_per_unit=self.max_rows_per_unit)
+            _at_most("max_rows_per_unit", checks.whole(max_rows_per_unit=self.max_rows_per_unit))
             if (self.max_groups_per_unit, self.max_rows_per_group) != (1, 1):
                 why = "is a bound on all rows of a unit, in whatever groups"
                 hint = "Leave out max_groups_per_unit and max_rows_per_group, or this one."
@@ -66,6 +69,19 @@ class Bounding:
             return f"at most {rows} of one {unit} {_counts(self.max_rows_per_group)}"
         groups, verb = _several(self.max_groups_per_unit, "group"), _counts(self.max_groups_per_unit)
         return f"at most {groups} of one {unit} {verb}, and {rows} in each"
+
+    def sampling_note(self, unit: str, *, grouped: bool) -> str:
+        """What to say beside an interval where rows of a unit may be left out."""
+        more = "rows or groups" if grouped and self.max_rows_per_unit is None else "rows"
+        return (
+            f"of a {unit} with more {more}, a fair sample counts; "
+            "the intervals do not include the error of leaving the others out"
+        )
+
+
+def _at_most(name: str, value: int) -> None:
+    if value > LARGEST:
+        raise InvalidParameter(name, value, f"is more than {LARGEST:,}", "Write a limit that fits most of your units.")
 
 
 def _counts(count: int) -> str:

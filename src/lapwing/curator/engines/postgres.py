@@ -108,6 +108,9 @@ class PostgresDialect(Dialect):
     def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=exp.cast(value, "BIGINT"))  # a NUMERIC
 
+    def fenced(self, query: exp.Query) -> exp.Query:
+        return query.offset(0, copy=False)  # else the planner merges the steps, and their expressions multiply
+
 
 @dataclass(frozen=True, slots=True)
 class PostgreSQL:

@@ -16,7 +16,7 @@ from uuid import uuid4
 from sqlglot import exp
 
 from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import SQL_TYPES, Dialect, in_calendar, md5_digits, whole, whole_part
+from lapwing.curator.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.engines.contained import contained, reached
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.expressions import Kind
@@ -93,6 +93,12 @@ class SparkDialect(Dialect):
 
     def wide_sum(self, value: exp.Expr) -> exp.Expr:
         return exp.Sum(this=exp.cast(value, "DECIMAL(20, 0)"))  # a DECIMAL(30, 0): enough for 10^11 rows
+
+    def byte_order(self, text: exp.Expr) -> exp.Expr:
+        return text  # without a collation of its own from the scan on
+
+    def row_number(self) -> tuple[exp.Expr, exp.WindowSpec | None]:
+        return exp.Count(this=exp.Star()), frame("ROWS")  # ROW_NUMBER has 32 bits, and wraps
 
 
 @dataclass(frozen=True, slots=True)
