@@ -11,6 +11,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.expressions import Column
+from lapwing.curator.multiplicity import most_rows
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
 from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import Loss
@@ -115,8 +116,6 @@ def notes(query: Query) -> tuple[str, ...]:
 
 def leaves_rows_out(query: Query) -> bool:
     """Whether rows of a unit with many may be left out of an answer, as far as the question alone tells."""
-    from lapwing.curator.plan import most_rows
-
     limits, most = query.effective, most_rows(query.plan)
     if not query.grouping.keys and all(one.kind == "units" for one in query.aggregates):
         return False  # a unit counts by any of its rows
