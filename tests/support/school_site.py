@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import tempfile
 import time
 import weakref
 from pathlib import Path
@@ -13,9 +14,13 @@ import pytest
 from argon2 import PasswordHasher
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from jinja2 import BytecodeCache, Environment
+from jinja2.bccache import Bucket
 
+from lapwing.web import pages
 from lapwing.web.app import create_app
 from lapwing.web.assets import STATIC, Assets
+from lapwing.web.database import Database
 from lapwing.web.limits import RULES, Rule
 from lapwing.web.school.library import School
 from lapwing.web.sessions import cookie_name
@@ -48,8 +53,39 @@ def cheap_hash() -> str:
     return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
 
 
+@functools.cache
+def empty_tables() -> bytes:
+    """A database in which nobody is yet: its tables take longer to make than to copy."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "school.db"
+        database = Database(f"sqlite:///{place}")
+        with database.engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        database.close()
+        return place.read_bytes()
+
+
+class Compiled(BytecodeCache):
+    """Templates, compiled once for all schools of a process."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if bucket.key in self.kept:
+            bucket.bytecode_from_string(self.kept[bucket.key])
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self.kept[bucket.key] = bucket.bytecode_to_string()
+
+
+pages.Environment = functools.partial(Environment, bytecode_cache=Compiled())  # type: ignore[misc, assignment]
+
+
 def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAPI:
     """A school whose database is in a folder; nothing is limited unless asked for."""
+    if "database" not in options and folder.exists() and not (folder / "school.db").exists():
+        (folder / "school.db").write_bytes(empty_tables())
     settings = Settings(**{"database": f"sqlite:///{folder / 'school.db'}", "key": bytes(32), **options})
     app = create_app(settings, nuggets(), assets())
     weakref.finalize(app, site_of(app).database.close)

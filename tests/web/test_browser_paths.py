@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from school_site import nuggets
+from sweeps import few
 
 PHONE = {"width": 360, "height": 740}
 SLUG, TITLE = "the-laplace-mechanism", "The Laplace mechanism"
@@ -122,7 +123,7 @@ def test_a_dark_page_stays_dark_until_somebody_wants_it_light(visit: Visitor) ->
     assert visit(color_scheme="dark").open("/").evaluate(paper) == dark
 
 
-@pytest.mark.parametrize("slug", ["k-anonymity", "the-gaussian-mechanism", "real-world-applications", "vendors"])
+@pytest.mark.parametrize("slug", few(["k-anonymity", "the-gaussian-mechanism", "real-world-applications", "vendors"]))
 def test_a_nugget_on_paper_is_whole(visit: Visitor, slug: str) -> None:
     """Nothing is cut off at the right, what is closed is printed, what only works on a screen is not."""
     begun = visit(viewport={"width": 700, "height": 1000})

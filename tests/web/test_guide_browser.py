@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from browser import FRONTEND
 from playwright.sync_api import Page, expect
+from sweeps import few
 
 from lapwing.web.guide.advice import advise
 from lapwing.web.guide.answers import QUESTIONS
@@ -74,7 +75,7 @@ COMPLAINTS = """async () => {
 VIEWS = ((1280, "light"), (360, "dark"))
 
 
-@pytest.mark.parametrize("name", ["A small survey, many groups", "One patient's file"])
+@pytest.mark.parametrize("name", few(["A small survey, many groups", "One patient's file"]))
 def test_axe_finds_nothing_in_an_advice_or_a_report(visit: Visitor, name: str) -> None:
     begun = visit(bypass_csp=True)
     for place, (width, scheme) in zip(("advice", "report"), VIEWS, strict=True):
