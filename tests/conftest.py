@@ -35,7 +35,9 @@ def needs_spark(file: str) -> bool:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give all tests of the cluster to one worker, so that one is started; xdist's own groups need older pytests.
+    """Give each file to one worker, so that what its tests share is made once, and all tests of the cluster to one.
+
+    xdist's own groups need older pytests.
 
     https://github.com/pytest-dev/pytest-xdist/issues/1386
     """
@@ -43,6 +45,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class OneCluster(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if needs_spark(nodeid.partition("::")[0]) else nodeid
+            file = nodeid.partition("::")[0]
+            return "spark" if needs_spark(file) else file
 
     return OneCluster(config, log) if config.getvalue("dist") == "load" else None

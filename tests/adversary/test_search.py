@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chance import FALSE_ALARM, assert_seldom
+from sweeps import few
 
 from lapwing import noise
 from lapwing.adversary import CONTROLS, Control, Pair
@@ -164,7 +165,9 @@ MISTAKES: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "options"), MISTAKES, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "options"), few(MISTAKES, stays=8), ids=lambda value: getattr(value, "__name__", "")
+)
 def test_a_typical_mistake_is_found_from_the_function_alone(
     function: Callable[..., Any], options: dict[str, Any]
 ) -> None:
@@ -240,7 +243,9 @@ HONEST: list[tuple[Callable[..., Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("function", "options"), HONEST, ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("function", "options"), few(HONEST, stays=4), ids=lambda value: getattr(value, "__name__", "")
+)
 def test_an_honest_function_is_not_accused(
     function: Callable[..., Any], options: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -277,7 +282,7 @@ BLIND: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("control", [control for control in CONTROLS if control.name in BLIND], ids=str)
+@pytest.mark.parametrize("control", few((control for control in CONTROLS if control.name in BLIND), stays=4), ids=str)
 def test_a_broken_control_is_found_without_its_pair(control: Control) -> None:
     found = search(control.release, delta=control.delta, **BLIND[control.name])
     assert found.caught, found.explain()

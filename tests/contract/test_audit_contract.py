@@ -30,25 +30,33 @@ def test_there_are_mechanisms_and_few_enough_audits() -> None:
     assert {type(witness.mechanism) for witness in all_witnesses()} <= set(MECHANISMS)
 
 
+def shown(witness: Witness) -> float:
+    """The share of its claim that an audit shows; more than all of it is a failure."""
+    found = audit(
+        witness.mechanism,
+        witness.pair,
+        samples=witness.samples,
+        confidence=1 - FALSE_ALARM,
+        delta=witness.delta,
+        claimed=witness.claim,
+    )
+    assert not found.caught, f"{witness}: {found.explain()}"
+    assert found.claimed is not None
+    assert math.isfinite(found.claimed)
+    return found.epsilon_lower_bound / found.claimed if found.claimed else math.inf
+
+
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.__name__)
-def test_the_auditor_never_beats_the_stated_loss(mechanism: type) -> None:
+def test_the_auditor_does_not_beat_the_stated_loss_with_the_first_witness_that_has_teeth(mechanism: type) -> None:
     witnesses = witnesses_of(mechanism)
     assert witnesses, f"{mechanism.__name__} needs a pair of tailored neighbours in lapwing.adversary.witnesses"
-    shares = []
-    for witness in witnesses:
-        found = audit(
-            witness.mechanism,
-            witness.pair,
-            samples=witness.samples,
-            confidence=1 - FALSE_ALARM,
-            delta=witness.delta,
-            claimed=witness.claim,
-        )
-        assert not found.caught, f"{witness}: {found.explain()}"
-        assert found.claimed is not None
-        assert math.isfinite(found.claimed)
-        shares.append(found.epsilon_lower_bound / found.claimed if found.claimed else math.inf)
-    assert max(shares) > TEETH, "these witnesses would not notice a false claim"
+    assert any(shown(witness) > TEETH for witness in witnesses), "these witnesses would not notice a false claim"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("witness", all_witnesses(), ids=str)
+def test_the_auditor_never_beats_the_stated_loss(witness: Witness) -> None:
+    shown(witness)
 
 
 @pytest.mark.parametrize("witness", all_witnesses(), ids=str)

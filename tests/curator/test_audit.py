@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 import pytest
 from questions import literal, salted
+from sweeps import few
 
 import lapwing as lw
 from lapwing.adversary import Pair, audit
@@ -248,7 +249,11 @@ def test_every_aggregate_has_a_witness() -> None:
     assert {name for name in plain if name in vars(lw.curator.aggregates)} == KINDS
 
 
-@pytest.mark.parametrize("name", WITNESSES)
+STAYS = {"count", "sum", "quantile", "top", "gaussian noise", "secret keys"}
+"""One for each way in which noise is drawn, and one that is bounded by clamping."""
+
+
+@pytest.mark.parametrize("name", few(WITNESSES, lambda name: name in STAYS))
 def test_the_auditor_does_not_beat_the_stated_loss(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = found_by_the_auditor(WITNESSES[name], monkeypatch)
     assert not found.caught, found.explain()
@@ -265,7 +270,7 @@ BROKEN: Sequence[tuple[str, Bounding]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kept"), BROKEN, ids=[name for name, _ in BROKEN])
+@pytest.mark.parametrize(("name", "kept"), few(BROKEN), ids=[name for name, _ in BROKEN])
 def test_who_keeps_more_than_is_paid_for_is_caught(name: str, kept: Bounding, monkeypatch: pytest.MonkeyPatch) -> None:
     witness = WITNESSES[name]
     if name == "units":  # paid for one group, kept in two

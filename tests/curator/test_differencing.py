@@ -24,7 +24,7 @@ WITH_A = "SELECT SUM(isSmoker) AS smokers FROM d"
 WITHOUT_A = "SELECT SUM(isSmoker) AS smokers FROM d WHERE name <> 'A'"
 EPSILON = 0.25
 """Of each question."""
-ROUNDS = 60
+ROUNDS = 30
 
 
 def database(a_smokes: bool) -> duckdb.DuckDBPyConnection:

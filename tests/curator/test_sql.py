@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
+from sweeps import few
 
 import lapwing as lw
 from lapwing.curator.expressions import Column
@@ -499,7 +500,7 @@ def asked(text: str, frames: dict[str, pd.DataFrame], most: int, rows: int) -> l
     return [float(column.values[0]) for column in answer.columns]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", few(range(40), stays=8))
 def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_them_no_further_than_priced(
     seed: int,
 ) -> None:

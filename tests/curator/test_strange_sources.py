@@ -127,7 +127,7 @@ def test_frames_of_every_make_are_asked_for_a_median() -> None:
 
 
 def test_bins_whose_edges_were_rounded_hold_what_the_engine_says() -> None:
-    edges = [2.0**53 - 5 + i * 5.0 for i in range(12)]
+    edges = [2.0**53 - 5 + i * 5.0 for i in range(5)]
     values = np.array([np.nextafter(edge, towards) for edge in edges for towards in (0, edge, math.inf)])
     for value in values:  # each alone: a block with one value near an edge looks at all
         query = lw.open({"x": np.array([value])}, unit=lw.EACH_ROW).agg(lw.histogram("x", edges=edges))

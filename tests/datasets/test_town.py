@@ -20,6 +20,11 @@ def usual() -> Town:
     return town()
 
 
+@lru_cache(maxsize=1)
+def large() -> Town:
+    return town(100_000)
+
+
 def rows(table: dict[str, list[object]], *names: str) -> list[tuple[object, ...]]:
     return list(zip(*(table[name] for name in names), strict=True))
 
@@ -117,7 +122,7 @@ def test_income_grows_with_education_and_children_earn_nothing() -> None:
 
 @pytest.mark.parametrize("illness", PREVALENCE)
 def test_illnesses_are_as_frequent_as_published(illness: str) -> None:
-    place, column = town(100_000).people, illness.lower().replace(" ", "_")
+    place, column = large().people, illness.lower().replace(" ", "_")
     start, women, men = PREVALENCE[illness][-1]
     for sex, share in (("female", women), ("male", men)):
         found = [ill for ill, age, of in rows(place, column, "age", "sex") if age >= start and of == sex]

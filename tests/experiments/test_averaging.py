@@ -1,4 +1,7 @@
-"""Repetition gives away what theory says, and no more where noise is kept or epsilon is one for all."""
+"""Repetition gives away what theory says, and no more where noise is kept or epsilon is one for all.
+
+All of it is a sweep: `make test` has the small run of tests/experiments/test_experiments.py.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,7 @@ def rows() -> list[Row]:
     return AVERAGING.rows(**SMALL)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(("noise", "rounds"), [(FRESH, 400), (SHARED, 400), (STORED, 1000)])
 def test_a_count_falls_as_exactly_as_theory_says(noise: str, rounds: int) -> None:
     for row in select(rows(), secret=COUNT, noise=noise):
@@ -43,6 +47,7 @@ def test_a_count_falls_as_exactly_as_theory_says(noise: str, rounds: int) -> Non
         assert min(law.cdf(hits), law.sf(hits - 1)) > FALSE_ALARM / 9
 
 
+@pytest.mark.sweep
 def test_fresh_noise_wears_off_and_kept_noise_does_not() -> None:
     assert select(rows(), secret=COUNT, noise=FRESH)[-1]["success"] > 0.99
     assert select(rows(), secret=RAPPOR, noise=FORGETFUL)[-1]["success"] == 1
@@ -51,6 +56,7 @@ def test_fresh_noise_wears_off_and_kept_noise_does_not() -> None:
     assert select(rows(), secret=COUNT, noise=SHARED)[-1]["theory"] < 0.51
 
 
+@pytest.mark.sweep
 def test_what_is_private_stays_below_its_bound() -> None:
     private = [row for row in rows() if row["bound"] is not None]
     assert {row["noise"] for row in private} == {SHARED, STORED, MEMOISED, ONCE}
@@ -59,6 +65,7 @@ def test_what_is_private_stays_below_its_bound() -> None:
         assert row["success"] < row["bound"] + 5 * row["standard_error"]
 
 
+@pytest.mark.sweep
 def test_after_the_last_donation_nothing_more_is_learned() -> None:
     once = column(select(rows(), secret=DEVICE, noise=ONCE), "success")
     by_day = donated(DONATIONS, Fraction(LIFETIME) / DONATIONS, 300, entropy("averaging", ONCE)).mean(axis=0)
@@ -68,6 +75,7 @@ def test_after_the_last_donation_nothing_more_is_learned() -> None:
     assert set(once[3:]) == {once[3]}
 
 
+@pytest.mark.sweep
 def test_picture_and_page_are_written(tmp_path: Path) -> None:
     picture, table, page = AVERAGING.write(tmp_path, **SMALL)
     assert picture.stat().st_size > 20_000

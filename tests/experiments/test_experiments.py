@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,7 @@ from lapwing.cli.commands import app
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.errors import InvalidParameter
 from lapwing.experiments import EXPERIMENTS, Row, named
-from lapwing.experiments.experiment import entropy, select, slope
+from lapwing.experiments.experiment import entropy, select, slope, write_csv
 
 PUZZLE = SequenceFragmentPuzzle(epsilon_fragments=6, epsilon_strings=6, functions=32, width=256, length=4, pieces=8)
 SMALL: dict[str, dict[str, Any]] = {
@@ -42,6 +41,10 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
+MEASURED = {"growth", "sketches"}
+"""Some of their numbers are times."""
+
+
 @cache
 def rows_of(name: str) -> list[Row]:
     return EXPERIMENTS[name].rows(**SMALL[name])
@@ -58,18 +61,15 @@ def test_an_experiment_writes_a_picture_its_numbers_and_a_page(name: str, tmp_pa
     assert [path.name for path in (picture, table, page)] == [f"{name}.png", f"{name}.csv", f"{name}.md"]
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert picture.stat().st_size > 10_000
-    with table.open(encoding="utf-8", newline="") as file:
-        assert len(list(csv.DictReader(file))) == len(rows_of(name))
+    write_csv(rows_of(name), tmp_path / "again.csv")
+    listed, again = (path.read_text(encoding="utf-8").splitlines() for path in (table, tmp_path / "again.csv"))
+    assert len(listed) == len(again) > 1
+    assert listed == again or name in MEASURED
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# {experiment.title}\n")
     assert f"]({name}.png)" in text
     assert experiment.source in text
     assert "nan" not in text
-
-
-@pytest.mark.parametrize("name", [name for name in EXPERIMENTS if name not in ("growth", "sketches")])
-def test_an_experiment_gives_the_same_numbers_again(name: str) -> None:
-    assert EXPERIMENTS[name].rows(**SMALL[name]) == rows_of(name)
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

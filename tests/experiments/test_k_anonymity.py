@@ -39,6 +39,7 @@ def patients() -> Patients:
     return Patients.of(town(2_000).hospital)
 
 
+@pytest.mark.sweep
 def test_a_larger_k_costs_more_and_gives_less_away(rows: list[Row]) -> None:
     anonymous = [row for row in rows if row["k"]]
     for name in ("class_size", "certainty_lost", "discernibility", "error"):
@@ -49,6 +50,7 @@ def test_a_larger_k_costs_more_and_gives_less_away(rows: list[Row]) -> None:
     assert anonymous[-1]["error"] > 0.01
 
 
+@pytest.mark.sweep
 def test_whoever_knows_more_is_certain_of_more(rows: list[Row]) -> None:
     for k in KS:
         (row,) = select(rows, k=k)
@@ -58,6 +60,7 @@ def test_whoever_knows_more_is_certain_of_more(rows: list[Row]) -> None:
     assert two["homogeneity"] < 0.2 < 0.6 < two["all_together"]
 
 
+@pytest.mark.sweep
 def test_the_private_release_trades_the_worst_case_for_error(rows: list[Row]) -> None:
     strict, loose = (select(rows, epsilon=epsilon)[0] for epsilon in EPSILONS)
     assert strict["error"] > 2 * loose["error"]
@@ -87,6 +90,7 @@ def published(patients: Patients, k: int) -> Columns:
     return {**made.columns, "diagnosis": [patients.kinds[code] for code in patients.diagnosis]}
 
 
+@pytest.mark.sweep
 def test_the_shares_are_what_the_attacks_find_in_the_published_tables(patients: Patients) -> None:
     """The long way round: labels are published, people are looked up by what is known about them."""
     k = 2
@@ -109,6 +113,7 @@ def test_what_is_acute_is_named_as_in_the_town(patients: Patients) -> None:
     assert set(ACUTE) <= set(patients.kinds)
 
 
+@pytest.mark.sweep
 def test_the_page_tells_all_of_it(rows: list[Row]) -> None:
     page = K_ANONYMITY.page(rows)
     assert all(f"| k = {k} |" in page for k in KS)

@@ -41,6 +41,7 @@ def assert_kept(rows: list[Row], repeats: int) -> None:
         assert stats.binom.cdf(round(row["success"] * repeats), repeats, row["bound"]) > FALSE_ALARM / len(rows), row
 
 
+@pytest.mark.sweep
 def test_a_figure_and_its_page_are_written(experiment: Experiment, tmp_path: Path) -> None:
     picture, table, page = experiment.write(tmp_path, **SMALL[experiment.name])
     assert picture.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
@@ -50,11 +51,13 @@ def test_a_figure_and_its_page_are_written(experiment: Experiment, tmp_path: Pat
     assert "nan" not in text
 
 
+@pytest.mark.sweep
 def test_numbers_come_out_the_same_again(experiment: Experiment) -> None:
     assert experiment.rows(**SMALL[experiment.name]) == rows_of(experiment.name)
     assert {type(value) for row in rows_of(experiment.name) for value in row.values()} <= {str, int, float}
 
 
+@pytest.mark.sweep
 def test_promises_are_kept_and_say_something() -> None:
     for experiment in (learning.OCCAM, learning.PARITY):
         rows = [row for row in rows_of(experiment.name) if "success" in row]
@@ -68,6 +71,7 @@ def test_fewer_rows_are_promised_to_be_enough_with_less_privacy() -> None:
         assert bounds == sorted(bounds, reverse=True)
 
 
+@pytest.mark.sweep
 def test_rows_for_a_parity_grow_like_the_number_of_columns() -> None:
     rows = learning.parity(widths=(8, 64), sizes=(), repeats=20)
     few, many = select(rows, panel="rows")
@@ -76,6 +80,7 @@ def test_rows_for_a_parity_grow_like_the_number_of_columns() -> None:
     assert many["rows"] < 16 * few["rows"]
 
 
+@pytest.mark.sweep
 def test_masked_parities_are_found_as_often_as_theory_says() -> None:
     rows = rows_of("masked-parity")
     for row in rows:

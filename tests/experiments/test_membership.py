@@ -31,6 +31,7 @@ def test_a_threshold_is_judged_on_models_it_was_not_chosen_on() -> None:
     assert advantage(half, inside)[0] == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.sweep
 def test_private_training_takes_the_gain_from_the_attacker() -> None:
     rows = MEMBERSHIP.rows(epsilons=(1.0,), models=4, rounds=40)
     plain, private = select(rows, what="advantage")

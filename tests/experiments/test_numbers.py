@@ -34,6 +34,7 @@ def assert_errors(rows: list[Row], repeats: int) -> None:
         assert min(law.cdf(square), law.sf(square)) > FALSE_ALARM / len(rows), row
 
 
+@pytest.mark.sweep
 def test_the_error_of_randomized_response_falls_like_one_over_the_root_of_n() -> None:
     many = select(percentages.response(population=1000, repeats=100), series="many surveys")
     assert_errors([row for row in many if row["people"] >= 50], 100)
@@ -48,6 +49,7 @@ def test_randomized_response_of_one_survey_stays_in_its_band() -> None:
     assert one[-1]["theory"] ** 2 * 3000 == pytest.approx(0.75)
 
 
+@pytest.mark.sweep
 def test_the_error_of_the_laplace_mechanism_falls_like_one_over_n() -> None:
     many = select(percentages.laplace(repeats=200), series="many surveys")
     assert_slope(many, -1.0, 200, kurtosis=6.1)
@@ -60,6 +62,7 @@ def trusted() -> list[Row]:
     return trust.compute(sizes=(1_000, 10_000, 100_000), repeats=40)
 
 
+@pytest.mark.sweep
 def test_a_curator_beats_a_shuffler_who_beats_nobody() -> None:
     for people in (1_000, 10_000, 100_000):
         local, shuffler, curator = (select(trusted(), trusted=model, people=people)[0] for model in trust.MODELS)
@@ -67,6 +70,7 @@ def test_a_curator_beats_a_shuffler_who_beats_nobody() -> None:
         assert curator["error"] < shuffler["error"] < local["error"]
 
 
+@pytest.mark.sweep
 def test_the_errors_of_all_three_are_what_theory_says() -> None:
     assert_errors([row for row in trusted() if row["trusted"] != "a curator"], 40)
     curator = select(trusted(), trusted="a curator")
@@ -76,6 +80,7 @@ def test_the_errors_of_all_three_are_what_theory_says() -> None:
     assert slope(column(theory, "people"), column(theory, "theory")) < -0.9
 
 
+@pytest.mark.sweep
 def test_shuffled_reports_keep_the_promise_of_the_figure() -> None:
     for row in select(trusted(), trusted="a shuffler"):
         local, people = row["epsilon_of_a_report"], row["people"]
@@ -88,12 +93,14 @@ def sketched() -> list[Row]:
     return sketches.compute(people=20_000, repeats=2)
 
 
+@pytest.mark.sweep
 def test_measured_errors_of_sketches_agree_with_the_formulas_of_the_paper() -> None:
     for row in sketched():
         few = row["functions"] < 16 or row["width"] < 64  # few cells: the same collisions in many estimates
         assert row["error"] / row["theory"] == pytest.approx(1, abs=0.45 if few else 0.08), row
 
 
+@pytest.mark.sweep
 def test_more_epsilon_width_or_functions_never_make_a_sketch_worse() -> None:
     for name in sketches.SKETCHES:
         for varied in sketches.GRID:
@@ -102,6 +109,7 @@ def test_more_epsilon_width_or_functions_never_make_a_sketch_worse() -> None:
             assert theory[0] > 1.1 * theory[-1]
 
 
+@pytest.mark.sweep
 def test_hadamard_sketches_pay_for_short_reports_with_a_larger_error() -> None:
     for epsilon in (2, 4, 8):
         cms, hcms = (select(sketched(), sketch=s, varied="epsilon", epsilon=epsilon)[0] for s in ("CMS", "HCMS"))
@@ -117,6 +125,7 @@ def discovered() -> list[Row]:
     return discovery.compute(sizes=(20_000, 60_000), puzzle=small)
 
 
+@pytest.mark.sweep
 def test_the_puzzle_finds_every_frequent_word_and_no_other() -> None:
     for people in (20_000, 60_000):
         rows = select(discovered(), people=people)
@@ -125,6 +134,7 @@ def test_the_puzzle_finds_every_frequent_word_and_no_other() -> None:
     assert discovery.limit(discovered(), 60_000) < discovery.limit(discovered(), 20_000)
 
 
+@pytest.mark.sweep
 def test_what_the_puzzle_found_is_estimated_within_its_error() -> None:
     found = [row for row in discovered() if row["found"]]
     assert len(found) > 10
@@ -132,6 +142,7 @@ def test_what_the_puzzle_found_is_estimated_within_its_error() -> None:
     assert all(abs(row["estimate"] - row["share"]) < far * row["standard_error"] for row in found)
 
 
+@pytest.mark.sweep
 def test_basic_rappor_shows_the_bell_within_its_errors() -> None:
     for people in (5_000, 50_000):
         rows = bloom.normal(sizes=(people,))
@@ -141,6 +152,7 @@ def test_basic_rappor_shows_the_bell_within_its_errors() -> None:
         assert sum(row["share"] for row in rows) == pytest.approx(1)
 
 
+@pytest.mark.sweep
 def test_rappor_finds_frequent_strings_and_none_that_nobody_has() -> None:
     rows = bloom.exponential(people=300_000)
     assert len(rows) == bloom.STRINGS + bloom.UNHEARD
@@ -150,6 +162,7 @@ def test_rappor_finds_frequent_strings_and_none_that_nobody_has() -> None:
     assert sum(row["found"] for row in rare) <= len(rare) / 10
 
 
+@pytest.mark.sweep
 def test_the_bad_apple_is_mostly_found_and_estimated_at_its_share() -> None:
     rows = bloom.apple(repeats=6)
     bad = select(rows, string=bloom.APPLE)
@@ -161,6 +174,7 @@ def test_the_bad_apple_is_mostly_found_and_estimated_at_its_share() -> None:
     assert all(abs(row["estimate"] - row["share"]) < FAR * row["standard_error"] for row in found)
 
 
+@pytest.mark.sweep
 def test_few_rare_processes_pass_for_common_ones() -> None:
     discovered = [row for row in bloom.apple(repeats=6) if row["found"]]
     rare = [row for row in discovered if row["share"] < 0.01]
@@ -168,6 +182,7 @@ def test_few_rare_processes_pass_for_common_ones() -> None:
     assert len(rare) < 0.2 * len(discovered)
 
 
+@pytest.mark.sweep
 def test_growth_counts_every_report_and_keeps_little_in_memory() -> None:
     rows = growth.compute(sizes=(1_000, 400_000), repeats=1)
     assert {row["reports"] for row in rows} == {1_000, 400_000}

@@ -6,6 +6,7 @@ import math
 from functools import cache
 from pathlib import Path
 
+import pytest
 from scipy import stats
 
 from lapwing.experiments.experiment import Row, column, select
@@ -20,6 +21,7 @@ def rows() -> list[Row]:
     return RECONSTRUCTION.rows(**SMALL)
 
 
+@pytest.mark.sweep
 def test_measured_shares_are_those_of_theory() -> None:
     """64 people are not infinitely many: the limit is off by a percent or so, the rest must be chance."""
     far = float(stats.norm.isf(FALSE_ALARM / len(rows()) / 2))
@@ -29,6 +31,7 @@ def test_measured_shares_are_those_of_theory() -> None:
         )
 
 
+@pytest.mark.sweep
 def test_more_sums_and_less_noise_give_more_away() -> None:
     noise = select(rows(), what="noise")
     for within in SMALL["within"]:  # type: ignore[attr-defined]
@@ -41,12 +44,14 @@ def test_more_sums_and_less_noise_give_more_away() -> None:
     assert select(noise, within=40, queries=64)[0]["right"] < 0.6
 
 
+@pytest.mark.sweep
 def test_the_linear_program_finds_them_too() -> None:
     solved = [row for row in select(rows(), what="noise") if "program" in row]
     assert {row["queries"] for row in solved} == {256}
     assert select(solved, within=1)[0]["program"] > 0.97
 
 
+@pytest.mark.sweep
 def test_one_epsilon_for_all_sums_holds_and_one_for_each_falls() -> None:
     spent = select(rows(), what="epsilon")
     for row in select(spent, spent=ALL):
@@ -63,6 +68,7 @@ def test_theory_has_the_right_ends() -> None:
     assert abs(few - stats.norm.cdf(0.5 / math.sqrt(4 * 400 / 100_000))) < 1e-3
 
 
+@pytest.mark.sweep
 def test_picture_and_page_are_written(tmp_path: Path) -> None:
     picture, table, page = RECONSTRUCTION.write(tmp_path, **SMALL)
     assert picture.stat().st_size > 20_000

@@ -148,6 +148,7 @@ def test_method_2_at_once_is_method_2_fit_by_fit() -> None:
     assert Method2.of(table).errors(epsilon, 3, entropy("slow")) == pytest.approx(slow)
 
 
+@pytest.mark.sweep
 def test_method_1_is_nearly_a_hundred_times_off_and_recovers_around_five() -> None:
     exact = error(regression.EXACT, None)
     assert 65 < error(regression.METHOD_1, 0.01) / exact < 100
@@ -155,12 +156,14 @@ def test_method_1_is_nearly_a_hundred_times_off_and_recovers_around_five() -> No
     assert error(regression.METHOD_1, LN2) / exact > 1.3
 
 
+@pytest.mark.sweep
 def test_method_2_is_about_twice_off_and_never_reaches_the_exact_error() -> None:
     exact = error(regression.EXACT, None)
     assert 1.6 < error(regression.METHOD_2, 0.01) / exact < 2.2
     assert 1.05 < error(regression.METHOD_2, 10.0) / exact < 1.2
 
 
+@pytest.mark.sweep
 def test_method_2_is_better_up_to_the_logarithm_of_two_and_worse_from_that_of_three() -> None:
     for epsilon in (0.01, 0.05, 0.1, 0.3, LN2):
         assert error(regression.METHOD_2, epsilon) < error(regression.METHOD_1, epsilon)
@@ -168,12 +171,14 @@ def test_method_2_is_better_up_to_the_logarithm_of_two_and_worse_from_that_of_th
         assert error(regression.METHOD_2, epsilon) > error(regression.METHOD_1, epsilon)
 
 
+@pytest.mark.sweep
 def test_rows_say_which_methods_are_private() -> None:
     private = {row["method"] for row in study_rows() if row["private"]}
     assert not private & {regression.METHOD_1, regression.METHOD_2, regression.EXACT, regression.EXACT_ALL}
     assert set(regression.OURS) <= private
 
 
+@pytest.mark.sweep
 def test_private_estimators_learn_on_the_same_axes() -> None:
     exact, middle = error(regression.EXACT, None), error(regression.MIDDLE, None)
     assert error("sufficient statistics", 10.0) < 1.1 * exact
@@ -186,6 +191,7 @@ def test_estimators_are_scored_like_the_rest() -> None:
     assert errors == pytest.approx(plain_error(chosen()))
 
 
+@pytest.mark.sweep
 def test_another_library_gets_its_line_if_it_is_there() -> None:
     theirs = [{**row, "method": regression.THEIRS, "median": 4000.0} for row in select(study_rows(), method="output")]
     assert regression.THEIRS not in {row["method"] for row in study_rows()} or "diffprivlib" in sys.modules
@@ -256,6 +262,7 @@ def audited() -> list[Row]:
     return regression_audit.compute(questions=(1, 64), samples=1_500, fits=120)
 
 
+@pytest.mark.sweep
 def test_one_record_within_public_bounds_breaks_the_first_prediction() -> None:
     house, price = regression_audit.worst_record(chosen())
     assert all(low <= value <= high for value, (low, high) in zip(house, BOUNDS.values(), strict=True))
@@ -265,24 +272,28 @@ def test_one_record_within_public_bounds_breaks_the_first_prediction() -> None:
     assert found["epsilon"] > 2
 
 
+@pytest.mark.sweep
 def test_many_predictions_tell_whether_record_368_is_there() -> None:
     once, often = select(audited(), what="audit", name=regression_audit.LEFT_OUT)
     assert not once["caught"]
     assert often["epsilon"] > 4
 
 
+@pytest.mark.sweep
 def test_private_fits_are_not_caught_however_much_is_asked() -> None:
     ours = select(audited(), what="audit", name=regression_audit.OURS)
     assert [row["questions"] for row in ours] == [1, 64]
     assert not any(row["caught"] for row in ours)
 
 
+@pytest.mark.sweep
 def test_the_width_of_the_noise_tells_about_a_record() -> None:
     widths = {row["name"]: row["value"] for row in select(audited(), what="width")}
     assert widths["as it is"] == pytest.approx(3.0889, abs=1e-4)
     assert widths["without record 368"] < 2 < 4 < widths["with the record added"]
 
 
+@pytest.mark.sweep
 def test_every_page_and_every_picture_carries_the_caution() -> None:
     for experiment, rows in (
         (regression_data.REGRESSION_DATA, data_rows()),
@@ -294,6 +305,7 @@ def test_every_page_and_every_picture_carries_the_caution() -> None:
         assert "ethical problem" in " ".join(caption.split())
 
 
+@pytest.mark.sweep
 def test_pages_say_what_is_not_private() -> None:
     assert "Neither method of the study is private" in regression.tell(study_rows())
     assert "**not private**" in regression_audit.tell(audited())

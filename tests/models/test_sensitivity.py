@@ -14,6 +14,7 @@ import pytest
 from multiplied import watched
 from replay import Pair, assert_private
 from sklearn.pipeline import make_pipeline
+from sweeps import few
 
 import lapwing.models as models
 from lapwing.mechanisms import Gaussian, Laplace, PermuteAndFlip
@@ -188,15 +189,16 @@ def test_every_estimator_is_among_the_cases() -> None:
     assert estimators == {case.kind for case in CASES}
 
 
+@pytest.mark.parametrize("tables", [4, pytest.param(12, marks=pytest.mark.sweep)])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_row_moves_nothing_farther_than_its_noise_was_made_for(case: Case) -> None:
+def test_a_row_moves_nothing_farther_than_its_noise_was_made_for(case: Case, tables: int) -> None:
     releases = 0
-    for number in range(12):
+    for number in range(tables):
         releases += check(case, case.prices[number % len(case.prices)], 1000 * CASES.index(case) + number, FEW)
     assert releases or case.kind is ParityLearner
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("case", few(CASES, stays=4), ids=str)
 def test_nor_where_a_row_shifts_the_blocks_that_others_are_added_up_in(case: Case) -> None:
     for number in range(2):
         check(case, case.prices[-number], 1000 * CASES.index(case) + 500 + number, MANY)

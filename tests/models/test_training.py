@@ -16,6 +16,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
+from sweeps import few
 
 from lapwing.adversary import audit
 from lapwing.errors import InvalidParameter
@@ -362,7 +363,7 @@ def test_a_progress_bar_changes_nothing() -> None:
     assert np.array_equal(quiet.weights_[0], shown.weights_[0])
 
 
-@pytest.mark.parametrize(("load", "reached"), [(load_breast_cancer, 0.9), (load_digits, 0.85)])
+@pytest.mark.parametrize(("load", "reached"), few([(load_breast_cancer, 0.9), (load_digits, 0.85)]))
 @pytest.mark.parametrize("kind", [SGDClassifier, MLPClassifier])
 def test_models_are_useful_on_small_tables(load: Any, reached: float, kind: Any) -> None:
     X, y = load(return_X_y=True)
@@ -420,6 +421,7 @@ def test_an_audit_of_one_step_tells_cut_gradients_from_uncut_ones(cut: bool) -> 
     assert found.caught == (not cut)
 
 
+@pytest.mark.sweep
 def test_an_audit_of_whole_fits_does_not_refute_them() -> None:
     def fit(data: Any, entropy: Entropy) -> list[float]:
         model = SGDClassifier(

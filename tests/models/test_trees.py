@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
+from sweeps import few
 
 from lapwing.adversary import Audit, audit
 from lapwing.errors import InvalidParameter
@@ -217,7 +218,7 @@ def test_wrong_parameters_are_refused_with_their_name() -> None:
         RandomForest(n_estimators=0, bounds=(0, 1), classes=[0, 1]).quote(2)
 
 
-@pytest.mark.parametrize(("epsilon", "at_least"), [(0.1, 0.8), (1, 0.86), (10, 0.89)])
+@pytest.mark.parametrize(("epsilon", "at_least"), few([(1, 0.86), (0.1, 0.8), (10, 0.89)]))
 def test_a_forest_learns_from_a_few_hundred_patients(epsilon: float, at_least: float) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     bounds = list(zip(X.min(0), X.max(0) + 1e-9, strict=True))
@@ -259,11 +260,13 @@ def audited(model: Any, times: int, samples: int, seed: int) -> Audit:
 # The last number is what the audit catches: boosting spends a quarter of its epsilon on what is seen here.
 AUDITED = pytest.mark.parametrize(
     ("model", "samples", "times"),
-    [
-        (DecisionTree(method="random", max_depth=1), 4000, 2),
-        (RandomForest(max_depth=1), 4000, 3),
-        (RandomForest(n_estimators=1, max_depth=1), 1500, 10),
-    ],
+    few(
+        [
+            (DecisionTree(method="random", max_depth=1), 4000, 2),
+            (RandomForest(max_depth=1), 4000, 3),
+            (RandomForest(n_estimators=1, max_depth=1), 1500, 10),
+        ]
+    ),
     ids=["random tree", "tree that votes", "boosted"],
 )
 
