@@ -131,6 +131,7 @@ def test_the_auditor_never_beats_the_stated_loss_of_a_report(case: Case) -> None
     assert found.epsilon_lower_bound > 0.2 * float(claimed.epsilon), "these reports would not betray a false claim"
 
 
+@pytest.mark.sweep
 @every
 def test_the_auditor_never_beats_the_loss_of_a_single_bit(case: Case) -> None:
     samples, pair = 8_000, most_different(case)
@@ -248,6 +249,7 @@ def test_estimates_are_unbiased_with_the_variance_of_the_coins(case: Case) -> No
         assert_stated(population, theory)
 
 
+@pytest.mark.sweep
 @estimating
 def test_estimates_about_those_the_people_were_drawn_from_have_the_sample_variance(case: Case) -> None:
     _, everybody, (values, _, sample) = collections(case.name, True)

@@ -11,6 +11,7 @@ import pytest
 from chance import FALSE_ALARM, assert_follows, assert_seldom
 from protocols import written
 from scipy import stats
+from sweeps import few
 
 from lapwing.crowd import Answers, Counts, Reports
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
@@ -58,7 +59,7 @@ def test_frequent_strings_are_found_with_their_errors_and_no_false_ones(protocol
     assert found.n == PEOPLE
 
 
-@pytest.mark.parametrize("confidence", [0.5, 0.95])
+@pytest.mark.parametrize("confidence", few([0.5, 0.95]))
 def test_where_nobody_has_a_string_of_the_alphabet_one_is_named_as_seldom_as_stated(confidence):
     strangers, named = Answers([f"{i}x" for i in range(2000)], np.arange(2000)), 0
     for run in range(100):

@@ -13,6 +13,7 @@ import pytest
 from chance import FALSE_ALARM, assert_follows
 from numpy.typing import NDArray
 from scipy import stats
+from sweeps import few
 
 from lapwing.crowd import apple, count_mean_sketch, hadamard_sketch, hashing
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
@@ -252,7 +253,7 @@ def test_a_fake_report_adds_at_most_the_stated_gain(sketch: Sketch) -> None:
 
 
 @both
-@pytest.mark.parametrize(("functions", "width"), [(2, 2), (1, 4), (1, 16)])
+@pytest.mark.parametrize(("functions", "width"), few([(2, 2), (1, 4), (1, 16)]))
 def test_the_error_is_right_on_average_however_few_cells_there_are(sketch: Sketch, functions: int, width: int) -> None:
     """The square of an estimate is larger than that of the count: with few cells that used to hide the collisions."""
     people, runs = Answers.counted({"a": 400, "b": 500, "c": 100}), 150

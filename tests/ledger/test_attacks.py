@@ -19,6 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from sweeps import few
 from typer.testing import CliRunner
 from vandals import keep_copy
 
@@ -327,10 +328,13 @@ for i in range(10**6):
 """
 
 
-def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("turns", few([1, 8]))
+def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(
+    place: str, tmp_path: Path, turns: int
+) -> None:
     chance, seen, anchor = random.Random(7), list[str](), str(tmp_path / "anchor")
     Ledger(place, anchor=anchor).open("people", PureDP(100))
-    for turn in range(6):
+    for turn in range(turns):
         command = [sys.executable, "-c", WRITER, place, anchor]
         crowd = [subprocess.Popen([*command, f"{turn}.{i}"], stdout=subprocess.PIPE, text=True) for i in range(2)]
         for process in crowd:
