@@ -30,7 +30,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "regression-data": {},
     "regression": {"epsilons": (1.0,), "repeats": 2, "private_epsilons": (1.0,), "private_repeats": 1},
     "regression-audit": {"questions": (1, 16), "samples": 200, "fits": 20},
-    "membership": {"epsilons": (1.0,), "models": 2},
+    "membership": {"epsilons": (1.0,), "models": 2, "rounds": 20},
     "occam": {"columns": 4, "sizes": (10, 40, 160), "repeats": 20},
     "parity": {"columns": 6, "sizes": (20, 60, 180), "widths": (4, 8), "repeats": 20},
     "masked-parity": {"widths": (4, 16), "sizes": (1_000, 30_000), "repeats": 10},

@@ -32,6 +32,7 @@ def test_a_search_runs_on_a_python_without_any_dependency() -> None:
     assert "audited without dependencies" in result.stdout
 
 
+@pytest.mark.sweep
 def test_a_search_runs_on_pyodide() -> None:
     if shutil.which("node") is None:
         pytest.skip("Pyodide needs node: apt-get install nodejs npm")

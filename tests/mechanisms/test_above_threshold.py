@@ -10,6 +10,7 @@ import pickle
 import threading
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ def at_least(m: int, scale: float) -> float:
 
 def law(mechanism: SparseVector, answers: Sequence[int]) -> dict[Replies, float]:
     """The probability of every sequence of replies, by summation over the noise of the threshold."""
+    return _law(mechanism, tuple(answers))
+
+
+@cache
+def _law(mechanism: SparseVector, answers: tuple[int, ...]) -> dict[Replies, float]:
     line, scale = float(mechanism._threshold_scale), float(mechanism._scale)
     noise, chances = laplace_pmf(line), dict.fromkeys(sequences(len(answers), mechanism.cutoff), 0.0)
     for z in range(-math.ceil(45 * line), math.ceil(45 * line) + 1):
