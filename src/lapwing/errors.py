@@ -105,11 +105,12 @@ class MissingBounds(LapwingError, ValueError):
     def __init__(self, column: str, parameter: str = "") -> None:
         self.column = column
         named, example = f"column {column!r}", f"bounds={{{column!r}: (low, high)}}"
+        otherwise = ". If nobody knows them, pay for a private proposal: lw.bounds(table, 'column', epsilon=0.1)."
         if parameter:
-            named, example = column, f"{parameter}=(low, high)"
+            named, example, otherwise = column, f"{parameter}=(low, high)", "."
         super().__init__(
             f"{named} has no bounds, and reading them from the data would leak them: "
-            f"pass {example} from public knowledge."
+            f"pass {example} from public knowledge{otherwise}"
         )
 
 

@@ -19,6 +19,7 @@ from lapwing.curator.aggregates import (
 from lapwing.curator.answer import Answer
 from lapwing.curator.check import Check
 from lapwing.curator.described import describe, open_described
+from lapwing.curator.proposals import Proposal, bounds
 from lapwing.curator.query import Query
 from lapwing.curator.quote import Quote
 from lapwing.curator.table import EACH_ROW, PrivateTable, PublicTable, open, public
@@ -29,9 +30,11 @@ __all__ = [
     "Answer",
     "Check",
     "PrivateTable",
+    "Proposal",
     "PublicTable",
     "Query",
     "Quote",
+    "bounds",
     "correlation",
     "count",
     "count_distinct",

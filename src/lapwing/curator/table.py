@@ -27,6 +27,7 @@ from lapwing.privacy import Ledger, Loss
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
     from lapwing.curator.check import Check
+    from lapwing.curator.proposals import Proposal
     from lapwing.curator.quote import Quote
 
 
@@ -159,6 +160,12 @@ class PrivateTable:
         """
         asking = {name: options.pop(name) for name in _RELEASE if name in options}
         return self.query(sql, **options).release(epsilon=epsilon, **asking)
+
+    def bounds(self, column: str, **options: Any) -> Proposal:
+        """Propose bounds for a column by a private step: `low, high = visits.bounds("cost", epsilon=0.1)`."""
+        from lapwing.curator.proposals import bounds
+
+        return bounds(self, column, **options)
 
     def check(self, *, epsilon: Number = 1) -> Check:
         """Compare the table with what was declared about it. Not private: for its owner only, never for an analyst.
