@@ -6,6 +6,9 @@ LapwingError
 ├─ IncompatibleLosses    .left .right                guarantees about different relations, units or kinds
 ├─ UnsupportedConversion .source .target .instead    a conversion that would claim privacy nobody proved
 ├─ BudgetExceeded        .requested .remaining       the allowance does not cover the charge
+├─ ChargeTooSmall        .dataset .requested .smallest  a question must cost more than that
+├─ TooManyQuestions      .dataset .analyst .limit    an analyst has asked as often as the owner allows
+├─ DatasetClosed         .dataset .analyst           questions failed, and the owner has not reopened it yet
 ├─ LedgerDamaged         .path .where                the record of what was spent was changed
 ├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
 ├─ MissingBounds         .column                     bounds must be public and were not given
@@ -77,6 +80,47 @@ class BudgetExceeded(LapwingError):
         )
 
 
+class ChargeTooSmall(LapwingError):
+    """The charge is below the smallest that the owner of the data set allows; nothing was charged or read."""
+
+    def __init__(self, dataset: str, requested: object, smallest: object) -> None:
+        self.dataset, self.requested, self.smallest = dataset, requested, smallest
+        super().__init__(
+            f"requested {requested}, but a question to {dataset!r} costs at least {smallest}. Very many questions that "
+            "cost almost nothing are a way to attack a data set. Ask with more, and combine questions into one query."
+        )
+
+
+class TooManyQuestions(LapwingError):
+    """An analyst has asked as many questions as the owner of the data set allows; nothing was charged or read."""
+
+    def __init__(self, dataset: str, analyst: str, limit: int) -> None:
+        self.dataset, self.analyst, self.limit = dataset, analyst, limit
+        who = repr(analyst) if analyst else "the analyst without a name"
+        super().__init__(
+            f"{who} has asked {limit} questions of {dataset!r}, which is the limit that its owner set. "
+            "Ask for a stored answer with its key=, or ask the owner for a new data set name with its own allowance."
+        )
+
+
+class DatasetClosed(LapwingError):
+    """Questions failed while rows were read, which may tell about a row; nothing was charged or read this time."""
+
+    def __init__(self, dataset: str, analyst: str | None, *, ledger: bool = True) -> None:
+        self.dataset, self.analyst = dataset, analyst
+        whom = "" if analyst is None else f" for {analyst!r}" if analyst else " for analysts without a name"
+        instead = (
+            f"Its owner reads why with `lapwing ledger failures LEDGER` and opens it again with `lapwing ledger reopen "
+            f"LEDGER {dataset}`. Answers that are stored already can still be asked for with their key=."
+            if ledger
+            else "Find out why with the owner's own tools, then open the table again with lw.open."
+        )
+        super().__init__(
+            f"{dataset!r} is closed{whom}: a question failed after it had begun to read rows, and whether it fails may "
+            f"depend on a row. {instead}"
+        )
+
+
 class LedgerDamaged(LapwingError):
     """The record of what was spent was changed, torn or put back: nothing may be charged to it."""
 
@@ -132,8 +176,9 @@ class EngineFailed(LapwingError):
     def __init__(self, engine: str) -> None:
         self.engine = engine
         super().__init__(
-            f"{engine} could not answer. Its own message is withheld because it may quote a record: the owner of the "
-            "data finds it in the log of the engine. A release that was charged for stays charged."
+            f"{engine} could not answer. Whether it can may depend on a row, so nothing more is said here, and you "
+            "cannot ask again before the owner of the data has looked: `lapwing ledger failures` shows the owner why. "
+            "A release that was charged for stays charged."
         )
 
 

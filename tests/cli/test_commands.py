@@ -92,6 +92,21 @@ def test_every_command_is_in_the_readme() -> None:
     assert [name for name in commands if f"`lapwing {name}" not in readme] == []
 
 
+def test_the_owner_looks_at_failures_and_reopens(tmp_path: Path) -> None:
+    path = str(tmp_path / "ledger.db")
+    ledger = lapwing.Ledger(path)
+    ledger.open("people", lapwing.PureDP(1))
+    assert "no question failed" in run("ledger", "failures", path)
+    ledger.trip(["people"], "row 17 \x1b[31mis odd", analyst="ada", charge=4)
+    shown = " ".join(run("ledger", "show", path).split())
+    assert "people is closed for ada" in shown
+    assert "row 17" not in shown
+    assert "row 17 �[31mis odd" in run("ledger", "failures", path)
+    assert "people is open again" in run("ledger", "reopen", path, "people", "--yes")
+    assert "people is open: no question failed" in run("ledger", "reopen", path, "people")
+    ledger.charge("people", lapwing.PureDP(0.5), analyst="ada")
+
+
 def test_a_ledger_is_shown_verified_and_exported(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = lapwing.Ledger(path)

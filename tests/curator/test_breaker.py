@@ -13,7 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.curator import release as releasing
 from lapwing.curator.breaker import Reading, read
-from lapwing.errors import EngineFailed, EngineUnreachable
+from lapwing.errors import DatasetClosed, EngineFailed, EngineUnreachable
 
 
 @pytest.fixture
@@ -74,3 +74,79 @@ def test_an_interrupt_passes_as_it_is(visits: lw.PrivateTable, monkeypatch: pyte
     monkeypatch.setattr(releasing, "look", interrupted)
     with pytest.raises(KeyboardInterrupt):
         ask(visits)
+
+
+def opened(folder: Path, name: str = "visits", **options: Any) -> lw.PrivateTable:
+    facts: dict[str, Any] = {"unit": "who", "bounds": {"age": (0, 120)}, "allowance": lw.PureDP(8)}
+    return lw.open(folder / "visits.csv", **{**facts, "name": name, "ledger": folder / "ledger.db", **options})
+
+
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: Any) -> None:
+        arguments[3].begin()
+        raise MemoryError("a secret record")
+
+    monkeypatch.setattr(releasing, "look", fail)
+
+
+def test_a_failure_is_in_the_ledger_before_it_is_shown_and_stops_the_analyst(
+    visits: lw.PrivateTable, tmp_path: Path
+) -> None:
+    table = opened(tmp_path, analyst="ada")
+    ask(table)
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch)
+        with pytest.raises(EngineFailed) as caught:
+            ask(table, key="q")
+    assert "secret" not in "".join(traceback.format_exception(caught.value))
+    ledger = lw.Ledger(tmp_path / "ledger.db")
+    [failure] = ledger.failures("visits")
+    assert failure.analyst == "ada"
+    assert "a secret record" in str(failure.said)
+    for key in (None, "q"):
+        with pytest.raises(DatasetClosed, match="for 'ada'"):
+            ask(table, key=key)
+    assert ledger.spent("visits") == lw.PureDP(2, unit="who")  # the failure was charged for, the refusals were not
+    ask(opened(tmp_path, analyst="bob"))
+    ledger.reopen("visits")
+    ask(table, key="q")
+    assert ledger.spent("visits") == lw.PureDP(3, unit="who")
+
+
+def test_a_join_that_fails_stops_the_analyst_in_both_data_sets(
+    visits: lw.PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = opened(tmp_path), opened(tmp_path, "drugs")
+    failing(monkeypatch)
+    with pytest.raises(EngineFailed):
+        ask(one.join(other))
+    for table in (one, other):
+        with pytest.raises(DatasetClosed):
+            ask(table)
+
+
+def test_an_interrupt_and_what_fails_before_reading_are_charged_and_trip_nothing(
+    visits: lw.PrivateTable, tmp_path: Path
+) -> None:
+    table = opened(tmp_path)
+    with pytest.MonkeyPatch.context() as patch:
+        test_an_interrupt_passes_as_it_is(table, patch)
+    moved = (tmp_path / "visits.csv").rename(tmp_path / "away.csv")
+    with pytest.raises(EngineUnreachable):
+        ask(table)
+    moved.rename(tmp_path / "visits.csv")
+    ask(table)
+    assert lw.Ledger(tmp_path / "ledger.db").spent("visits") == lw.PureDP(3, unit="who")
+
+
+def test_without_a_ledger_a_failure_closes_what_was_opened(
+    visits: lw.PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = lw.open(tmp_path / "visits.csv", unit="who", bounds={"age": (0, 120)})
+    with pytest.MonkeyPatch.context() as patch:
+        failing(patch)
+        with pytest.raises(EngineFailed):
+            ask(visits.where("age > 3"))
+    with pytest.raises(DatasetClosed, match=r"open the table again with lw\.open"):
+        ask(visits)
+    ask(again)

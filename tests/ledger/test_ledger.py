@@ -79,7 +79,9 @@ def test_analysts_are_bounded_together_and_one_by_one(ledger: Ledger) -> None:
 
 def test_opening_again_never_raises_an_allowance(ledger: Ledger) -> None:
     ledger.charge("people", PureDP(1))
-    ledger.open("people", PureDP(5))
+    with pytest.raises(InvalidParameter, match=r"ledger has ε = 1 .*never raised"):
+        ledger.open("people", PureDP(5))
+    ledger.open("people", PureDP(1))
     with pytest.raises(BudgetExceeded):
         ledger.charge("people", TENTH)
     ledger.open("people", PureDP(0.5))

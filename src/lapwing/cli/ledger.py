@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from pathlib import Path
 from typing import Annotated
@@ -14,14 +15,19 @@ from rich.text import Text
 from lapwing.cli.theme import console, told
 from lapwing.privacy import Ledger
 
-app = typer.Typer(no_args_is_help=True, help="Show, verify or export a ledger of spent budgets.")
+app = typer.Typer(
+    no_args_is_help=True, help="Show, verify or export a ledger of spent budgets; look at failures and reopen."
+)
 
 Place = Annotated[str, typer.Argument(metavar="LEDGER", help="Its file, or postgresql://…", show_default=False)]
 Anchor = Annotated[Path | None, typer.Option(help="The anchor file kept elsewhere, if there is one.")]
 
 
-def _opened(path: str, anchor: Path | None) -> Ledger:
-    return Ledger(path, anchor=anchor, create=False)
+Failures = Annotated[Path | None, typer.Option(help="The file with what engines said, if it is not beside the ledger.")]
+
+
+def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Ledger:
+    return Ledger(path, anchor=anchor, failures=failures, create=False)
 
 
 @app.command()
@@ -40,6 +46,70 @@ def show(path: Place, anchor: Anchor = None) -> None:
                     remains = ledger.remaining(dataset, unit, analyst=who)
                     table.add_row(Text(f"  {who}" if who else dataset), Text(str(spent)), Text(str(remains)))
         console().print(table)
+        for dataset in ledger.datasets():
+            for line in _stopped(ledger, dataset):
+                console().print(line)
+
+
+def _stopped(ledger: Ledger, dataset: str) -> list[Text]:
+    """Who may not ask at present, in a line."""
+    failed = ledger.failures(dataset)
+    if not failed:
+        return []
+    if len(failed) >= ledger.rules(dataset).failures:
+        whom = "everybody"
+    else:
+        whom = ", ".join(dict.fromkeys(one.analyst or "analysts without a name" for one in failed))
+    count = f"{len(failed)} question{'s' if len(failed) > 1 else ''} failed while rows were read"
+    return [Text(f"{dataset} is closed for {whom}: {count} (lapwing ledger failures, then reopen)", style="exact")]
+
+
+@app.command()
+def failures(
+    path: Place,
+    dataset: Annotated[str | None, typer.Argument(help="One data set; all if left out.", show_default=False)] = None,
+    anchor: Anchor = None,
+    failures: Failures = None,
+) -> None:
+    """What engines said when questions failed. For the owner of the data alone: it may quote a record."""
+    with told():
+        ledger = _opened(path, anchor, failures)
+        names = ledger.datasets() if dataset is None else [dataset]
+        shown = [_report(ledger, name) for name in names]
+        if not any(shown):
+            console().print("[private]✓[/] no question failed since the last reopening")
+
+
+@app.command()
+def reopen(
+    path: Place,
+    dataset: Annotated[str, typer.Argument(help="The data set to open again.", show_default=False)],
+    anchor: Anchor = None,
+    failures: Failures = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you have looked.")] = False,
+) -> None:
+    """Let questions to a data set pass again, once you have looked at what failed."""
+    with told():
+        ledger = _opened(path, anchor, failures)
+        if not _report(ledger, dataset) and dataset in ledger.datasets():
+            console().print(f"[private]✓[/] {dataset} is open: no question failed since the last reopening")
+            return
+        if not yes:
+            typer.confirm("Each failure may have told about one row. Open the data set again?", abort=True)
+        ledger.reopen(dataset)
+        console().print(f"[private]✓[/] {dataset} is open again")
+
+
+def _report(ledger: Ledger, dataset: str) -> int:
+    """Print the failures of a data set; how many there are."""
+    found = ledger.failures(dataset)
+    for one in found:
+        when = dt.datetime.fromtimestamp(one.time, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        asked = f" (charge {one.charge})" if one.charge is not None else ""
+        console().print(Text(f"{dataset}, {when}, {one.analyst or 'an analyst without a name'}{asked}", style="bold"))
+        said = "The message was not kept." if one.said is None else one.said.rstrip()
+        console().print(Text("".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in said)))
+    return len(found)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""The breaker: a failure that may depend on rows is one fixed text, whatever failed.
+"""The breaker: a failure that may depend on rows is one fixed text, whatever failed, and an alarm to the owner.
 
 Failures are told apart by *when* they happen. Before the first statement that reads rows, a failure depends on the
 tables and not on the question, and is shown as it is. From then on a failure may be the answer to the question: an
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lapwing.curator.engines.contained import written
-from lapwing.errors import EngineFailed
+from lapwing.errors import DatasetClosed, EngineFailed
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -45,10 +45,29 @@ class Reading:
         return self.session.keep(query)
 
 
-def read(context: Context, look: Callable[[Reading], Result]) -> Result:
+@dataclass
+class Fuse:
+    """The breaker of a table without a ledger: it lasts as long as what `lw.open` gave."""
+
+    dataset: str
+    blown: bool = False
+
+
+def admit(context: Context, analyst: str | None) -> None:
+    """Refuse a question to data sets that failures have closed. With a ledger, its charge does that."""
+    if context.ledger is None:
+        for fuse in context.fuses:
+            if fuse.blown:
+                raise DatasetClosed(fuse.dataset, None, ledger=False)
+
+
+def read(
+    context: Context, look: Callable[[Reading], Result], *, analyst: str | None = None, charge: int | None = None
+) -> Result:
     """What `look` finds in a session; `EngineFailed` and nothing else if anything fails once it has begun to read.
 
-    Who interrupts a question (KeyboardInterrupt) learns how long it has been running, as by waiting: no failure.
+    The failure is on record before it is shown. Who interrupts a question (KeyboardInterrupt) learns how long it has
+    been running, as by waiting: no failure.
     """
     reading: Reading | None = None
     try:
@@ -59,9 +78,17 @@ def read(context: Context, look: Callable[[Reading], Result]) -> Result:
         if reading is None or not reading.began:
             raise
         said = written(error)
-    _trip(context, said)
+    _trip(context, said, analyst, charge)
     raise EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
 
 
-def _trip(context: Context, said: str) -> None:
-    pass
+def _trip(context: Context, said: str, analyst: str | None, charge: int | None) -> None:
+    """Stop the analyst in every data set of the question.
+
+    Where the ledger cannot be written, it says so as it would have for the answer, which is recorded as well.
+    """
+    for fuse in context.fuses:
+        fuse.blown = True
+    if context.ledger is not None:
+        who = {} if analyst is None else {"analyst": analyst}
+        context.ledger.trip(context.datasets, said, charge=charge, **who)

@@ -29,6 +29,7 @@ from lapwing.noise import SYSTEM, Entropy
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
+    from lapwing.curator.breaker import Fuse
     from lapwing.curator.compile import Relation
     from lapwing.curator.engines.engine import Engine
     from lapwing.curator.quote import Quote
@@ -51,6 +52,8 @@ class Context:
     """How many units there are at least, as far as the public knows."""
     max_units_per: Mapping[str, int] = field(default_factory=dict)
     """How many units a household has at most, or whatever else was promised something, as far as the public knows."""
+    fuses: tuple[Fuse, ...] = ()
+    """What a failure blows where no ledger remembers it."""
 
     def remaining(self, analyst: str | None = None) -> Loss | None:
         """The least that may still be spent on any of the data sets, by this analyst, for one unit."""

@@ -14,7 +14,7 @@ from lapwing.curator.aggregates import Bound
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.arrays import bin_counts, cells_of
 from lapwing.curator.bounded import Bounded
-from lapwing.curator.breaker import Reading, read
+from lapwing.curator.breaker import Reading, admit, read
 from lapwing.curator.compile import Compiler
 from lapwing.curator.estimates import Confidence
 from lapwing.curator.evaluate import evaluate
@@ -41,6 +41,7 @@ def release(
 ) -> Answer:
     """The answer to a query, paid for before the engine is contacted and on record before it is shown."""
     items, ledger = query.items(spend), query.context.ledger
+    admit(query.context, analyst)
     if ledger is None:
         return _answer(query, spend, items, confidence, None, entropy)
     binding = {"question": query.digest(), "loss": str(spend.stated), "confidence": confidence}
@@ -63,7 +64,9 @@ def _answer(
     analyst: str | None = None,
 ) -> Answer:
     context = query.context
-    columns = read(context, lambda reading: look(query, items, confidence, reading, entropy))
+    columns = read(
+        context, lambda reading: look(query, items, confidence, reading, entropy), analyst=analyst, charge=charge
+    )
     columns = _afterwards(query, columns)
     remaining = context.remaining(analyst)
     return Answer(columns, spend.stated, remaining, confidence, notes(query), _provenance(query, spend, charge))

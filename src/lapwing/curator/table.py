@@ -11,6 +11,7 @@ from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.breaker import Fuse
 from lapwing.curator.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping, Key, binned, key_for
@@ -255,6 +256,7 @@ def together(one: Context, other: Context) -> Context:
         analyst=one.analyst or other.analyst,
         population=max(one.population or 0, other.population or 0) or None,
         max_units_per={unit: max(size, one.max_units_per.get(unit, 0)) for unit, size in sizes.items()},
+        fuses=(*one.fuses, *(fuse for fuse in other.fuses if not any(fuse is known for known in one.fuses))),
     )
 
 
@@ -306,7 +308,9 @@ def open(
     sizes = group_sizes({} if max_units_per is None else max_units_per, book, about, word)
     if population is not None:
         checks.whole(population=population)
-    context = Context(found.engine, {called: found.relation}, word, (about,), book, analyst, population, sizes)
+    context = Context(
+        found.engine, {called: found.relation}, word, (about,), book, analyst, population, sizes, (Fuse(about),)
+    )
     given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
     return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))
 

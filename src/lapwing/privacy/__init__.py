@@ -12,6 +12,7 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.neighbours import Relation
 from lapwing.privacy.renyi import RenyiDP
+from lapwing.privacy.standing import Rules
 
 __all__ = [
     "PLD",
@@ -25,6 +26,7 @@ __all__ = [
     "PureDP",
     "Relation",
     "RenyiDP",
+    "Rules",
     "compose",
     "explain",
     "parallel",

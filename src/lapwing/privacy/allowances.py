@@ -53,6 +53,21 @@ def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
     return {"dataset": dataset, "analyst": somebody(analyst), **frame, "size": size, "delta": delta}
 
 
+def is_known(database: Database, dataset: str) -> bool:
+    """Whether a data set has an allowance, for any unit."""
+    found = database.execute("SELECT 1 AS one FROM budget WHERE dataset = :dataset LIMIT 1", {"dataset": dataset})
+    return found.fetchone() is not None
+
+
+def not_raised(known: Row, row: Row, allowance: Loss) -> None:
+    """Refuse an allowance that is larger than the one in the ledger: it would not be what the owner believes."""
+    if row["size"] > known["size"] or row["delta"] > known["delta"]:
+        there = loss_of(known, known["size"], known["delta"])
+        why = f"the ledger has {there} for {known['dataset']!r}, and an allowance is never raised"
+        hint = "Write that allowance or a smaller one, or leave allowance= out; for more, open another data set name."
+        raise InvalidParameter("allowance", str(allowance), why, hint)
+
+
 def row_at(database: Database, place: Place) -> dict[str, Any] | None:
     """The allowance of a data set, unit and analyst, if there is one."""
     dataset, unit, analyst = place

@@ -24,6 +24,13 @@ SCHEMA = (
     "CREATE TABLE release (charge INTEGER PRIMARY KEY, key TEXT UNIQUE, binding TEXT NOT NULL, content BLOB)",
 )
 """In the words of SQLite. Not STRICT, which it has only since 3.37: verifying compares the types as well."""
+SINCE_BREAKER = (
+    """CREATE TABLE rule (dataset TEXT NOT NULL PRIMARY KEY,
+    questions INTEGER NOT NULL, parts INTEGER NOT NULL, failures INTEGER NOT NULL)""",
+    """CREATE TABLE standing (dataset TEXT NOT NULL, analyst TEXT NOT NULL,
+    questions INTEGER NOT NULL, failures INTEGER NOT NULL, PRIMARY KEY (dataset, analyst))""",
+)
+"""Tables that the first ledgers do not have; they get them when they are next written to."""
 
 Place = tuple[str, str, str]
 """Data set, unit and analyst: what an allowance is for."""
@@ -49,7 +56,7 @@ class Entry:
     """One line of the journal."""
 
     number: int
-    act: Literal["open", "charge", "release"]
+    act: Literal["open", "charge", "release", "rules", "failure", "reopen"]
     body: Mapping[str, Any]
     hash: str
 
@@ -96,9 +103,9 @@ def spent_by(database: Database, dataset: str, unit: str, analyst: str) -> tuple
     return sum(size for size, _ in costs), sum(delta for _, delta in costs)
 
 
-def verify_chain(name: str, database: Database) -> None:
+def verify_chain(name: str, database: Database, *, breaker: bool = True) -> None:
     """Compute every hash, total and release again from the entries; `LedgerDamaged` names the first that differs."""
-    previous, state = GENESIS, State({}, {}, {})
+    previous, state = GENESIS, State({}, {}, {}, {}, {})
     for number, row in enumerate(database.execute("SELECT * FROM entry ORDER BY number"), start=1):
         previous = _link(previous, number, row["body"])
         if (row["number"], row["hash"]) != (number, previous):
@@ -110,6 +117,8 @@ def verify_chain(name: str, database: Database) -> None:
     rows = [dict(row) for row in database.execute("SELECT * FROM budget")]
     if {(row["dataset"], row["unit"], row["analyst"]): row for row in rows} != state.totals():
         raise LedgerDamaged(name, "the totals, which are not the sum of the entries")
+    if breaker and _standing(database) != (state.rules, state.standing):
+        raise LedgerDamaged(name, "the questions and failures, which are not those of the entries")
     for row in database.execute("SELECT * FROM release"):
         content = row["content"]
         digest = hashlib.sha256(content).hexdigest() if isinstance(content, bytes) else content
@@ -128,6 +137,9 @@ class State:
     """Also of analysts without an allowance of their own."""
     releases: dict[int, tuple[str | None, str, str | None]]
     """Key, binding and digest of the content, by charge."""
+    rules: dict[str, dict[str, Any]]
+    standing: dict[tuple[str, str], tuple[int, int]]
+    """Questions, and failures since the last reopening, by data set and analyst."""
 
     def replay(self, number: int, body: dict[str, Any]) -> None:
         """Do again what an entry did."""
@@ -140,12 +152,26 @@ class State:
                     for who in dict.fromkeys((EVERYBODY, body["analyst"])):
                         before = self.spent.get((dataset, unit, who), (0, 0))
                         self.spent[dataset, unit, who] = before[0] + size, before[1] + delta
+                self._add(dataset, body["analyst"], 1, 0)
             self.releases[number] = body["key"], body["binding"], None
+        elif act == "rules":
+            self.rules[body["dataset"]] = body
+        elif act == "failure":
+            for dataset in body["datasets"]:
+                self._add(dataset, body["analyst"], 0, 1)
+        elif act == "reopen":
+            for (dataset, who), (questions, _) in self.standing.items():
+                if dataset == body["dataset"]:
+                    self.standing[dataset, who] = questions, 0
         elif act == "release":
             key, binding, _ = self.releases[body["charge"]]
             self.releases[body["charge"]] = key, binding, body["sha256"]
         else:
             raise ValueError("unknown act")
+
+    def _add(self, dataset: str, analyst: str, questions: int, failures: int) -> None:
+        before = self.standing.get((dataset, analyst), (0, 0))
+        self.standing[dataset, analyst] = before[0] + questions, before[1] + failures
 
     def totals(self) -> dict[Place, dict[str, Any]]:
         """The rows of the budget table."""
@@ -154,6 +180,22 @@ class State:
             size, delta = self.spent.get(place, (0, 0))
             rows[place] = {**allowance, "spent_size": size, "spent_delta": delta}
         return rows
+
+
+def fill_standing(database: Database) -> None:
+    """Count the questions of a ledger that did not."""
+    state = State({}, {}, {}, {}, {})
+    for row in database.execute("SELECT * FROM entry ORDER BY number"):
+        state.replay(row["number"], json.loads(row["body"]))
+    for (dataset, analyst), (questions, failures) in state.standing.items():
+        found = {"dataset": dataset, "analyst": analyst, "questions": questions, "failures": failures}
+        database.execute("INSERT INTO standing VALUES (:dataset, :analyst, :questions, :failures)", found)
+
+
+def _standing(database: Database) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], tuple[int, int]]]:
+    rules = {row["dataset"]: dict(row) for row in database.execute("SELECT * FROM rule")}
+    rows = database.execute("SELECT * FROM standing")
+    return rules, {(row["dataset"], row["analyst"]): (row["questions"], row["failures"]) for row in rows}
 
 
 def _link(previous: str, number: int, text: str) -> str:

@@ -24,17 +24,22 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from lapwing.errors import InvalidParameter
+from lapwing import checks
+from lapwing.errors import InvalidParameter, LedgerUnavailable
+from lapwing.privacy import reports, standing
 from lapwing.privacy.allowances import (
     by_unit,
     costs_of,
+    is_known,
     left,
     loss_of,
     new_row,
+    not_raised,
     row_at,
     rows_for,
     same_kind,
@@ -45,6 +50,7 @@ from lapwing.privacy.allowances import (
 )
 from lapwing.privacy.journal import EVERYBODY, Database, Entry, append, charges, entries, spent_by, verify_chain
 from lapwing.privacy.losses import Loss
+from lapwing.privacy.standing import Failure, Rules, admit, count, declare
 from lapwing.privacy.store import Store, store_at
 
 
@@ -81,14 +87,21 @@ class Ledger:
         path: str | os.PathLike[str],
         *,
         anchor: str | os.PathLike[str] | None = None,
+        failures: str | os.PathLike[str] | None = None,
         create: bool = True,
     ) -> None:
-        self._enter(store_at(path, anchor), create)
+        """`failures` is the file for what engines said when they failed, which only its owner may read.
+
+        For a ledger in a file it is one beside it; on a server nothing is kept unless you name one.
+        """
+        self._enter(store_at(path, anchor, failures), create)
 
     def _enter(self, store: Store, create: bool) -> None:
         self._store = store
         store.create(allowed=create)
         self.verify()
+        with suppress(LedgerUnavailable):  # who may only read looks at it as it is
+            store.renew()
 
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
@@ -108,13 +121,16 @@ class Ledger:
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._store,)
 
-    def open(self, dataset: str, allowance: Loss, *, analyst: str = EVERYBODY) -> None:
+    def open(self, dataset: str, allowance: Loss, *, analyst: str = EVERYBODY, rules: Rules | None = None) -> None:
         """Set the allowance of a data set for a unit, for everybody together or for one analyst besides.
 
-        Opening again with the same allowance or a larger one changes nothing; a smaller one is taken over. Only the
-        owner of the ledger raises an allowance, by a new data set id. What an analyst spent before counts. A unit of
-        another type has an allowance of its own, to be opened before anything is charged.
+        Opening again with the same allowance changes nothing; a smaller one is taken over, a larger one is refused.
+        Only the owner of the ledger raises an allowance, by a new data set id. What an analyst spent before counts. A
+        unit of another type has an allowance of its own, to be opened before anything is charged. `rules` say how often
+        one may ask, how little a question may cost, and how many may fail; later they only become stricter.
         """
+        if rules is not None:
+            checks.of_kind(Rules, "are no rules", "Write rules=Rules(failures=3).", rules=rules)
         row = new_row(dataset, analyst, allowance)
         dataset, unit, analyst = place = row["dataset"], row["unit"], row["analyst"]
         with self._store.transaction() as database:
@@ -128,8 +144,11 @@ class Ledger:
                 why = f"what was released so far stated no loss per {unit}, so nothing can be promised any more"
                 hint = "Open the allowances for all units before the first charge."
                 raise InvalidParameter("allowance", str(allowance), why, hint)
+            if rules is not None:
+                declare(database, dataset, rules, fresh=not is_known(database, dataset))
             if known is not None:
-                if known["size"] <= row["size"] and known["delta"] <= row["delta"]:
+                not_raised(known, row, allowance)
+                if known["size"] == row["size"] and known["delta"] == row["delta"]:
                     return
                 row["size"], row["delta"] = min(known["size"], row["size"]), min(known["delta"], row["delta"])
                 database.execute(
@@ -173,8 +192,11 @@ class Ledger:
             costs = costs_of(database, names, losses)
             bound = _digest([costs, who, question])
             charge = None if key is None else _by_key(database, key, bound)
+            if charge is None or charge.stored is None:
+                admit(database, names, who)
             if charge is None:
                 spend(database, costs, who, losses)
+                count(database, costs, who)
                 stated = [str(one) for one in losses.values()]
                 body = {"analyst": who, "costs": costs, "losses": stated, "key": key, "binding": bound}
                 charge = Charge(append(database, "charge", body))
@@ -200,6 +222,46 @@ class Ledger:
                 append(database, "release", {"charge": number, "sha256": hashlib.sha256(content).hexdigest()})
         self._store.write_anchor()
         return content
+
+    def trip(self, datasets: Iterable[str], said: str, *, analyst: str = EVERYBODY, charge: int | None = None) -> None:
+        """Write down, durably, that a question failed while rows were read: the analyst is stopped from now on.
+
+        What the engine `said` goes to a file that only the owner can read, before the failure is committed.
+        """
+        with self._store.transaction() as database:
+            number = standing.trip(database, datasets, analyst, charge)
+            reports.keep(self._store.failures, number, said)
+        self._store.write_anchor()
+
+    def failures(self, dataset: str) -> list[Failure]:
+        """The failures since the data set was last reopened, oldest first, with what was said: for its owner alone."""
+        said, found = reports.kept(self._store.failures), list[Failure]()
+        for entry in self.entries():
+            if entry.act == "reopen" and entry.body["dataset"] == dataset:
+                found.clear()
+            elif entry.act == "failure" and dataset in entry.body["datasets"]:
+                body = entry.body
+                found.append(
+                    Failure(entry.number, body["time"], body["analyst"], body["charge"], said.get(entry.number))
+                )
+        return found
+
+    def rules(self, dataset: str) -> Rules:
+        """How often one may ask, how little a question may cost, and how many may fail."""
+        with self._store.transaction(write=False) as database:
+            return standing.rules_of(database, dataset) if self._store.has_breaker(database) else Rules()
+
+    def admit(self, datasets: Iterable[str], *, analyst: str = EVERYBODY) -> None:
+        """Raise `DatasetClosed` if this analyst may not ask at present."""
+        with self._store.transaction(write=False) as database:
+            if self._store.has_breaker(database):
+                admit(database, datasets, analyst)
+
+    def reopen(self, dataset: str) -> None:
+        """Let questions pass again, once the owner has looked at what failed."""
+        with self._store.transaction() as database:
+            standing.reopen(database, dataset)
+        self._store.write_anchor()
 
     def spent(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
         """What was spent on a data set so far; name the unit where there are several."""
@@ -242,7 +304,7 @@ class Ledger:
         """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault."""
         with self._store.transaction(write=False) as database:
             self._store.check(database)
-            verify_chain(self._store.name, database)
+            verify_chain(self._store.name, database, breaker=self._store.has_breaker(database))
 
     def start_anchor(self, anchor: str | os.PathLike[str]) -> None:
         """Write an anchor for a ledger that was made without, or whose anchor is lost; open it with that from now on.

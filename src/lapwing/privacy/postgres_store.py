@@ -11,14 +11,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from lapwing.errors import InvalidParameter, LapwingError, LedgerDamaged, LedgerUnavailable, MissingExtra
 from lapwing.privacy import store
-from lapwing.privacy.journal import SCHEMA, Database, Rows
+from lapwing.privacy.journal import SCHEMA, SINCE_BREAKER, Database, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -62,15 +62,17 @@ The collation "C", under which only equal names are equal, has the number 950 on
 """
 
 
+def _spelt(statements: Sequence[str]) -> tuple[str, ...]:
+    return tuple(re.sub("|".join(_TYPES), lambda word: _TYPES[word[0]], statement) for statement in statements)
+
+
 class PostgresStore(store.Store):
     """A database on a server; what the URL leaves to the environment is read from there once."""
 
     __slots__ = ("_parameters",)
 
-    statements = (
-        f"CREATE SCHEMA {HOME}",
-        *(re.sub("|".join(_TYPES), lambda word: _TYPES[word[0]], statement) for statement in SCHEMA),
-    )
+    statements = (f"CREATE SCHEMA {HOME}", *_spelt(SCHEMA))
+    since_breaker = _spelt(SINCE_BREAKER)
     layout = frozenset(
         {
             "schema",
@@ -85,10 +87,24 @@ class PostgresStore(store.Store):
             "release UNIQUE (key)",
         }
     )
+    breaker_layout = frozenset(
+        {
+            "rule (dataset text NOT NULL, questions bigint NOT NULL, parts bigint NOT NULL, failures bigint NOT NULL)",
+            "rule PRIMARY KEY (dataset)",
+            "standing (dataset text NOT NULL, analyst text NOT NULL, questions bigint NOT NULL, "
+            "failures bigint NOT NULL)",
+            "standing PRIMARY KEY (dataset, analyst)",
+        }
+    )
 
-    def __init__(self, url: str, anchor: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self,
+        url: str,
+        anchor: str | os.PathLike[str] | None,
+        failures: str | os.PathLike[str] | None = None,
+    ) -> None:
         self._parameters = _parameters(url)
-        super().__init__(_without_secrets(self._parameters), anchor)
+        super().__init__(_without_secrets(self._parameters), anchor, failures)
 
     def _place(self) -> object:
         return self._parameters, self.anchor

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from lapwing.errors import InvalidParameter, LedgerDamaged, LedgerUnavailable
-from lapwing.privacy.journal import SCHEMA, Database, hash_of, head
+from lapwing.privacy.journal import SCHEMA, SINCE_BREAKER, Database, fill_standing, hash_of, head
 from lapwing.privacy.turns import turn
 
 PATIENCE = 60.0
@@ -30,28 +30,39 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=IN_USE.acquire, after_in_parent=IN_USE.release, after_in_child=IN_USE.release)
 
 
-def store_at(place: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> Store:
+def store_at(
+    place: str | os.PathLike[str],
+    anchor: str | os.PathLike[str] | None,
+    failures: str | os.PathLike[str] | None = None,
+) -> Store:
     """The store that a file name or the URL of a PostgreSQL database leads to."""
     text = os.fspath(place) if isinstance(place, str | os.PathLike) else None
     if isinstance(text, str) and text.startswith(("postgresql:", "postgres:")):
         from lapwing.privacy.postgres_store import PostgresStore
 
-        return PostgresStore(text, anchor)
-    return FileStore(place, anchor)
+        return PostgresStore(text, anchor, failures)
+    return FileStore(place, anchor, failures)
 
 
 class Store(ABC):
     """Where the tables of a ledger are, and its anchor; the same place wherever the process goes."""
 
-    __slots__ = ("anchor", "name")
+    __slots__ = ("anchor", "failures", "name")
 
     statements: ClassVar[Sequence[str]]
     """What makes the tables."""
+    since_breaker: ClassVar[Sequence[str]]
+    """What makes those that the first ledgers do not have."""
     layout: ClassVar[frozenset[str]]
-    """What `tables` then finds."""
+    """What `tables` finds in the first ledgers."""
+    breaker_layout: ClassVar[frozenset[str]]
+    """What it finds besides in all others."""
 
-    def __init__(self, name: str, anchor: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self, name: str, anchor: str | os.PathLike[str] | None, failures: str | os.PathLike[str] | None
+    ) -> None:
         self.name = name  # what may be told: a URL may hold a password
+        self.failures = None if failures is None else _place("failures", failures)
         self.anchor = None if anchor is None else self._anchor_place(anchor)
 
     def __repr__(self) -> str:
@@ -80,8 +91,23 @@ class Store(ABC):
 
     def check(self, database: Database) -> None:
         """Find whatever no entry of the journal could tell."""
-        if self.tables(database) != self.layout:
+        if self.tables(database) not in (self.layout, self.layout | self.breaker_layout):
             raise LedgerDamaged(self.name, "its tables, which are not those of a ledger")
+
+    def has_breaker(self, database: Database) -> bool:
+        """Whether it counts questions and failures, which the first ledgers did not."""
+        return self.tables(database) >= self.breaker_layout
+
+    def renew(self) -> None:
+        """Give a first ledger the tables that it lacks, in one transaction."""
+        with self.transaction(write=False) as database:
+            if self.tables(database) != self.layout:
+                return
+        with self.transaction() as database:
+            if self.tables(database) == self.layout:
+                for statement in self.since_breaker:
+                    database.execute(statement)
+                fill_standing(database)
 
     def create(self, *, allowed: bool) -> None:
         """Make the tables if there are none, and the anchor before there is anything to anchor."""
@@ -89,7 +115,7 @@ class Store(ABC):
             if not allowed:
                 raise InvalidParameter("path", self.name, "there is no such ledger", "Name one that exists.")
             with self.transaction(fresh=True) as database:
-                for statement in () if self.tables(database) else self.statements:
+                for statement in () if self.tables(database) else (*self.statements, *self.since_breaker):
                     database.execute(statement)
         if self.anchor is not None and self._anchor_text() is None:
             self.write_anchor()
@@ -148,12 +174,17 @@ class FileStore(Store):
 
     __slots__ = ("path",)
 
-    statements = SCHEMA
-    layout = frozenset(SCHEMA)
+    statements, since_breaker = SCHEMA, SINCE_BREAKER
+    layout, breaker_layout = frozenset(SCHEMA), frozenset(SINCE_BREAKER)
 
-    def __init__(self, path: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        anchor: str | os.PathLike[str] | None,
+        failures: str | os.PathLike[str] | None = None,
+    ) -> None:
         self.path = _place("path", path)
-        super().__init__(str(self.path), anchor)
+        super().__init__(str(self.path), anchor, failures or f"{self.path}-failures")
         self._check_name()
 
     def _check_name(self) -> None:
@@ -171,7 +202,7 @@ class FileStore(Store):
 
     def _anchor_place(self, anchor: str | os.PathLike[str]) -> Path:
         place = super()._anchor_place(anchor)
-        beside = place.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm", "-queue")
+        beside = place.name.removeprefix(self.path.name) in ("", "-journal", "-wal", "-shm", "-queue", "-failures")
         if beside and str(place).startswith(str(self.path)):
             raise InvalidParameter("anchor", str(anchor), "is the ledger itself", "Keep it in another place.")
         return place
