@@ -46,6 +46,9 @@ class Prepared:
     statement: Any
     totals: list[tuple[Any, ...]]
 
+    def begin(self) -> None:
+        """There is nothing to connect to."""
+
     def fetch(self, query: Any) -> list[tuple[Any, ...]]:
         """As a session does."""
         if query is self.totals:
@@ -217,7 +220,14 @@ WITNESSES: dict[str, Witness] = {
         lambda t: t.join(t.select(other="who", more="cost")).bounded(max_rows_per_unit=2).agg(lw.sum("more")),
         [], everywhere("z", 3), PURE,
     ),
-    "gaussian noise": Witness(by_region(lw.count()), [], everywhere("z", 9), {"epsilon": EPSILON, "delta": DELTA}),
+    "gaussian noise": Witness(
+        by_region(lw.count(), lw.count("cost"), lw.count("age")),
+        [], everywhere("z", 9), {"epsilon": 1.5 * EPSILON, "delta": DELTA},
+    ),
+    "both kinds of noise": Witness(
+        by_region(lw.count(weight=8), lw.sum("cost"), lw.sum("age"), lw.units()),
+        [], everywhere("z", 9), {"epsilon": 3 * EPSILON, "delta": DELTA},
+    ),
     "concentrated": Witness(by_region(lw.sum("cost")), [], everywhere("z", 9), {"rho": 0.5}, DELTA),
     "secret keys": Witness(
         lambda t: t.group_by("note").agg(lw.units()),

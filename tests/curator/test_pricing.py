@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import lapwing as lw
-from lapwing.curator.pricing import Picks
+from lapwing.curator.pricing import Picks, check
 from lapwing.curator.query import Query
 from lapwing.errors import InvalidParameter
 
@@ -53,12 +55,12 @@ def test_the_quantiles_of_all_groups_of_a_unit_cost_their_part_together(
         2 if by == "max_groups_per_unit" else 1
     )  # of two groups there are no more; with a bound on rows, the mechanism is one for all of them
     mechanism = item.mechanism
-    drawn = mechanism.zcdp_loss() if spend.concentrated else mechanism.privacy_loss()
+    drawn = mechanism.zcdp_loss() if item.concentrated else mechanism.privacy_loss()
     assert item.privacy_loss() == touched * drawn
     assert mechanism.max_rows_per_unit == (1 if by == "max_groups_per_unit" else 3)
     size = spend.size / 2
     paid = item.privacy_loss()
-    part = paid.rho if spend.concentrated else paid.epsilon
+    part = paid.rho if item.concentrated else paid.epsilon
     assert size * Fraction(999_999, 10**6) <= part <= size
 
 
@@ -99,3 +101,81 @@ def test_units_under_a_limit_of_rows_are_in_no_more_groups_than_there_are(tmp_pa
         for kept in ({"max_rows_per_unit": 50}, {"max_groups_per_unit": 2})
     ]
     assert errors[0] == errors[1]
+
+
+def frame() -> lw.PrivateTable:
+    rows = pl.DataFrame({"who": ["1"], "place": ["N"], "x": [1.0], "y": [2.0]})
+    return lw.open(rows, unit="who", bounds={"x": (0, 100), "y": (-3, 3)}, keys={"place": [*"ABCDEFGHIJKLNS"]})
+
+
+OUTPUTS = [
+    (lw.count(),),
+    (lw.count(), lw.sum("x")),
+    (lw.units(weight=50), lw.sum("x"), lw.quantile("y", 0.5)),
+    tuple(lw.sum("x", bounds=(0, high), name=f"s{high}") for high in range(1, 13)),
+    (lw.mean("x"), lw.variance("x"), lw.mean("y"), lw.correlation("x", "y"), lw.count(weight=20)),
+]
+KEPT = [{}, {"max_groups_per_unit": 3}, {"max_groups_per_unit": 14}, {"max_rows_per_unit": 14}]
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=str)
+@pytest.mark.parametrize("outputs", OUTPUTS, ids=len)
+def test_no_item_errs_more_because_a_delta_may_be_spent(outputs: tuple[Any, ...], kept: dict[str, int]) -> None:
+    table = frame().bounded(**kept)
+    for query in (table.agg(*outputs), table.group_by("place").agg(*outputs)):
+        plain, chosen = (query.items(query.budget(2, delta, None)) for delta in (None, 1e-6))
+        for before, after in zip(plain, chosen, strict=True):
+            assert before.label == after.label
+            assert after.error <= before.error
+            assert after.concentrated == (after.error < before.error)
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=str)
+@pytest.mark.parametrize("outputs", OUTPUTS, ids=len)
+@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.4])
+def test_laplace_and_gaussian_items_together_lose_what_is_charged(
+    outputs: tuple[Any, ...], kept: dict[str, int], delta: float
+) -> None:
+    query = frame().bounded(**kept).group_by("place").agg(*outputs)
+    spend = query.budget(1, delta, None)
+    losses = [item.privacy_loss() for item in query.items(spend)]
+    pure = sum((loss for loss in losses if isinstance(loss, lw.PureDP)), lw.PureDP(0, unit="who"))
+    rho = sum((loss for loss in losses if isinstance(loss, lw.ZCDP)), lw.ZCDP(0, unit="who"))
+    assert pure + rho.to_approx(delta) <= lw.ApproxDP(1, delta, unit="who")
+    if not rho.rho:
+        assert spend.stated == lw.PureDP(1, unit="who"), "a delta that is not needed is not charged"
+    assert len([*losses]) == sum(isinstance(loss, lw.PureDP | lw.ZCDP) for loss in losses)
+
+
+def test_some_releases_have_both_kinds_of_noise() -> None:
+    query = frame().bounded(max_groups_per_unit=3).group_by("place").agg(*OUTPUTS[4])
+    kinds = [item.concentrated for item in query.items(query.budget(2, 1e-6, None))]
+    assert True in kinds
+    assert False in kinds
+
+
+def test_a_check_refuses_items_that_cost_more_than_is_charged() -> None:
+    query = frame().bounded(max_groups_per_unit=3).group_by("place").agg(*OUTPUTS[4])
+    spend = query.budget(2, 1e-6, None)
+    items = query.items(spend)
+    check(items, spend)
+    for place, item in enumerate(items):
+        more = [replace(item, size=item.size * Fraction(11, 10)), *items[:place], *items[place + 1 :]]
+        with pytest.raises(AssertionError, match="is charged"):
+            check(more, spend)
+
+
+def test_the_quote_says_which_noise_a_delta_bought_and_why() -> None:
+    table = frame()
+    alone = table.agg(lw.count()).quote(epsilon=1, delta=1e-6)
+    assert alone.expected == table.agg(lw.count()).quote(epsilon=1).expected
+    assert alone.loss == lw.PureDP(1, unit="who")
+    assert alone.notes[-1] == "delta is not spent: Laplace noise needs none, and Gaussian noise would be larger here"
+    wide = table.bounded(max_groups_per_unit=14).group_by("place").agg(lw.count(), lw.sum("x"))
+    assert wide.quote(epsilon=1, delta=1e-6).loss == lw.ApproxDP(1, 1e-6, unit="who")
+    assert (
+        wide.quote(epsilon=1, delta=1e-6).notes[-1]
+        == "delta is spent on Gaussian noise: Laplace noise would be larger here"
+    )
+    assert "delta" not in wide.quote(epsilon=1).notes[-1]
+    assert wide.release(epsilon=1, delta=1e-6).notes[-1] == wide.quote(epsilon=1, delta=1e-6).notes[-1]

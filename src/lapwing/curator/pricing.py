@@ -7,9 +7,11 @@ key tests act group by group, and a unit touches several: their losses add up ov
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 from lapwing import checks
@@ -28,13 +30,15 @@ DEFAULT_CONFIDENCE = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What one release may lose: epsilon for Laplace noise, or rho for Gaussian noise, and delta for secret keys."""
+    """What one release may lose: epsilon, or rho for Gaussian noise alone; a delta for secret keys, or for noise."""
 
     size: Fraction
     concentrated: bool
     key_delta: Fraction
     stated: Loss
     """What is charged; the items add up to at most this."""
+    noise_delta: Fraction = Fraction(0)
+    """What Gaussian noise may spend beside epsilon, wherever it is smaller than Laplace noise."""
 
 
 def budget(*, epsilon: Number | None, delta: Number | None, rho: Number | None, secret_keys: bool, unit: str) -> Budget:
@@ -57,7 +61,7 @@ def budget(*, epsilon: Number | None, delta: Number | None, rho: Number | None, 
     stated = ApproxDP(size, chance, unit=unit)
     if secret_keys:
         return Budget(size, False, chance, stated)
-    return Budget(largest_rho(size, chance), True, Fraction(0), stated)
+    return Budget(size, False, Fraction(0), stated, chance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,11 @@ class Noise:
         """How far the noise reaches in one group, in steps."""
         return self.mechanism(1).accuracy(confidence)  # type: ignore[arg-type]
 
+    @property
+    def error(self) -> float:
+        """What is compared where the kind of noise may be chosen."""
+        return self.half_width(DEFAULT_CONFIDENCE)
+
     def release(self, values: Sequence[int], entropy: Entropy) -> list[int]:
         """The noisy statistic of each group."""
         if not values:
@@ -126,6 +135,11 @@ class Picks:
         """
         groups = self.bounding.max_groups_per_unit
         return sqrt_down(8 * self.size / groups) if self.concentrated else self.size / groups
+
+    @property
+    def error(self) -> float:
+        """What is compared where the kind of noise may be chosen: ranks are off in proportion."""
+        return float(1 / self.epsilon)
 
     @property
     def rows(self) -> int:
@@ -169,6 +183,7 @@ class Keys:
     outputs: tuple[str, ...] = ()
 
     label = "which keys occur"
+    error = 0.0  # nothing is chosen: a delta is for the test itself
 
     @property
     def mechanism(self) -> KeySelection:
@@ -190,6 +205,7 @@ class Tops:
     """
 
     most: int
+    candidates: int
     size: Fraction
     concentrated: bool
     unit: str
@@ -199,6 +215,11 @@ class Tops:
     def label(self) -> str:
         """What is released."""
         return f"the top {self.most}"
+
+    @property
+    def error(self) -> float:
+        """What is compared where the mechanism may be chosen: by how many units the first pick may be off."""
+        return self.mechanism(max(2, self.candidates)).accuracy(DEFAULT_CONFIDENCE)
 
     def mechanism(self, candidates: int) -> PermuteAndFlip | Exponential:
         """For one pick."""
@@ -223,6 +244,8 @@ class Tops:
 
 
 Item = Noise | Picks | Keys | Tops
+Purpose = Statistic | Bound | None
+"""What an item is for: a statistic, a quantile, or (None) keys."""
 
 
 def price(
@@ -233,8 +256,8 @@ def price(
     An output that needs several statistics shares its part among them; a statistic that serves several outputs gets
     the parts of all.
     """
-    weights: dict[Statistic | Bound | None, Fraction] = {}
-    serves: dict[Statistic | Bound | None, list[str]] = {}
+    weights: dict[Purpose, Fraction] = {}
+    serves: dict[Purpose, list[str]] = {}
     for bound in bounds:
         weight = checks.positive(weight=bound.aggregate.weight)
         needed: Sequence[Statistic | Bound] = bound.statistics or (bound,)
@@ -243,31 +266,58 @@ def price(
             serves.setdefault(one, []).append(bound.aggregate.output)
     if secret_keys:
         weights[None] = sum((checks.positive(w=b.aggregate.weight) for b in bounds), Fraction(0)) / len(bounds)
-    whole = sum(weights.values(), Fraction(0))
-    items: list[Item] = []
-    for purpose, weight in weights.items():
-        size, outputs = spend.size * weight / whole, tuple(serves.get(purpose, ()))
-        if purpose is None:  # the keys
-            items.insert(0, Keys(size, spend.concentrated, spend.key_delta, bounding, unit))
-        elif isinstance(purpose, Statistic):
-            items.append(Noise(purpose, size, spend.concentrated, bounding, unit, outputs))
-        else:
-            items.append(Picks(purpose, size, spend.concentrated, bounding, unit, outputs))
+
+    def item(purpose: Purpose, size: Fraction, concentrated: bool) -> Item:
+        outputs = tuple(serves.get(purpose, ()))
+        if purpose is None:
+            return Keys(size, concentrated, spend.key_delta, bounding, unit)
+        if isinstance(purpose, Statistic):
+            return Noise(purpose, size, concentrated, bounding, unit, outputs)
+        return Picks(purpose, size, concentrated, bounding, unit, outputs)
+
+    if secret_keys:  # they come first: what else is released depends on them
+        weights = {None: weights.pop(None), **weights}
+    items = share_out(weights, spend, item)
     check(items, spend)
-    return tuple(items)
+    return items
+
+
+def share_out(
+    weights: Mapping[Purpose, Fraction], spend: Budget, item: Callable[[Purpose, Fraction, bool], Item]
+) -> tuple[Item, ...]:
+    """Every item with its part of the loss and, where a delta may be spent on noise, with the smaller noise.
+
+    Items with Laplace noise lose their parts of epsilon, those with Gaussian noise (ε′, δ) together, ε′ being the sum
+    of their parts (curator.md, point 9). Fewer items share less, so those that stay are compared again: in the end no
+    error is larger than it would be without a delta. Nothing but the question decides.
+    """
+    whole = sum(weights.values(), Fraction(0))
+    parts = {purpose: weight / whole for purpose, weight in weights.items()}
+    chosen = {purpose: item(purpose, spend.size * part, spend.concentrated) for purpose, part in parts.items()}
+    left = parts if spend.noise_delta else {}
+    while left:
+        share = sum(left.values(), Fraction(0))
+        rho = largest_rho(spend.size * share, spend.noise_delta)
+        gaussian = {purpose: item(purpose, rho * part / share, True) for purpose, part in left.items()}
+        better = {purpose: left[purpose] for purpose in left if gaussian[purpose].error < chosen[purpose].error}
+        if better == left:
+            return tuple((chosen | gaussian).values())
+        left = better
+    return tuple(chosen.values())
 
 
 def check(items: Iterable[Item], spend: Budget) -> None:
     """The items must not cost more than is charged: whatever else is wrong, this is not."""
     losses = [item.privacy_loss() for item in items]
-    total = losses[0]
-    for loss in losses[1:]:
-        total = total + loss
-    if spend.concentrated and isinstance(spend.stated, ApproxDP):
-        affordable = total.epsilon_at(spend.stated.delta) <= spend.stated.epsilon
+    concentrated = [loss for loss in losses if isinstance(loss, ZCDP)]
+    if spend.noise_delta and concentrated:
+        pure = sum((loss.epsilon for loss in losses if isinstance(loss, PureDP)), Fraction(0))
+        together = reduce(add, concentrated).to_approx(spend.noise_delta)
+        total: Loss = ApproxDP(pure + together.epsilon, together.delta, unit=together.unit)
+        assert len(losses) == len(concentrated) + sum(isinstance(loss, PureDP) for loss in losses)
     else:
-        affordable = total <= spend.stated
-    if not affordable:
+        total = reduce(add, losses)
+    if not total <= spend.stated:
         raise AssertionError(f"the items cost {total}, and {spend.stated} is charged")
 
 

@@ -21,11 +21,12 @@ from lapwing.curator.aggregates import Aggregate, Bound, bind_all
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping
 from lapwing.curator.plan import Plan, check_depth, is_each_row
-from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price
+from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price, share_out
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms import epsilon_for
 from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import PureDP
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
@@ -216,9 +217,14 @@ class Query:
     def items(self, spend: Budget) -> tuple[Item, ...]:
         """What a release consists of."""
         if self.top is not None:
-            item = Tops(self.top.most, spend.size, spend.concentrated, self.context.unit, (self.top.output,))
-            check([item], spend)
-            return (item,)
+            most, outputs, candidates = self.top.most, (self.top.output,), self.grouping.size
+            items = share_out(
+                {None: Fraction(1)},
+                spend,
+                lambda _, size, rho: Tops(most, candidates, size, rho, self.context.unit, outputs),
+            )
+            check(items, spend)
+            return items
         return price(self.bounds, spend, self.effective, unit=self.context.unit, secret_keys=self.grouping.secret)
 
     def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
@@ -235,6 +241,10 @@ class Query:
         if people is not None and chance * people >= 1:
             why = f"with {people} units or more, it allows to publish one of them"
             raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
+        if spend.noise_delta and not any(item.concentrated for item in self.items(spend)):
+            return replace(
+                spend, stated=PureDP(spend.size, unit=self.context.unit)
+            )  # no delta is lost, so none is paid
         return spend
 
     @helpful

@@ -86,7 +86,8 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
             expected.insert(
                 0, Expected("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
             )
-    return Quote(query.explain(), spend.stated, lines, tuple(expected), sure, remaining, notes(query))
+    told = (*notes(query), *noise_notes(items, spend))
+    return Quote(query.explain(), spend.stated, lines, tuple(expected), sure, remaining, told)
 
 
 def notes(query: Query) -> tuple[str, ...]:
@@ -121,6 +122,17 @@ def leaves_rows_out(query: Query) -> bool:
         return False  # a unit counts by any of its rows
     fewest = min(limits.rows, limits.touched) if query.grouping.keys else limits.rows
     return most is None or most > fewest
+
+
+def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
+    """Which noise was chosen where a delta allowed either, and why."""
+    if not spend.noise_delta:
+        return ()
+    gaussian = [item.label for item in items if item.concentrated]
+    if not gaussian:
+        return ("delta is not spent: Laplace noise needs none, and Gaussian noise would be larger here",)
+    where = "" if len(gaussian) == len(items) else f" for {', '.join(gaussian)}"
+    return (f"delta is spent on Gaussian noise{where}: Laplace noise would be larger here",)
 
 
 def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:

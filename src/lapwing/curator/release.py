@@ -22,7 +22,7 @@ from lapwing.curator.groups import Key
 from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
-from lapwing.curator.quote import notes, ranks_note
+from lapwing.curator.quote import noise_notes, notes, ranks_note
 from lapwing.curator.selection import Salt
 from lapwing.curator.statistics import Statistic
 from lapwing.noise import Entropy
@@ -69,7 +69,8 @@ def _answer(
     )
     columns = _afterwards(query, columns)
     remaining = context.remaining(analyst)
-    return Answer(columns, spend.stated, remaining, confidence, notes(query), _provenance(query, spend, charge))
+    told = (*notes(query), *noise_notes(items, spend))
+    return Answer(columns, spend.stated, remaining, confidence, told, _provenance(query, spend, charge))
 
 
 def look(
