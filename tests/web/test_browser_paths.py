@@ -96,6 +96,7 @@ def test_without_scripts_one_can_read_filter_answer_and_open_what_is_closed(visi
     expect(page.locator("#theme")).to_be_hidden()
 
 
+@pytest.mark.sweep
 def test_without_scripts_a_widget_says_in_words_what_it_would_show(visit: Visitor) -> None:
     page = visit(java_script_enabled=False).open()
     silent = []

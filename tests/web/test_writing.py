@@ -159,6 +159,7 @@ def test_the_authors_path_from_a_title_to_a_nugget_that_everybody_reads(live_sch
     expect(reviewer.locator(".notice")).to_contain_text("Withdrawn")
 
 
+@pytest.mark.sweep
 def test_two_tabs_end_with_both_texts(live_school: Any, visit: Visitor) -> None:
     browser = visit()
     first, _ = enter(live_school, browser)
@@ -198,6 +199,7 @@ def test_a_picture_is_sent_from_the_desk_and_stands_in_the_text(live_school: Any
     saved(page)
 
 
+@pytest.mark.sweep
 def test_all_of_it_works_without_scripts(live_school: Any, visit: Visitor) -> None:
     with_scripts = visit()
     enter(live_school, with_scripts)
