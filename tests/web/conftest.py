@@ -14,13 +14,16 @@ from typing import Any
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from school_site import open_school
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
+PATIENCE = 60_000
+"""Milliseconds that a page or an expectation may take: a busy machine is slow, and only what never comes is wrong."""
+expect.set_options(timeout=PATIENCE)
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 
 
@@ -44,7 +47,7 @@ class Visit:
     def open(self, address: str = "/", *, status: int = 200) -> Page:
         """A new page. Whatever goes wrong in it is written down."""
         page = self.context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(PATIENCE)
         page.on("console", lambda message: self._heard(message, status))
         page.on("pageerror", lambda error: self.wrong.append(f"{address}: {error}"))
         answer = page.goto(self.url + address)

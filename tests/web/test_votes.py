@@ -363,7 +363,7 @@ def test_an_account_knows_its_profile_and_votes_in_every_browser(visit: Visitor)
         page.fill("main [name=name]", name)
         page.fill("main [name=password]", PASSWORD)
         page.click("main form button.main")
-        page.wait_for_url("**/", timeout=20_000)
+        page.wait_for_url("**/")
 
     first = one.open("/account/sign-up?next=/")
     enter(first)

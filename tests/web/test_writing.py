@@ -68,7 +68,7 @@ def insert(page: Page, name: str) -> None:
 
 
 def saved(page: Page) -> None:
-    expect(page.locator("#saved")).to_have_text(re.compile("^Saved "), timeout=15_000)
+    expect(page.locator("#saved")).to_have_text(re.compile("^Saved "))
 
 
 def complaints(page: Page) -> list[str]:
@@ -173,7 +173,7 @@ def test_two_tabs_end_with_both_texts(live_school: Any, visit: Visitor) -> None:
     second.get_by_label("Markdown of the nugget").locator("text=Begin with what your reader").click()
     second.keyboard.press("End")
     second.keyboard.insert_text(" From the second tab.")
-    expect(second.locator("#saved")).to_contain_text("saved elsewhere", timeout=15_000)
+    expect(second.locator("#saved")).to_contain_text("saved elsewhere")
     second.get_by_role("button", name="Save", exact=True).click()
     expect(second.get_by_role("heading", level=1)).to_have_text("Somebody was faster")
     expect(second.get_by_text("do not touch each other")).to_be_visible()
