@@ -105,7 +105,7 @@ def test_what_is_no_allowance_and_no_mapping_is_told_what_to_write(folder: Path)
 def test_an_owner_may_promise_something_to_a_person_and_the_table_name_its_column(folder: Path) -> None:
     ledger = lw.Ledger(folder / "ledger.db")
     ledger.open("visits", lw.PureDP(3))
-    count(opened(folder, allowance=lw.PureDP(3)))
+    count(opened(folder, allowance=lw.PureDP(3, unit="person")))
     assert ledger.spent("visits") == lw.PureDP(0.5)
 
 

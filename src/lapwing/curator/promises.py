@@ -6,17 +6,35 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from lapwing import checks
+from lapwing.curator.declarations import EachRow
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.losses import as_loss
+from lapwing.privacy.neighbours import Unsaid
+
+ROW = "row"
+"""The word for a table in which every row is a unit of its own. No column has it: see `word_for`."""
 
 
-def promised(book: Ledger | None, dataset: str, word: str, allowance: Loss | None) -> str:
+def word_for(unit: str | EachRow) -> str:
+    """The word for the unit of a table, a different one for every column and for EACH_ROW.
+
+    >>> word_for("patient"), word_for("row"), word_for(EachRow())
+    ('patient', '“row”', 'row')
+    """
+    if isinstance(unit, EachRow):
+        return ROW
+    return f"“{unit}”" if unit == ROW or unit.startswith("“") else unit
+
+
+def promised(book: Ledger | None, dataset: str, unit: str | EachRow, allowance: Loss | None) -> str:
     """Open the allowance; the word for the unit that it protects.
 
     Privacy: that a column tells patients apart is for its owner to say: a table per visit charged to an allowance per
-    patient would promise what nobody proved. So a word that is not the column's must be written down, each time.
+    patient would promise what nobody proved. So a word that is not the column's must be written down, each time; the
+    "person" of a loss whose unit nobody wrote is not written down.
     """
+    word = word_for(unit)
     if book is None:
         if allowance is not None:
             raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
@@ -24,14 +42,21 @@ def promised(book: Ledger | None, dataset: str, word: str, allowance: Loss | Non
     if allowance is not None:
         as_loss(allowance)
     known = book.units(dataset) if dataset in book.datasets() else []
-    if allowance is not None and (allowance.unit != "person" or "person" in known):
+    if allowance is not None and not isinstance(allowance.unit, Unsaid):
+        if allowance.unit == ROW != word:
+            why = "per row is for tables in which every row is a unit of its own (lw.EACH_ROW)"
+            raise InvalidParameter(
+                "allowance", str(allowance), why, f"Write unit={word!r}, or whom {word} tells apart."
+            )
         word = allowance.unit
     if allowance is not None and allowance.relation != "add_remove":
         why = "what a table tells is counted for a unit that joins or leaves"
         raise InvalidParameter("allowance", str(allowance), why, "Write lw.PureDP(3), which means add_remove.")
     if known and word not in known:
         why = f"the ledger has an allowance for {dataset!r} per {' and per '.join(known)}, and this table is per {word}"
-        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={known[0]!r}); it is not raised by that."
+        same = next((name for name in known if name != ROW), None)
+        hint = f"If they are the same, write allowance=lw.PureDP(3, unit={same!r}); it is not raised by that."
+        hint = hint if same else "Open the table with another dataset= name, which has an allowance of its own."
         raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
     if allowance is not None:
         book.open(dataset, replace(allowance, unit=word) if allowance.unit != word else allowance)

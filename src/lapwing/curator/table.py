@@ -301,10 +301,9 @@ def open(
     called = name or found.name
     fields = completed(declared_fields(found.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
-    word = "row" if isinstance(unit, EachRow) else unit
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
-    word = promised(book, about, word, allowance)
+    word = promised(book, about, unit, allowance)
     sizes = group_sizes({} if max_units_per is None else max_units_per, book, about, word)
     if population is not None:
         checks.whole(population=population)

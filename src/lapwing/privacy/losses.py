@@ -24,7 +24,7 @@ from lapwing.checks import Number
 from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_up
 from lapwing.privacy import bounds
-from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+from lapwing.privacy.neighbours import PERSON, Relation, as_relation, as_unit
 from lapwing.privacy.written import show, written_up
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Loss(metaclass=Helpful):
     """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies."""
 
     relation: Relation = "add_remove"
-    unit: str = "person"
+    unit: str = PERSON
 
     adaptive: ClassVar[bool] = False
     """Whether the plain sum stays valid when later *parameters* are chosen after seeing earlier answers (a filter)."""
@@ -186,7 +186,7 @@ class PureDP(Loss):
     }
     adaptive: ClassVar[bool] = True
 
-    def __init__(self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = "person") -> None:
+    def __init__(self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = PERSON) -> None:
         assign(self, relation=as_relation(relation), unit=as_unit(unit))
         assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
 
@@ -251,7 +251,7 @@ class ApproxDP(Loss):
         delta: Number,
         *,
         relation: Relation = "add_remove",
-        unit: str = "person",
+        unit: str = PERSON,
         population: int | None = None,
     ) -> None:
         assign(self, relation=as_relation(relation), unit=as_unit(unit))
@@ -320,7 +320,7 @@ class ZCDP(Loss):
     adaptive: ClassVar[bool] = True
 
     def __init__(
-        self, rho: Number, delta: Number = 0, *, relation: Relation = "add_remove", unit: str = "person"
+        self, rho: Number, delta: Number = 0, *, relation: Relation = "add_remove", unit: str = PERSON
     ) -> None:
         assign(self, relation=as_relation(relation), unit=as_unit(unit))
         assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=bounds.tidy(below_one(delta=delta)))

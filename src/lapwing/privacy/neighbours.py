@@ -20,6 +20,16 @@ Relation = Literal["add_remove", "replace"]
 RELATIONS: tuple[Relation, ...] = ("add_remove", "replace")
 
 
+class Unsaid(str):
+    """A word that nobody wrote: equal to the same word written down, and yet told apart from it."""
+
+    __slots__ = ()
+
+
+PERSON = Unsaid("person")
+"""The unit of a loss if nobody says which. Where it matters that the owner has said it, the type tells."""
+
+
 def as_relation(relation: object) -> Relation:
     """One of the two relations, or an error that lists them."""
     return cast(Relation, checks.one_of(RELATIONS, relation=relation))

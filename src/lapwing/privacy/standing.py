@@ -132,8 +132,10 @@ def _add(database: Database, dataset: str, analyst: str, *, questions: int = 0, 
 
 
 def _is_enough(row: Any, size: int, delta: int, parts: int) -> bool:
-    """Whether a cost is a large enough part of an allowance; the billionth is the slack that allowances have."""
+    """Whether a cost is a large enough part of an allowance. Nothing at all is the cost of what reads no data.
+
+    The billionth is the slack that allowances have.
+    """
     slack = Fraction(10**9 + 1, 10**9)
-    return any(cost * parts * slack >= row[name] > 0 for cost, name in ((size, "size"), (delta, "delta"))) or not (
-        row["size"] or row["delta"]
-    )
+    costs = ((size, row["size"]), (delta, row["delta"]))
+    return size == delta == 0 or any(cost * parts * slack >= allowed > 0 for cost, allowed in costs)

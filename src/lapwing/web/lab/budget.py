@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Budget:
         """
         with self._lock:
             if self.in_force is not None and self.in_force is self._closed:
-                self.in_force = self._built(self.in_force.statement, self._close(self.in_force))
+                self._switch(self.in_force, self._built(self.in_force.statement, self._close(self.in_force)))
             before = self.in_force
             if before is None:
                 self.in_force = self._built(statement, None)
@@ -72,7 +73,7 @@ class Budget:
                 return None
             fresh = self._built(self.in_force.statement, None)
             spent = self._close(self.in_force)
-            self.in_force = fresh
+            self._switch(self.in_force, fresh)
             return spent
 
     def end(self) -> None:
@@ -92,10 +93,10 @@ class Budget:
                     return
             fresh = self._built(after, spent)
             if (closed := self._close(before)) == spent:
-                self.in_force = fresh
+                self._switch(before, fresh)
                 return
             # A release was faster than the closing: it counts, and the old promise goes on until the next try.
-            self.in_force = self._built(before.statement, closed)
+            self._switch(before, self._built(before.statement, closed))
         raise Problem(409, "Answers are being released just now. Wait until they are there, then try again.")
 
     def _built(self, statement: Statement, spent: Loss | None) -> Promise:
@@ -106,8 +107,17 @@ class Budget:
         ledger.open(DATASET, statement.allowance)
         if spent is not None and size_of(spent) > (0, 0):
             size, delta = size_of(spent)
-            ledger.charge(DATASET, spent if delta else lw.PureDP(size, unit=statement.unit_word))
+            least = Fraction(statement.epsilon) / ledger.rules(DATASET).parts  # less than that is no charge
+            unit, size = statement.unit_word, max(size, least)
+            ledger.charge(DATASET, lw.ApproxDP(size, delta, unit=unit) if delta else lw.PureDP(size, unit=unit))
         return promise
+
+    def _switch(self, before: Promise, fresh: Promise) -> None:
+        """Put a complete ledger in force; what failed before still has to be looked at."""
+        ledger = Ledger(fresh.book, create=False)
+        for one in Ledger(before.book, create=False).failures(DATASET):
+            ledger.trip([DATASET], one.said or "", analyst=one.analyst)
+        self.in_force = fresh
 
     def _close(self, promise: Promise) -> Loss:
         """Nothing can be charged to its ledger any more; what was spent from it, for good."""

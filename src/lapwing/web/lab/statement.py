@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import lapwing as lw
 from lapwing.curator.engines.duckdb import Embedded
+from lapwing.curator.promises import word_for
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
@@ -98,7 +99,7 @@ class Statement:
     @property
     def unit_word(self) -> str:
         """Whom the guarantee is about, in a word."""
-        return self.unit or "row"
+        return word_for(self.unit or lw.EACH_ROW)
 
     @property
     def allowance(self) -> Loss:
@@ -116,7 +117,7 @@ class Statement:
             bounds={one.name: one.bounds for one in self.columns if one.bounds},
             keys={one.name: one.values for one in self.columns if one.keys},
             types={one.name: one.type for one in self.columns},
-            allowance=self.allowance if ledger else None,
+            allowance=None if ledger is None or DATASET in ledger.datasets() else self.allowance,
             ledger=ledger,
             dataset=DATASET if ledger else None,
             population=self.people,
