@@ -86,6 +86,7 @@ def test_axe_finds_nothing_in_an_advice_or_a_report(visit: Visitor, name: str) -
         assert page.evaluate(COMPLAINTS) == []
 
 
+@pytest.mark.sweep
 def test_a_report_is_one_sheet_of_paper(visit: Visitor) -> None:
     begun = visit()
     longest = [one.answers for one in sorted(cases(), key=lambda one: -len(advise(one.answers).rules))[:3]]

@@ -121,6 +121,7 @@ def test_a_comment_is_reported_and_a_moderator_hides_it_by_keyboard(live_school:
     expect(page.locator(".comment").filter(has_text=rude)).to_contain_text("Hide and be kind")
 
 
+@pytest.mark.sweep
 def test_words_of_others_stay_in_their_place(live_school: Any, visit: Visitor) -> None:
     browser = visit()
     page, name = enter(live_school, browser)
@@ -153,6 +154,7 @@ def test_readers_see_the_discussion_only_when_they_are_near_and_nothing_is_kept_
     assert browser.context.cookies() == []
 
 
+@pytest.mark.sweep
 def test_without_scripts_there_is_a_page_with_plain_forms(live_school: Any, visit: Visitor) -> None:
     browser = visit(java_script_enabled=False)
     page, name = enter(live_school, browser)
@@ -170,6 +172,7 @@ def test_without_scripts_there_is_a_page_with_plain_forms(live_school: Any, visi
     expect(page.locator(".replies")).to_contain_text("plainly")
 
 
+@pytest.mark.sweep
 def test_a_browser_tells_only_so_much_in_a_week_and_nothing_if_it_asks_not_to(live_school: Any, visit: Visitor) -> None:
     browser, shy = visit(), visit(extra_http_headers={"sec-gpc": "1"})
     told: list[str] = []
