@@ -79,7 +79,7 @@ def _title() -> Panel:
         "Three thousand patients of a clinic that does not exist, five questions.\n",
         ("exact", "exact"), (" stays in the clinic · ", "quiet"),
         ("private", "private"), (" may be published · ", "quiet"),
-        ("±", "noise"), (" 19 times in 20", "quiet"),
+        ("±", "noise"), (" with 95 % confidence", "quiet"),
     )  # fmt: skip
     return Panel(
         text, title="[bold]lapwing demo[/]", title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2)

@@ -6,7 +6,6 @@ import datetime as dt
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from fractions import Fraction
 from typing import Any
 
 from lapwing.curator.answer import Column, Span, Spans
@@ -29,8 +28,8 @@ class Shown:
 
     @property
     def beside(self) -> str:
-        """The noise as it is written after a value: "± 12", or "in 0 … 16" where it is lopsided."""
-        return f"in {self.noise}" if "…" in self.noise else self.noise
+        """The noise as it is written after a value: "± 12", or "from 0 to 16" where it is lopsided."""
+        return f"from {self.noise}" if " to " in self.noise else self.noise
 
 
 def shown(column: Column) -> list[Shown]:
@@ -80,16 +79,13 @@ def number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
     return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
 
 
-def times(confidence: float) -> str:
-    """How often an interval holds: 0.95 is "19 times in 20".
+def percent(confidence: float) -> str:
+    """How sure an interval is.
 
-    >>> times(0.95), times(0.9), times(0.975), times(0.68)
-    ('19 times in 20', '9 times in 10', '39 times in 40', '68 % of the time')
+    >>> percent(0.95), percent(0.975), percent(0.999999)
+    ('95 %', '97.5 %', '99.9999 %')
     """
-    misses = 1 - Fraction(confidence).limit_denominator(10_000)
-    if misses.numerator == 1:
-        return f"{misses.denominator - 1} times in {misses.denominator}"
-    return f"{100 * confidence:.6g} % of the time"
+    return f"{100 * confidence:.6g} %"
 
 
 def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool) -> Shown:
@@ -134,7 +130,7 @@ def _around(rounded: Decimal, span: Span, place: int) -> str:
 def _range(span: Span | None, place: int | None) -> str:
     if span is None:
         return ""
-    return f"{_end(span[0], place, ROUND_FLOOR)} … {_end(span[1], place, ROUND_CEILING)}"
+    return f"{_end(span[0], place, ROUND_FLOOR)} to {_end(span[1], place, ROUND_CEILING)}"
 
 
 def _end(end: float, place: int | None, rounding: str) -> str:

@@ -48,7 +48,8 @@ def answer(answer: Answer) -> str:
     notes = "".join(f"<li>{escape(mark)} {escape(note)}</li>" for mark, note in words.notes(answer))
     spent, risk = escape(words.spent(answer)), escape(words.risk(answer.loss))
     below = f'<p class="budget">{spent}</p><p>{risk}</p><ul>{notes}</ul>'
-    return _page(answer.columns, below)
+    first = words.counted(answer)
+    return _page(answer.columns, below, f"<p>{escape(first)}</p>" if first else "")
 
 
 def table(columns: Sequence[Column]) -> str:
@@ -56,13 +57,13 @@ def table(columns: Sequence[Column]) -> str:
     return _page(columns, "")
 
 
-def _page(columns: Sequence[Column], below: str) -> str:
+def _page(columns: Sequence[Column], below: str, above: str = "") -> str:
     rows = len(columns[0].values) if columns else 0
     header, *cells = zip(*(_column(column) for column in columns), strict=True)
     body = "".join(f"<tr>{''.join(row)}</tr>" for row in cells)
     more = f'<p class="quiet">… and {rows - ROWS:,} more rows: answer.table has them all</p>' if rows > ROWS else ""
     drawn = f"<table><thead><tr>{''.join(header)}</tr></thead><tbody>{body}</tbody></table>"
-    return framed(drawn + more + below)
+    return framed(above + drawn + more + below)
 
 
 def framed(inside: str) -> str:

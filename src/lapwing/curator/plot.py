@@ -203,7 +203,7 @@ def _tick(value: float) -> str:
 def _caption(figure: Figure, answer: Answer, panels: Sequence[Column], rows: int, shown: int | None = None) -> None:
     parts = [words.cost(answer.loss)]
     if any(column.noise for column in panels):
-        parts.append(f"orange: where the exact answer lies, {digits.times(answer.confidence)}")
+        parts.append(f"orange: {digits.percent(answer.confidence)} interval for the exact answer")
     if any(column.interval for column in panels):
         parts.append("grey: the population's value")
     if shown is not None and shown < rows:

@@ -105,6 +105,7 @@ def notes(query: Query) -> tuple[str, ...]:
             found.append(f"max_groups_per_unit is {asked}, but there are only {used} groups: {used} needs less noise")
         if leaves_rows_out(query):
             found.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
+            found += _counts_units(query)
     for key in keys:
         if key.values is None:
             found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
@@ -113,6 +114,17 @@ def notes(query: Query) -> tuple[str, ...]:
     if context.ledger is None:
         found.append("no ledger was given: nobody adds up what is spent")
     return tuple(found)
+
+
+def _counts_units(query: Query) -> list[str]:
+    """A count of rows of which one per unit counts is a count of units: 4,045 planes, not 336,776 flights."""
+    unit, counts = query.context.unit, [one for one in query.aggregates if one.kind in ("count", "histogram")]
+    if not counts or query.effective.rows > 1:
+        return []
+    which = " and ".join(one.output for one in counts)
+    once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
+    instead = f"for more rows, write .bounded(max_rows_per_group=…); for the number of {unit}s, lw.units()"
+    return [f"{which} counts each {unit} {once}, not every row: {instead}"]
 
 
 def leaves_rows_out(query: Query) -> bool:

@@ -22,7 +22,7 @@ from lapwing.curator.groups import Key
 from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
-from lapwing.curator.quote import noise_notes, notes, ranks_note
+from lapwing.curator.quote import leaves_rows_out, noise_notes, notes, ranks_note
 from lapwing.curator.selection import Salt
 from lapwing.curator.statistics import Statistic
 from lapwing.noise import Entropy
@@ -246,9 +246,17 @@ def _provenance(query: Query, spend: Budget, charge: int | None) -> dict[str, An
         "datasets": list(query.context.datasets),
         "engine": query.context.engine.dialect.name,
         "charge": charge,
+        "counted": _counted(query),
         "public": {plan.table: hashlib.sha256(repr(plan.rows).encode()).hexdigest() for plan in publics(query)},
         "released_at": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
     }
+
+
+def _counted(query: Query) -> str | None:
+    """Which rows the answer is about, where a unit may have more."""
+    if is_each_row(query.plan) or not leaves_rows_out(query):
+        return None
+    return query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
 
 
 def publics(query: Query) -> list[Any]:

@@ -55,9 +55,12 @@ def answer(answer: Answer) -> RenderableType:
     """The table, what is beside the values, what it cost, what remains, and the notes."""
     from rich.console import Group
     from rich.padding import Padding
+    from rich.text import Text
 
-    below = Group(*_below(answer))
-    return Group(table(answer.columns), Padding(below, (1, 1, 0, 1)))
+    below = Padding(Group(*_below(answer)), (1, 1, 0, 1))
+    first = words.counted(answer)
+    above = [Padding(Text(first), (0, 1, 1, 1))] if first else []
+    return Group(*above, table(answer.columns), below)
 
 
 def table(columns: Sequence[Column]) -> RenderableType:

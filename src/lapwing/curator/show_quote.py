@@ -155,7 +155,11 @@ def _error(expected: Expected) -> str:
 
 def _notes(quote: Quote) -> list[str]:
     known = any(one.error is not None for one in quote.expected)
-    often = [f"the errors hold {digits.times(quote.confidence)}, for each output by itself"] if known else []
+    often = (
+        [f"the errors hold with {digits.percent(quote.confidence)} confidence, for each output by itself"]
+        if known
+        else []
+    )
     return [*often, *map(digits.visible, quote.notes), "nothing was spent, and no record was read"]
 
 

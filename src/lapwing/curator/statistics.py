@@ -70,6 +70,13 @@ class Bounding:
         groups, verb = _several(self.max_groups_per_unit, "group"), _counts(self.max_groups_per_unit)
         return f"at most {groups} of one {unit} {verb}, and {rows} in each"
 
+    def counted(self, unit: str, *, grouped: bool) -> str:
+        """In a few words, which rows an answer is about: "one per patient"."""
+        rows = f"up to {self.rows}" if self.rows > 1 else "one"
+        if not grouped or self.max_groups_per_unit == 1:
+            return f"{rows} per {unit}"
+        return f"{rows} per {unit} and group, in up to {self.max_groups_per_unit} groups"
+
     def sampling_note(self, unit: str, *, grouped: bool) -> str:
         """What to say beside an interval where rows of a unit may be left out."""
         more = "rows or groups" if grouped and self.max_rows_per_unit is None else "rows"

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing.curator.answer import Answer, Column
-from lapwing.curator.digits import times, visible
+from lapwing.curator.digits import percent, visible
 from lapwing.privacy.explain import Explanation
 from lapwing.privacy.losses import Loss
 from lapwing.privacy.written import written_down, written_up
@@ -36,7 +36,14 @@ _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 def explain(answer: Answer) -> Explanation:
     """The guarantee of an answer and the meaning of its parts."""
     guarantee = answer.loss.explain()
-    lines = [guarantee.text, "", *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns), ""]
+    first = [f"{counted(answer)}:"] if counted(answer) else []
+    lines = [
+        guarantee.text,
+        "",
+        *first,
+        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns),
+        "",
+    ]
     lines += [f"{visible(note)}." for note in (*beside(answer), *answer.notes)]
     lines.append(_about_noise(answer))
     if answer.remaining is not None and not answer.repeated:
@@ -73,12 +80,19 @@ def notes(answer: Answer) -> list[tuple[str, str]]:
 def beside(answer: Answer) -> list[str]:
     """What the marks beside the values mean."""
     found = []
-    often = times(answer.confidence)
+    sure = percent(answer.confidence)
     if any(column.noise for column in answer.columns):
-        found.append(f"beside each value: where the exact answer lies, {often}")
+        rows = " over the rows that count" if counted(answer) else ""
+        found.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
-        found.append(f"in brackets: where the value of the population lies, {often}, if these rows are a sample of it")
+        found.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it")
     return found
+
+
+def counted(answer: Answer) -> str:
+    """The first line of an answer from which rows may have been left out."""
+    rows = answer.provenance.get("counted")
+    return f"Of the rows that count ({visible(str(rows))})" if rows else ""
 
 
 def cost(loss: Loss) -> str:
@@ -108,12 +122,12 @@ def remains(loss: Loss) -> str:
 def risk(loss: Loss) -> str:
     """One sentence on what an answer can tell about one unit."""
     data = loss.explain().data
-    about = "one {} takes part" if loss.relation == "add_remove" else "their guess at the record of one {} is right"
+    about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
     delta = written_up(data["delta"], 3)
-    stand_in = f", taken for a stand-in's, which differs with probability at most {delta}" if data["delta"] else ""
+    failing = f" With probability {delta} at most, this does not hold." if data["delta"] else ""
     return (
-        f"Whoever knows everybody else and gives 50 out of 100 that {about.format(visible(loss.unit))} "
-        f"gives at most {data['out_of_100_after']} out of 100 after this answer{stand_in}."
+        f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
+        f"can become at most {data['out_of_100_after']} % sure.{failing}"
     )
 
 

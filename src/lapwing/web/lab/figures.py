@@ -150,7 +150,7 @@ def _caption(result: Result) -> str:
         return "exact, and not private: for those who may see the data anyway"
     parts = [f"private: {result.loss}"]
     if any(_ends(one) for series in result.series for one in series.values):
-        parts.append(f"orange: where the exact answer lies, {digits.times(result.confidence)}")
+        parts.append(f"orange: {digits.percent(result.confidence)} interval for the exact answer")
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",
