@@ -10,10 +10,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import duckdb
-import psycopg
 import pytest
 from everywhere import everywhere, in_postgres, in_spark
 from oracle import Beyond, Row, integers
+from places import InPostgres
 from questions import (
     AMOUNTS,
     DECLARED,
@@ -22,7 +22,6 @@ from questions import (
     PLACES,
     TEXT_UNITS,
     VISITS,
-    World,
     draw_query,
     draw_rows,
     draw_world,
@@ -68,8 +67,9 @@ def rows() -> dict[str, list[Row]]:
         name: (kind, [value for value in values if not isinstance(value, Beyond)])
         for name, (kind, values) in visits.items()
     }
-    drugs = {"owner": ("VARCHAR", units), **DRUGS}
-    return {"visits": draw_rows(choose, plain, (160,)), "drugs": draw_rows(choose, drugs, (50,))}
+    some = {name: values for name, (_, values) in plain.items()}
+    drugs = {"owner": units, **{name: values for name, (_, values) in DRUGS.items()}}
+    return {"visits": draw_rows(choose, some, (160,)), "drugs": draw_rows(choose, drugs, (50,))}
 
 
 def shuffled(name: str, seed: int) -> list[tuple[Any, ...]]:
@@ -278,38 +278,15 @@ def test_spark_does_not_depend_on_how_the_rows_are_spread(spark: SparkSession) -
     assert differences(on_spark(spark, seed=4, parts=7), every=6) == {}
 
 
-def in_the_server(world: World, url: str) -> Any:
-    """The tables of a random world, in PostgreSQL: what to put into the context of its questions."""
-    relations = {}
-    with psycopg.connect(url) as connection:
-        for name, (unit, columns) in {"visits": ("who", VISITS), "drugs": ("owner", DRUGS)}.items():
-            how = dict(world.connection.execute(f"SELECT column_name, column_type FROM (DESCRIBE {name})").fetchall())
-            declared = ", ".join(f'"{c}" {POSTGRES.get(how[c], how[c])}' for c in (unit, *columns))
-            statements = [f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} ({declared})"]
-            if world.tables[name]:
-                values = ", ".join(f"({', '.join(map(literal, row.values()))})" for row in world.tables[name])
-                statements.append(f"INSERT INTO {name} VALUES {values}".replace("AS DOUBLE)", "AS DOUBLE PRECISION)"))
-            for statement in statements:
-                connection.execute(statement.encode())
-    for name in ("visits", "drugs"):
-        opened = lw.open(url, table=name, unit=lw.EACH_ROW)
-        relations |= opened.context.relations
-        engine = opened.context.engine
-    return {"engine": engine, "relations": relations}
-
-
-POSTGRES = {"DOUBLE": "DOUBLE PRECISION", "VARCHAR": "TEXT"}
-
-
 @pytest.mark.parametrize("first", range(0, 20, 10))
 def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str) -> None:
+    place = InPostgres(postgres_url)
     for seed in range(first, first + 10):
         choose = random.Random(50_000 + seed).choice
         world = draw_world(choose, each_row=seed % 8 == 0, few=seed % 3 == 0)
         query = draw_query(choose, world)
         if query.statistics:
-            there = replace(query, context=replace(query.context, **in_the_server(world, postgres_url)))
-            assert fetch(there, SALT) == fetch(query, SALT), (seed, query.explain())
+            assert fetch(place.ask(query, world), SALT) == fetch(query, SALT), (seed, query.explain())
 
 
 @pytest.mark.parametrize("size", [1, 64, 65, 1 << 14, (1 << 14) + 1])

@@ -63,8 +63,12 @@ def read(value: Any, kind: str) -> Any:
     """A value of the source as its kind, or None."""
     if value is None or isinstance(value, Beyond):
         return None
-    if isinstance(value, str) and kind != "text":
+    if kind == "text":
+        return str(value)
+    if isinstance(value, str):
         return from_text(value, kind)
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        return value.astimezone(dt.UTC).replace(tzinfo=None)
     if kind == "number":
         value = float(value)
         return value if math.isfinite(value) else None

@@ -1,0 +1,202 @@
+"""What must hold for every question about every table, on every engine; a law that is broken raises `Broken`.
+
+answered     no engine fails, and the integers and the rows that count are those of the oracle
+neighbours   without one unit, no integer moves further than its sensitivity, and nobody else's rows change
+kept         a question that was saved and read back is the same question
+spoken       the same question in SQL has the same integers
+refused      a question with a mistake is refused, or all of the above holds for it
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from oracle import integers, survivors
+from places import Place
+from questions import by_group
+from unparse import Unwritten, written
+from worlds import Rows, World
+
+import lapwing as lw
+from lapwing.curator.compile import Compiler
+from lapwing.curator.plan import JoinPublic, Plan, is_each_row
+from lapwing.curator.query import Query
+from lapwing.curator.release import statement_of
+from lapwing.curator.selection import Salt
+from lapwing.curator.table import PublicTable
+from lapwing.errors import EngineFailed, LapwingError
+from lapwing.noise import Reproducible
+
+Integers = Mapping[Any, tuple[int, ...]]
+
+
+class Broken(AssertionError):
+    """A law that does not hold: which, and how that shows."""
+
+    def __init__(self, law: str, shown: str = "") -> None:
+        super().__init__(f"{law}: {shown}" if shown else law)
+        self.law = law
+
+
+@dataclass(frozen=True)
+class Found:
+    """What an engine returned: the integers of each group (if any are asked for), and the rows that count."""
+
+    integers: Integers
+    rows: Counter[tuple[Any, ...]]
+    names: tuple[str, ...]
+    """What the rows consist of."""
+
+
+def fetched(query: Query, salt: Salt) -> Found:
+    """The integers and rows of a question, from its engine."""
+    from sqlglot import exp
+
+    context = query.context
+    statement = statement_of(query, Compiler(context.engine.dialect, context.relations), salt)
+    rows = statement.rows()
+    names = [name for name in rows.named_selects if name not in ("first", "one")]
+    with context.engine.session(context.relations.values()) as session:
+        listed = session.fetch(exp.select(*(names or ["1"])).from_(rows.subquery("b")))
+        totals = session.fetch(statement.totals(rows.subquery("b"), query.statistics)) if query.statistics else []
+    if "g" in names:  # rows of none of the public groups
+        listed = [row for row in listed if row[names.index("g")] is not None]
+    return Found(by_group(query, totals), Counter(tuple(row) if names else () for row in listed), tuple(names))
+
+
+def answered(query: Query, world: World, place: Place, salt: Salt, tables: Rows) -> Found:
+    """No failure, and what the oracle says."""
+    try:
+        found = fetched(place.ask(query, world, tables), salt)
+    except EngineFailed:
+        raise Broken(f"{place.name} fails") from None
+    rows = survivors(query, tables, salt.seed)
+    if found.rows != rows:
+        shown = f"{list((found.rows - rows).items())[:3]} instead of {list((rows - found.rows).items())[:3]}"
+        raise Broken(f"{place.name} keeps other rows", shown)
+    expected = integers(query, tables, salt.seed) if query.statistics else {}
+    if found.integers != expected:
+        raise Broken(f"{place.name} has other integers", f"{found.integers} instead of {expected}")
+    return found
+
+
+def neighbours(
+    query: Query, world: World, place: Place, salt: Salt, tables: Rows, found: Found, chosen: Callable[[list[Any]], Any]
+) -> None:
+    """Whoever is left out, the integers move by what was promised, and the others' rows stay."""
+    for number, fewer in enumerate(chosen(list(smaller(query, world, tables)))):
+        try:
+            without = fetched(place.ask(query, world, fewer[1]), salt)
+        except EngineFailed:
+            raise Broken(f"{place.name} fails without one unit", repr(fewer[0])) from None
+        within(query, found.integers, without.integers, f"{place.name}, without {fewer[0]!r} ({number})")
+        if not is_each_row(query.plan):
+            mine = found.names.index("u")
+            others = Counter({row: n for row, n in found.rows.items() if row[mine] != fewer[0]})
+            if others != Counter({row: n for row, n in without.rows.items() if row[mine] != fewer[0]}):
+                raise Broken(f"rows of others change on {place.name}", f"without {fewer[0]!r}")
+
+
+def smaller(query: Query, world: World, tables: Rows) -> list[tuple[Any, Rows]]:
+    """The tables without each of the units."""
+    if is_each_row(query.plan):
+        seen = tables["visits"]
+        return [(i, {**tables, "visits": [row for row in seen if row is not one]}) for i, one in enumerate(seen)]
+    there = {id(row) for rows in tables.values() for row in rows}
+    found = []
+    for unit in world.units():
+        fewer = {name: [r for r in rows if id(r) in there] for name, rows in world.without(unit).items()}
+        if sum(map(len, fewer.values())) < sum(map(len, tables.values())):
+            found.append((unit, fewer))
+    return found
+
+
+def within(query: Query, everybody: Integers, fewer: Integers, where: str) -> None:
+    """No statistic moves further than its sensitivity: summed over all groups, and the sum of squares."""
+    nothing = (0,) * len(query.statistics)
+    groups = everybody.keys() | fewer.keys()
+    changed = [group for group in groups if everybody.get(group) != fewer.get(group)]
+    if query.grouping.keys and len(changed) > query.effective.touched:
+        raise Broken("more groups change than promised", f"{len(changed)} on {where}")
+    for i, statistic in enumerate(query.statistics):
+        moves = [abs(everybody.get(g, nothing)[i] - fewer.get(g, nothing)[i]) for g in changed]
+        most, squared = statistic.sensitivity(query.effective)
+        if sum(moves) > most or sum(move * move for move in moves) > squared:
+            raise Broken("an integer moves beyond its bound", f"{statistic}: {moves}, at most {most}, on {where}")
+
+
+def publics(plan: Plan) -> dict[str, PublicTable]:
+    """The public tables below a plan, as they were opened."""
+    from dataclasses import replace
+
+    found = {}
+    if isinstance(plan, JoinPublic):
+        public = plan.public
+        fields = tuple(replace(f, name=f.name.removeprefix(f"{public.table}.")) for f in public.fields)
+        found[public.table] = PublicTable(replace(public, fields=fields))
+    for parent in plan.parents():
+        found |= publics(parent)
+    return found
+
+
+def kept(query: Query, world: World) -> None:
+    """Saved and read back, a question is the same."""
+    tables = [world.drugs, *publics(query.plan).values()]
+    for read, text in ((Query.from_yaml, query.to_yaml()), (Query.from_json, query.to_json())):
+        try:
+            again = read(text, world.visits, tables)
+        except LapwingError as error:
+            raise Broken("a saved question is refused", str(error)) from None
+        if again.digest() != query.digest():
+            raise Broken("a saved question is another one", difference(query, again))
+
+
+def difference(one: Query, other: Query) -> str:
+    """Where two questions part."""
+    for part in ("plan", "grouping", "aggregates", "effective", "post"):
+        a, b = repr(getattr(one, part)), repr(getattr(other, part))
+        if a != b:
+            place = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            return f"{part}: …{a[max(0, place - 60) : place + 60]}… and …{b[max(0, place - 60) : place + 60]}…"
+    return "nowhere"
+
+
+def spoken(query: Query, world: World, place: Place, salt: Salt, tables: Rows, found: Found) -> bool:
+    """The question in SQL, where SQL has words for it: whether it has."""
+    try:
+        text = written(query)
+    except Unwritten:
+        return False
+    known = [world.drugs, *(PublicTable(public) for public in text.publics.values())]
+    try:
+        again = world.visits.query(text.sql, tables=known, **text.options)
+    except LapwingError as error:
+        raise Broken("SQL is refused", f"{error} {text.sql}") from None
+    there = answered(again, world, place, salt, tables)
+    same = [str(statistic) for statistic in query.statistics] == [str(statistic) for statistic in again.statistics]
+    if same and there.integers != found.integers:
+        raise Broken("SQL has other integers", f"{there.integers} instead of {found.integers} {text.sql}")
+    return True
+
+
+def released(query: Query, seed: int) -> None:
+    """A whole release, up to what is printed."""
+    delta = {"delta": 1e-6} if query.grouping.secret and query.top is None else {}
+    try:
+        answer = query.release(epsilon=3, entropy=Reproducible(seed), **delta)
+    except EngineFailed:
+        raise Broken("a release fails") from None
+    except LapwingError:  # the noise would be too wide, say: known before anything is read
+        return
+    str(answer)
+    if lw.curator.Answer.from_json(answer.to_json()).to_json() != answer.to_json():
+        raise Broken("an answer does not survive JSON")
+
+
+def document(query: Query) -> Any:
+    """A question as data."""
+    return json.loads(query.to_json())
