@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from oracle import integers, survivors
@@ -50,28 +50,59 @@ class Found:
     rows: Counter[tuple[Any, ...]]
     names: tuple[str, ...]
     """What the rows consist of."""
+    asker: Any = None
 
 
-def fetched(query: Query, salt: Salt) -> Found:
-    """The integers and rows of a question, from its engine."""
-    from sqlglot import exp
+@dataclass(frozen=True)
+class Said:
+    """A statement that is text already; it stands where engines expect a tree."""
 
-    context = query.context
-    statement = statement_of(query, Compiler(context.engine.dialect, context.relations), salt)
-    rows = statement.rows()
-    names = [name for name in rows.named_selects if name not in ("first", "one")]
-    with context.engine.session(context.relations.values()) as session:
-        listed = session.fetch(exp.select(*(names or ["1"])).from_(rows.subquery("b")))
-        totals = session.fetch(statement.totals(rows.subquery("b"), query.statistics)) if query.statistics else []
-    if "g" in names:  # rows of none of the public groups
-        listed = [row for row in listed if row[names.index("g")] is not None]
-    return Found(by_group(query, totals), Counter(tuple(row) if names else () for row in listed), tuple(names))
+    text: str
+
+    def sql(self, dialect: str) -> str:
+        return self.text
+
+
+class Asker:
+    """The statements of one question, written once and asked as often as one likes."""
+
+    def __init__(self, query: Query, salt: Salt) -> None:
+        from sqlglot import exp
+
+        context = query.context
+        dialect = context.engine.dialect
+        statement = statement_of(query, Compiler(dialect, context.relations), salt)
+        rows, here = statement.rows(), exp.to_table("rows_here", alias="b")
+        self.names = [name for name in rows.named_selects if name not in ("first", "one")]
+        listed = exp.select(*(self.names or ["1"])).from_(here.copy())
+        wanted = [listed, *([statement.totals(here, query.statistics)] if query.statistics else [])]
+        if dialect.name == "spark":  # it gives the tables names of its own in every session
+            below = rows.subquery("b")
+            self.statements: list[Any] = [
+                one.transform(lambda node: below if node.name == "rows_here" and isinstance(node, exp.Table) else node)
+                for one in wanted
+            ]
+            return
+        text = dialect.sql(rows)
+        self.statements = [Said(dialect.sql(one).replace("rows_here AS b", f"({text}) AS b")) for one in wanted]
+
+    def ask(self, query: Query) -> Found:
+        """What the engine returns."""
+        context = query.context
+        with context.engine.session(context.relations.values()) as session:
+            listed, *others = (session.fetch(statement) for statement in self.statements)
+        if "g" in self.names:  # rows of none of the public groups
+            listed = [row for row in listed if row[self.names.index("g")] is not None]
+        rows = Counter(tuple(row) if self.names else () for row in listed)
+        return Found(by_group(query, others[0] if others else []), rows, tuple(self.names))
 
 
 def answered(query: Query, world: World, place: Place, salt: Salt, tables: Rows) -> Found:
     """No failure, and what the oracle says."""
+    asked = place.ask(query, world, tables)
+    asker = Asker(asked, salt)
     try:
-        found = fetched(place.ask(query, world, tables), salt)
+        found = asker.ask(asked)
     except EngineFailed:
         raise Broken(f"{place.name} fails") from None
     rows = survivors(query, tables, salt.seed)
@@ -81,7 +112,7 @@ def answered(query: Query, world: World, place: Place, salt: Salt, tables: Rows)
     expected = integers(query, tables, salt.seed) if query.statistics else {}
     if found.integers != expected:
         raise Broken(f"{place.name} has other integers", f"{found.integers} instead of {expected}")
-    return found
+    return replace(found, asker=asker)
 
 
 def neighbours(
@@ -90,7 +121,8 @@ def neighbours(
     """Whoever is left out, the integers move by what was promised, and the others' rows stay."""
     for number, fewer in enumerate(chosen(list(smaller(query, world, tables)))):
         try:
-            without = fetched(place.ask(query, world, fewer[1]), salt)
+            asked = place.ask(query, world, fewer[1])
+            without = (found.asker if place.is_steady else Asker(asked, salt)).ask(asked)
         except EngineFailed:
             raise Broken(f"{place.name} fails without one unit", repr(fewer[0])) from None
         within(query, found.integers, without.integers, f"{place.name}, without {fewer[0]!r} ({number})")
@@ -131,8 +163,6 @@ def within(query: Query, everybody: Integers, fewer: Integers, where: str) -> No
 
 def publics(plan: Plan) -> dict[str, PublicTable]:
     """The public tables below a plan, as they were opened."""
-    from dataclasses import replace
-
     found = {}
     if isinstance(plan, JoinPublic):
         public = plan.public

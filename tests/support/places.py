@@ -26,6 +26,8 @@ class Place(ABC):
     """An engine, and a way to bring rows into it."""
 
     name: str
+    is_steady: bool = True
+    """Whether a statement stays the same when other rows are to be seen."""
 
     def ask(self, query: Query, world: World, tables: Rows | None = None) -> Query:
         """The same question about these rows, or about all rows of the world, as they are kept here."""
@@ -54,6 +56,7 @@ class InFiles(Place):
     form: str
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lapwing-fuzz-")))
     number: int = 0
+    is_steady = False
 
     @property
     def name(self) -> str:  # type: ignore[override]
@@ -135,6 +138,7 @@ class InSpark(Place):
     folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="lapwing-fuzz-")))
     number: int = 0
     loaded: World | None = None
+    is_steady = False
     frames: dict[str, DataFrame] = field(default_factory=dict)
 
     @property

@@ -6,6 +6,7 @@ import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 from oracle import Row
@@ -88,7 +89,7 @@ class Author:
         outputs: list[tuple[str, Expression]] = []
         for column in table.plan.columns:
             if column.unit or self.choose((True, True, False)):
-                new = self.choose((column, column, column, replace(column, bounds=(-3, 5))))
+                new = self.choose((column, column, column, replace(column, bounds=(Fraction(-3), Fraction(5)))))
                 outputs.append((column.name, new if column.kind in ("integer", "number") else column))
         for i in range(self.choose((1, 2))):
             kind = self.choose(("number", "number", *KINDS))

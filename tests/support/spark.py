@@ -93,9 +93,9 @@ def spark_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.fixture(scope="session")
-def spark(spark_cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """A user's session on the cluster. Its settings are unlike ours on purpose: another time zone, ANSI arithmetic."""
+@contextmanager
+def session_on(address: str, warehouse: Path) -> Iterator[SparkSession]:
+    """A user's session on a cluster. Its settings are unlike ours on purpose: another time zone, ANSI arithmetic."""
     from pyspark.sql import SparkSession
 
     settings = {
@@ -109,14 +109,21 @@ def spark(spark_cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Itera
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.session.timeZone": "America/New_York",
         "spark.sql.ansi.enabled": "true",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.sql.warehouse.dir": str(warehouse),
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYSPARK_PYTHON", sys.executable)
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = SparkSession.builder.appName("lapwing tests").master(spark_cluster)
+        builder = SparkSession.builder.appName("lapwing tests").master(address)
         for name, value in settings.items():
             builder = builder.config(name, value)
         session = builder.getOrCreate()
         yield session
         session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(spark_cluster: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The session that all tests share."""
+    with session_on(spark_cluster, tmp_path_factory.mktemp("warehouse")) as session:
+        yield session
