@@ -205,6 +205,8 @@ def spoken(query: Query, world: World, place: Place, salt: Salt, tables: Rows, f
     try:
         again = world.visits.query(text.sql, tables=known, **text.options)
     except LapwingError as error:
+        if "bounds" in text.options:  # of a column they may be narrower only than those of an aggregate
+            return False
         raise Broken("SQL is refused", f"{error} {text.sql}") from None
     there = answered(again, world, place, salt, tables)
     same = [str(statistic) for statistic in query.statistics] == [str(statistic) for statistic in again.statistics]

@@ -47,17 +47,27 @@ def written(query: Query) -> Text:
         raise Unwritten
     keys = []
     for key in query.grouping.keys:
-        if key.labels or (key.values is not None and key.values != usual(key.expression)):
+        if key.labels:
             raise Unwritten
+        if key.values is not None and key.values != usual(key.expression):
+            text.options.setdefault("keys", {})[key.name] = key.values
         keys.append(f"{said(key.expression)} AS {name(key.name)}")
     rests = {key.everything_else for key in query.grouping.keys}
     if len(rests) > 1:
         raise Unwritten
     text.options["everything_else"] = rests == {True}
+    below = rows(query.plan, text)
     unit = unit_of(query.plan) if any(one.kind == "units" for one in query.aggregates) else ""
-    asked = [f"{aggregate(one, unit)} AS {name(one.output)}" for one in query.aggregates]
+    asked = []
+    for one in query.aggregates:
+        if one.bounds is not None:  # SQL knows bounds of columns only
+            column = f"{one.output}_of"
+            below = f"SELECT *, {one.of[0]} AS {name(column)} FROM ({below}) AS b"
+            text.options.setdefault("bounds", {})[column] = one.bounds
+            one = replace(one, of=(name(column),), bounds=None)
+        asked.append(f"{aggregate(one, unit)} AS {name(one.output)}")
     grouped = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
-    text.sql = f"SELECT {', '.join([*keys, *asked])} FROM ({rows(query.plan, text)}) AS q{grouped}"
+    text.sql = f"SELECT {', '.join([*keys, *asked])} FROM ({below}) AS q{grouped}"
     return text
 
 

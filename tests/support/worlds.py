@@ -298,13 +298,17 @@ def draw_world(
     plain: bool = True,
     written: bool = False,
 ) -> World:
-    """Random tables; with `few` units, so that each has many rows; kept in the usual way, or in strange ones."""
+    """Random tables; with `few` units and values, so that each has many rows and ties; kept as usual, or strangely."""
+
+    def tied(values: Sequence[Any]) -> Sequence[Any]:
+        return tuple(choose(values) for _ in range(4))
+
     schema = draw_schema(choose, plain=plain, written=written)
     units = schema["visits"]["who"].values
     units = tuple(choose(units) for _ in range(3)) if few else units
     tables = {}
     for name, columns in schema.items():
-        values = {column: storage.values for column, storage in columns.items()}
+        values = {column: tied(storage.values) if few else storage.values for column, storage in columns.items()}
         tables[name] = draw_rows(choose, {**values, next(iter(values)): units}, sizes)
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("CREATE TABLE gone (name VARCHAR, i BIGINT)")

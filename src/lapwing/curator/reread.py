@@ -18,7 +18,17 @@ from lapwing.calls import closest
 from lapwing.curator import aggregates
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.declarations import fitting
-from lapwing.curator.expressions import KINDS, Column, Constant, Expression, Kind, call, storable, time_constant
+from lapwing.curator.expressions import (
+    KINDS,
+    NUMERIC,
+    Column,
+    Constant,
+    Expression,
+    Kind,
+    call,
+    storable,
+    time_constant,
+)
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.plan import (
     Combine,
@@ -200,7 +210,7 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
         return _constant(data, None)
     name, content = _single(data, "expression")
     if name == "column":
-        return _known(content, columns, "there is no such column")
+        return _column(content, columns)
     if name == "constant" and content is None:
         return Constant(None, None)
     if name in KINDS:
@@ -215,6 +225,24 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
     if name == "coalesce" and len(arguments) == 1 and isinstance(first, Column) and isinstance(columns, _Answer):
         return released(first.name, first.kind)
     return call(name, *arguments)
+
+
+def _column(data: Any, columns: Columns) -> Column:
+    """A column by its name, perhaps with bounds and keys that are public knowledge: as bounds= and keys= beside SQL."""
+    if not isinstance(data, dict):
+        return _known(data, columns, "there is no such column")
+    parts = _mapping(data, "column", ("name", "bounds", "keys"))
+    column = _known(parts.get("name"), columns, "there is no such column")
+    if "bounds" in parts:
+        if column.kind not in NUMERIC:
+            raise InvalidParameter("bounds", column.name, f"is of kind {column.kind}, which has no bounds", _HINT)
+        ends = [_number(end, "bounds") for end in _list(parts["bounds"], "bounds")]
+        column = replace(column, bounds=checks.interval(bounds=ends))
+    if "keys" in parts:
+        values = tuple(_value(one, column.kind) for one in _list(parts["keys"], "keys"))
+        fitting(column.name, column.kind, values)
+        column = replace(column, keys=tuple(dict.fromkeys(values)))
+    return column
 
 
 def _check_edges(edges: list[Expression]) -> None:

@@ -8,13 +8,14 @@ SQL passes through: a file is believed nothing. With the same tables the digest 
     {join: {table: zips, …}}   with a public table, on columns      {join_unit: {rows: […], …}}   {exists: {rows: […]}}
     {combine: {setting: union, with: [[…]]}}                        {per_unit: {unit: …, keys: {…}, totals: {…}}}
 
-Expressions: {column: age}, {">=": [{column: age}, 18]}, {date: "2026-11-15"}, {constant: null}.
+Expressions: {column: age}, {">=": [{column: age}, 18]}, {date: "2026-11-15"}, {constant: null}. What a question
+itself says about a column goes with it: {column: {name: total, bounds: [0, 5]}}.
 """
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -47,8 +48,8 @@ def written(query: Query) -> dict[str, Data]:
     """A question as data."""
     record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
     if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
-        record["group_by"] = [_key(key) for key in query.grouping.keys]
-    record["ask"] = [_aggregate(one) for one in query.aggregates]
+        record["group_by"] = [_key(key, query.plan.by_name) for key in query.grouping.keys]
+    record["ask"] = [_aggregate(one, query.plan.by_name) for one in query.aggregates]
     bounding = query.bounding
     if bounding.max_rows_per_unit is not None:
         record["bounding"] = {"max_rows_per_unit": bounding.max_rows_per_unit}
@@ -72,42 +73,58 @@ def _rows(plan: Plan) -> list[Data]:
 
 def _step(plan: Where | Select | JoinPublic | JoinUnit | Exists | Combine | PerUnit) -> tuple[str, Data]:
     """One step, without its first parent."""
+    below = plan.parents()[0].by_name
     if isinstance(plan, Where):
-        return "where", expression(plan.condition)
+        return "where", expression(plan.condition, below)
     if isinstance(plan, Select):
-        return "select", _named(plan.outputs)
+        return "select", _named(plan.outputs, below)
     if isinstance(plan, JoinPublic):
         columns = [field.name for field in plan.public.fields]
-        on = [[expression(mine), theirs] for mine, theirs in plan.on]
+        on = [[expression(mine, below), theirs] for mine, theirs in plan.on]
         return "join", {"table": plan.public.table, "columns": columns, "on": on, "how": plan.how}
     if isinstance(plan, JoinUnit):
-        more = {} if plan.condition is None else {"condition": expression(plan.condition)}
+        more = {} if plan.condition is None else {"condition": expression(plan.condition, plan.by_name)}
         return "join_unit", {"rows": _rows(plan.right), "how": plan.how, **more}
     if isinstance(plan, Exists):
         return "exists", {"rows": _rows(plan.other), "negated": plan.negated}
     if isinstance(plan, Combine):
         return "combine", {"setting": plan.setting, "with": [_rows(side) for side in plan.sides[1:]]}
     totals = {
-        name: {total: None if argument is None else expression(argument)} for name, total, argument in plan.totals
+        name: {total: None if argument is None else expression(argument, below)}
+        for name, total, argument in plan.totals
     }
-    return "per_unit", {"unit": plan.unit_name, "keys": _named(plan.keys), "totals": totals}
+    return "per_unit", {"unit": plan.unit_name, "keys": _named(plan.keys, below), "totals": totals}
 
 
-def expression(value: Expression) -> Data:
+Columns = Mapping[str, Column]
+"""The columns that an expression is about, with what is known about them there."""
+
+
+def expression(value: Expression, columns: Columns) -> Data:
     """An expression as data. What the constructors add by themselves (clamps, conditions of a CASE) is left out."""
     if isinstance(value, Column):
-        return {"column": value.name}
+        return {"column": _column(value, columns.get(value.name, value))}
     if isinstance(value, Constant):
         return constant(value)
     if value.operator == "clamp":
-        return expression(value.arguments[0])
+        return expression(value.arguments[0], columns)
     arguments = list(value.arguments)
     if value.operator == "case":
         for place in range(0, len(arguments) - 1, 2):
             condition = arguments[place]
             assert isinstance(condition, Call)
             [arguments[place]] = condition.arguments
-    return {value.operator: [expression(argument) for argument in arguments]}
+    return {value.operator: [expression(argument, columns) for argument in arguments]}
+
+
+def _column(column: Column, known: Column) -> Data:
+    """A column by its name, and with what the question declares about it: bounds and keys that SQL came with."""
+    declared: dict[str, Data] = {}
+    if column.bounds is not None and column.bounds != known.bounds:
+        declared["bounds"] = [number(end) for end in column.bounds]
+    if column.keys is not None and column.keys != known.keys:
+        declared["keys"] = [plain(value) for value in column.keys]
+    return {"name": column.name, **declared} if declared else column.name
 
 
 _NATURAL = {"boolean": bool, "integer": int, "number": float, "text": str}
@@ -132,12 +149,12 @@ def number(value: Fraction) -> Data:
     return float(value) if Fraction(float(value)) == value else f"{value.numerator}/{value.denominator}"
 
 
-def _named(outputs: Iterable[tuple[str, Expression]]) -> dict[str, Data]:
-    return {name: expression(value) for name, value in outputs}
+def _named(outputs: Iterable[tuple[str, Expression]], columns: Columns) -> dict[str, Data]:
+    return {name: expression(value, columns) for name, value in outputs}
 
 
-def _key(key: Key) -> Data:
-    record: dict[str, Data] = {"name": key.name, "by": expression(key.expression)}
+def _key(key: Key, columns: Columns) -> Data:
+    record: dict[str, Data] = {"name": key.name, "by": expression(key.expression, columns)}
     if key.everything_else:
         record["everything_else"] = True
     if key.values is not None and (key.labels or key.values != _usual(key)):
@@ -155,8 +172,8 @@ def _usual(key: Key) -> tuple[Any, ...] | None:
         return None
 
 
-def _aggregate(asked: Aggregate) -> Data:
-    of = [text if isinstance(text, str) else expression(text) for text in asked.of]
+def _aggregate(asked: Aggregate, columns: Columns) -> Data:
+    of = [text if isinstance(text, str) else expression(text, columns) for text in asked.of]
     record: dict[str, Data] = {asked.kind: of}
     if asked.bounds is not None:
         record["bounds"] = [number(Fraction(end)) for end in asked.bounds]
@@ -174,11 +191,11 @@ def _aggregate(asked: Aggregate) -> Data:
 def _post(post: Post) -> dict[str, Data]:
     record: dict[str, Data] = {}
     if post.outputs is not None:
-        record["outputs"] = _named(post.outputs)
+        record["outputs"] = _named(post.outputs, {})
     if post.having is not None:
-        record["having"] = expression(post.having)
+        record["having"] = expression(post.having, {})
     if post.order:
-        record["order_by"] = [[expression(by), "desc" if falls else "asc"] for by, falls in post.order]
+        record["order_by"] = [[expression(by, {}), "desc" if falls else "asc"] for by, falls in post.order]
     if post.limit is not None:
         record["limit"] = post.limit
     if post.offset:

@@ -1,0 +1,103 @@
+"""A short, fixed part of `make fuzz`: whole plans over the whole language, on three engines; and bugs that it finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import fuzzing
+import pytest
+from fuzzing import Broken
+from mutants import MUTANTS, Mutant
+from places import InDuckDB, InFiles, InPostgres, InSpark, Place
+
+from lapwing.curator.expressions import _OPERATORS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+CHEAP = (
+    "a cell that is cast without a look",
+    "one row more than was priced",
+    "a file that forgets bounds",
+    "people without a name",
+)
+"""Bugs that a few cases find."""
+
+
+def hold(seeds: Iterable[int], places: list[Place], *, thorough: bool = True) -> Counter[str]:
+    """Hold these cases against the laws, and show a small version of the first that breaks one."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        case = fuzzing.case_of(seed)
+        try:
+            seen += fuzzing.run(case, places, thorough=thorough)
+        except Broken as error:
+            again = f"tools/fuzz.py --seed {seed} --cases 1"
+            raise AssertionError(fuzzing.report(case, fuzzing.place_of(error, places), error, again)) from None
+    return seen
+
+
+@pytest.mark.parametrize("first", range(0, 48, 12))
+def test_the_laws_hold_in_duckdb_and_in_files(first: int, tmp_path: Path) -> None:
+    forms = [InFiles(form, tmp_path) for form in ("csv", "parquet", "arrow")]
+    for seed in range(first, first + 12):
+        hold([seed], [InDuckDB(), forms[seed % 3]])
+
+
+def test_the_laws_hold_in_postgresql(postgres_url: str) -> None:
+    hold(range(1000, 1012), [InPostgres(postgres_url)], thorough=False)
+
+
+def test_the_laws_hold_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+    hold(range(2000, 2003), [InSpark(spark)], thorough=False)
+    written = next(s for s in range(2004, 3000, 4) if fuzzing.fits(InSpark(spark, "csv", tmp_path), fuzzing.case_of(s)))
+    hold([written], [InSpark(spark, "csv", tmp_path)], thorough=False)
+
+
+def test_the_questions_are_in_the_whole_language() -> None:
+    seen = Counter(part for seed in range(0, 1200, 4) for part in fuzzing.parts(fuzzing.case_of(seed).query))
+    operators = set(_OPERATORS) - {"negate", "bin"}  # −x is 0 − x, and bins are those of a histogram
+    nodes = {"Where", "Select", "JoinPublic inner", "JoinPublic left", "JoinUnit inner", "JoinUnit left", "Exists"}
+    nodes |= {f"Combine {setting}" for setting in ("union", "union all", "intersect", "except")}
+    totals = {f"per unit {total}" for total in ("count", "count distinct", "sum", "avg", "min", "max")}
+    asked = ("count", "units", "count distinct", "sum", "mean", "variance", "std", "covariance", "correlation")
+    words = {f"ask {kind}" for kind in (*asked, "quantile", "top")}
+    shapes = {"no keys", "public keys", "secret keys", "everything else", "cap on rows", "cap on groups", "bin"}
+    assert (operators | nodes | totals | words | shapes) - set(seen) == set()
+
+
+def is_found(mutant: Mutant, place: Place, patch: pytest.MonkeyPatch) -> bool:
+    """Whether some case breaks a law while a bug is there."""
+    fuzzing.world_of.cache_clear()
+    mutant.inject(patch)
+    for seed in range(mutant.cases):
+        case = fuzzing.case_of(seed)
+        if not fuzzing.fits(place, case):
+            continue
+        try:
+            fuzzing.run(case, [place], thorough=mutant.thorough)
+        except Broken:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", CHEAP)
+def test_a_bug_that_is_put_back_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert is_found(MUTANTS[name], InDuckDB(), monkeypatch)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", [name for name in MUTANTS if name not in CHEAP])
+def test_every_bug_that_is_put_back_is_found(
+    name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    mutant, place = MUTANTS[name], InDuckDB()
+    if mutant.engine == "postgres":
+        place = InPostgres(request.getfixturevalue("postgres_url"))  # type: ignore[assignment]
+    elif mutant.engine == "spark":
+        place = InSpark(request.getfixturevalue("spark"), "csv", tmp_path)  # type: ignore[assignment]
+    assert is_found(mutant, place, monkeypatch)
