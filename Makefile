@@ -13,7 +13,7 @@ ASSETS := src/lapwing/web/static/manifest.json
 IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanisms/*.py adversary/*.py web/school/judge.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all ready lint format assets bench bench-models clean
+.PHONY: help demo test test-all fuzz ready lint format assets bench bench-models clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,6 +28,9 @@ test: ready ## set up, then every check and every test that must pass before a c
 
 test-all: ready ## the same and the long sweeps; run it before an issue is resolved
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --effort
+
+fuzz: $(DEV) ## random questions about random tables on every engine, with fresh seeds (FUZZ="--minutes 60 --engine postgres")
+	@$(BIN)/python tools/fuzz.py $(FUZZ)
 
 ready: $(DEV)
 	@tools/system-packages

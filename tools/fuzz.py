@@ -16,6 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,7 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def fuzz(first: int, last: int | None, end: float, places: dict[str, Any]) -> int:
     """Run cases until the time is up; 1 if a law was broken."""
-    import fuzzing
-
+    fuzzing: Any = import_module("fuzzing")
     seen: Counter[str] = Counter()
     started, seed, shown = time.monotonic(), first, 0.0
     while time.monotonic() < end and (last is None or seed < last):
@@ -98,29 +98,25 @@ def summary(seen: Counter[str]) -> str:
 @contextmanager
 def open_place(engine: str) -> Iterator[list[Any]]:
     """Where questions are asked: servers of our own, gone afterwards."""
-    import places
-
+    places: Any = import_module("places")
     if engine == "duckdb":
         yield [places.InDuckDB()]
     elif engine == "files":
         with tempfile.TemporaryDirectory(prefix="lapwing-fuzz-") as folder:
             yield [places.InFiles(form, Path(folder)) for form in ("csv", "parquet", "arrow")]
     elif engine == "postgres":
-        from postgres import new_server
-
-        server = new_server()
+        server: Any = import_module("postgres").new_server()
         try:
             yield [places.InPostgres(server.new_database())]
         finally:
             server.stop("immediate")
             shutil.rmtree(server.folder)
     else:
-        from spark import cluster, session_on
-
+        servers: Any = import_module("spark")
         with tempfile.TemporaryDirectory(prefix="lapwing-fuzz-") as name:
-            folder = Path(name)
-            with cluster(folder) as address, session_on(address, folder / "warehouse") as session:
-                yield [places.InSpark(session), places.InSpark(session, "csv", folder)]
+            shared = Path(name)
+            with servers.cluster(shared) as address, servers.session_on(address, shared / "warehouse") as session:
+                yield [places.InSpark(session), places.InSpark(session, "csv", shared)]
 
 
 if __name__ == "__main__":

@@ -371,6 +371,27 @@ def test_a_kept_question_meets_the_table_of_today(folder: Path, visits: lw.Priva
         Query.from_yaml(query.to_yaml(), lw.open(folder / "visits.csv", unit="patient_id", keys={"region": ["N"]}))
 
 
+def test_what_sql_declares_about_columns_is_saved_with_the_question(folder: Path) -> None:
+    visits = lw.open(folder / "visits.csv", unit="patient_id")
+    query = visits.query(
+        "SELECT region, SUM(n) FROM (SELECT patient_id, region, COUNT(*) AS n FROM visits GROUP BY patient_id, region) "
+        "AS t GROUP BY region",
+        bounds={"n": (0, 5)},
+        keys={"region": ["North", None]},
+    )
+    for again in (Query.from_yaml(query.to_yaml(), visits), Query.from_json(query.to_json(), visits)):
+        assert again.digest() == query.digest()
+    for wrong in (
+        '{"name": "n", "bounds": [5, 0]}',
+        '{"name": "region", "bounds": [0, 5]}',
+        '{"name": "n", "keys": ["x"]}',
+    ):
+        spoiled = query.to_json().replace('{"name": "n", "bounds": [0, 5]}', wrong)
+        assert spoiled != query.to_json()
+        with pytest.raises(LapwingError):
+            Query.from_json(spoiled, visits)
+
+
 def test_a_kept_question_cannot_step_around_a_filtered_table(visits: lw.PrivateTable) -> None:
     text = visits.agg(lw.count()).to_yaml()
     assert Query.from_yaml(text, visits.where("smoker")) == visits.where("smoker").agg(lw.count())

@@ -41,25 +41,23 @@ def hold(seeds: Iterable[int], places: list[Place], *, thorough: bool = True) ->
     return seen
 
 
-@pytest.mark.parametrize("first", range(0, 48, 12))
+@pytest.mark.parametrize("first", range(0, 30, 10))
 def test_the_laws_hold_in_duckdb_and_in_files(first: int, tmp_path: Path) -> None:
     forms = [InFiles(form, tmp_path) for form in ("csv", "parquet", "arrow")]
-    for seed in range(first, first + 12):
+    for seed in range(first, first + 10):
         hold([seed], [InDuckDB(), forms[seed % 3]])
 
 
 def test_the_laws_hold_in_postgresql(postgres_url: str) -> None:
-    hold(range(1000, 1012), [InPostgres(postgres_url)], thorough=False)
+    hold(range(1000, 1010), [InPostgres(postgres_url)], thorough=False)
 
 
-def test_the_laws_hold_in_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_laws_hold_in_spark(spark: SparkSession) -> None:
     hold(range(2000, 2003), [InSpark(spark)], thorough=False)
-    written = next(s for s in range(2004, 3000, 4) if fuzzing.fits(InSpark(spark, "csv", tmp_path), fuzzing.case_of(s)))
-    hold([written], [InSpark(spark, "csv", tmp_path)], thorough=False)
 
 
 def test_the_questions_are_in_the_whole_language() -> None:
-    seen = Counter(part for seed in range(0, 1200, 4) for part in fuzzing.parts(fuzzing.case_of(seed).query))
+    seen = Counter(part for seed in range(500) for part in fuzzing.parts(fuzzing.case_of(seed).query))
     operators = set(_OPERATORS) - {"negate", "bin"}  # −x is 0 − x, and bins are those of a histogram
     nodes = {"Where", "Select", "JoinPublic inner", "JoinPublic left", "JoinUnit inner", "JoinUnit left", "Exists"}
     nodes |= {f"Combine {setting}" for setting in ("union", "union all", "intersect", "except")}

@@ -1,4 +1,4 @@
-"""Bugs that were found once, or might be made: put back one at a time, so that the fuzzer can show that it finds them."""
+"""Bugs that were found once, or might be made: put back one at a time, to show that the fuzzer finds them."""
 
 from __future__ import annotations
 

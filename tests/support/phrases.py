@@ -1,4 +1,4 @@
-"""Expressions of every kind over some columns, as text: every operator of the language, on arguments that fit or do not.
+"""Expressions of every kind over some columns, as text: every operator of the language, on arguments that fit or not.
 
 `Speaker.say("number")` is a number as an analyst would write it. A speaker that makes slips now and then says something
 of another kind instead: what comes out must be refused before an engine hears of it, or be harmless.
