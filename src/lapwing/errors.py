@@ -18,6 +18,7 @@ LapwingError
 └─ MissingExtra          .package .extra             an optional dependency that is not installed
 
 NotPrivateWarning (a warning, not an error): a reproducible source of noise was used.
+NoiseWarning (a warning): the noise hides part of a result, as the noisy result itself shows.
 
 Messages are about *parameters* only. No error may carry a value of a record: what is wrong in data is treated
 by a rule that does not depend on the data (see docs/sharp-edges.md).
@@ -201,3 +202,7 @@ class MissingExtra(LapwingError, ImportError):
 
 class NotPrivateWarning(UserWarning):
     """A reproducible source of noise was used: whoever knows the seed can subtract the noise."""
+
+
+class NoiseWarning(UserWarning):
+    """The noise hides part of a result, such as the slope of a column. Said from the noisy result alone."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Any, Protocol
@@ -11,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lapwing import checks
+from lapwing.errors import NoiseWarning
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateRegressor
@@ -40,8 +43,8 @@ from lapwing.models.linear_moments import (
     weighed,
 )
 from lapwing.models.linear_output import GRID, Ball, shrunk_rows, sums
+from lapwing.models.linear_solve import Learnt, shrunken, trimmed, without_errors
 from lapwing.models.linear_solve import Line as Fitted
-from lapwing.models.linear_solve import shrunken, trimmed
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -133,7 +136,7 @@ class Statistics:
         reach = 1 + float(abs(centre[-1]))
         peak = _peak(self.constant, reach, squared=squared)
         line = shrunken(found, noise.variance / LIMIT**2, reach, peak, constant=self.constant)
-        return Fitted(line.slopes, centre[-1] + line.start - float(centre[:-1] @ line.slopes), line.variances)
+        return replace(line, start=float(centre[-1] + line.start - centre[:-1] @ line.slopes))
 
     def _along(self, columns: Floats, target: Floats, centre: Floats, entropy: Entropy) -> Fitted:
         (lean, along), squared = self.path, self.spending.concentrated
@@ -142,12 +145,12 @@ class Statistics:
         rows = along_rows(path_of(columns, centre, direction), target, squared=squared)
         slope, start = line_of(along.release(totals(rows, STEP), entropy) / STEP, along.variance / STEP**2)
         slopes = slope * direction
-        return Fitted(slopes, start - float(centre[:-1] @ slopes) / STEP, np.ones(self.width))
+        return without_errors(slopes, start - float(centre[:-1] @ slopes) / STEP, "direction")
 
     def _mean(self, target: Floats, entropy: Entropy) -> Fitted:
         noise = self.level
         plus, minus = noise.release(totals(level_rows(target), LEVEL), entropy).tolist()
-        return Fitted(np.zeros(self.width), level_of(plus, minus, noise.variance), np.ones(self.width))
+        return without_errors(np.zeros(self.width), level_of(plus, minus, noise.variance), "mean")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +235,7 @@ class Output:
         found = reach * np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
         slopes = found[int(self.constant) :]
         start = float(found[0]) + float(centre[-1] - centre[:-1] @ slopes) / STEP if self.constant else 0.0
-        return Fitted(slopes, start, np.full(len(slopes), noise.variance * (reach / GRID) ** 2))
+        return without_errors(slopes, start, "slopes")  # how far the ridge moved them nobody can tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +264,11 @@ class LinearRegression(PrivateRegressor[_Recipe]):
     are, except for "functional": where the target is linear in the columns that changes nothing but the spread; where
     it is not, the line fits best near the centre.
 
-    `coef_interval_` are intervals of the stated `confidence`, one slope at a time, by a normal approximation. For
-    "sufficient_statistics" and "functional" they cover noise, sampling and shrinkage, as far as the slopes (for columns
-    and target scaled to −1 … 1) are alike in size; where only a direction or the mean was learnt, they are so wide that
-    they say nothing. For "output" they cover the noise around the ridge's solution and nothing else. None of them
-    covers a target that is not linear, or values that were clamped.
+    `coef_interval_` are intervals of the stated `confidence`, one slope at a time: of the noise and of sampling, around
+    the slopes as they were before they were drawn towards 0. Where nothing can be said they are NaN: if the noise is
+    too large to solve for the slopes, if only a direction or the mean was learnt, and always for "output". They do not
+    cover a target that is not linear, or values that were clamped. `drowned_` says which slopes the noise may hide:
+    no interval, or one that contains 0. `notes_` says so in words, and so does a `NoiseWarning`.
 
     Privacy: epsilon pure, or (epsilon, delta), or rho zero-concentrated; add_remove, one row. Predicting is free.
     Accuracy: with too few rows for the noise the prediction is about the mean of the target, not absurd.
@@ -333,9 +336,34 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         self.intercept_ = float(target_box.middle[0] + half * line.start - self.coef_ @ box.middle)
         if not self.fit_intercept:
             self.intercept_ = 0.0
-        factor = NormalDist().inv_cdf((1 + float(self.confidence)) / 2)
-        width = factor * half * np.sqrt(line.variances) / box.half
-        self.coef_interval_ = np.column_stack([self.coef_ - width, self.coef_ + width])
+        middles, widths = half * line.middles / box.half, self._factor() * half * line.errors / box.half
+        low, high = np.minimum(middles - widths, self.coef_), np.maximum(middles + widths, self.coef_)
+        self.coef_interval_ = np.column_stack([low, high])
+        self.drowned_ = ~((low > 0) | (high < 0))
+        self.learnt_: Learnt = line.learnt
+        self.notes_ = self.notes(self._names())
+        for note in self.notes_:
+            warnings.warn(note, NoiseWarning, stacklevel=5)
+
+    def notes(self, names: Sequence[str] | None = None) -> tuple[str, ...]:
+        """What a reader of the slopes must know, from the noisy result alone; names are those of the columns."""
+        if self.learnt_ == "mean":
+            why = "The noise hides every slope: only the mean of the target was learnt."
+        elif self.learnt_ == "direction":
+            why = "The noise hides single slopes: only one direction was learnt, so slopes say little about one column."
+        elif self.method != "output" and np.isnan(self.coef_interval_).all():
+            why = "The noise may hide every slope, so there are no intervals."
+        elif self.method == "output" or not self.drowned_.any():
+            return ()
+        else:
+            called = [names[i] if names is not None else f"column {i}" for i in np.flatnonzero(self.drowned_).tolist()]
+            return (f"The noise may hide the slope of {', '.join(called)}: its interval contains 0.",)
+        return (f"{why} Spend more, or bring more rows.",)
+
+    def _factor(self) -> float:
+        """Standard errors in an interval: by the wider of a normal and a Laplace law, for noise is of both kinds."""
+        confidence = float(self.confidence)
+        return max(NormalDist().inv_cdf((1 + confidence) / 2), -math.log(1 - confidence) / math.sqrt(2))
 
     def predict(self, X: Any) -> Floats:
         """The target for rows clamped to the bounds, itself within the bounds of the target."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -17,13 +18,27 @@ _MORE = 1.5
 """So many standard deviations are added to the mean spread of the columns."""
 
 
+Learnt = Literal["slopes", "direction", "mean"]
+"""What the noise left room for: every slope, one direction, or the mean of the target alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Slopes, the value at the origin, and the variance of each slope; in units of the given moments."""
+    """Slopes, the value at the origin, and intervals; in units of the given moments."""
 
     slopes: Floats
     start: float
-    variances: Floats
+    learnt: Learnt
+    middles: Floats
+    """Where the interval of each slope has its middle: the slope before it was drawn towards 0."""
+    errors: Floats
+    """The standard error of each middle; NaN where nothing can be said."""
+
+
+def without_errors(slopes: Floats, start: float, learnt: Learnt) -> Line:
+    """A line of whose slopes nothing more can be said."""
+    unknown = np.full(len(slopes), np.nan)
+    return Line(slopes, start, learnt, unknown, unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +66,24 @@ class _Centred:
         share = (self.square - max(explained, 0.0)) / self.weight
         return self.peak * float(np.clip(share, _SMALLEST_RESIDUAL, 4.0))
 
-    def line(self, slopes: Floats, variances: Floats) -> Line:
-        return Line(slopes, self.level - float(self.middle @ slopes), variances)
+    def line(self, slopes: Floats) -> Line:
+        """With intervals around the solution of the noisy equations, if noise cannot have turned them upside down.
+
+        The noisy sums fulfil target = columns·s + noise for the true slopes s, where the noise of each equation has the
+        variance of the target's, that of the columns' times |s|², and that of the residuals. So s is the solution,
+        with this noise carried through the inverse. A random symmetric matrix of d columns has a norm of about 2√d
+        standard deviations: only if the least eigenvalue is twice that, the solution bounds |s|.
+        """
+        start, size = self.level - float(self.middle @ slopes), len(slopes)
+        values, vectors = np.linalg.eigh(self.columns)
+        if values[0] <= 4 * np.sqrt(size * self.noise):
+            return without_errors(slopes, start, "slopes")
+        inverse = (vectors / values) @ vectors.T
+        middles = inverse @ self.target
+        farthest = 2 * (float(np.linalg.norm(middles)) + 3 * np.sqrt(size * self.target_noise) / values[0])
+        noise = self.target_noise + self.noise * farthest**2
+        variances = np.sum(inverse**2, axis=1) * noise + self.unexplained(middles) * np.diag(inverse)
+        return Line(slopes, start, "slopes", middles, np.sqrt(variances))
 
 
 def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
@@ -63,25 +94,24 @@ def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, co
     """
     centred = _centred(moments, variance, reach, peak, constant=constant)
     if centred is None:
-        return _flat_line(moments, reach)
-    matrix, left, more = _towards_round(centred.columns, centred.noise)
+        return _flat_line(moments)
+    matrix, left = _towards_round(centred.columns, centred.noise)
     values, vectors = np.linalg.eigh(matrix)
     values, seen = np.maximum(values, 0.0), vectors.T @ centred.target
     spreads = _SPREADS[:, None]
     noise = centred.target_noise + left * centred.noise * spreads * len(seen)
 
-    def given(residual: float) -> tuple[Floats, Floats]:
+    def given(residual: float) -> Floats:
         off = noise + residual * values
         total = values**2 * spreads + off
         fit = -np.sum(np.log(total) + seen**2 / total, axis=1) / 2
         chances = np.exp(fit - fit.max()) / np.sum(np.exp(fit - fit.max()))
         means = values * spreads * seen / total
-        along = chances @ means
-        return vectors @ along, vectors**2 @ (chances @ (spreads * off / total + (means - along) ** 2))
+        found: Floats = vectors @ (chances @ means)
+        return found
 
-    slopes, _ = given(centred.unexplained(np.zeros(len(seen))))
-    slopes, variances = given(centred.unexplained(slopes))
-    return centred.line(slopes, variances * (1 + 3 * more) + (more * slopes) ** 2)
+    slopes = given(centred.unexplained(np.zeros(len(seen))))
+    return centred.line(given(centred.unexplained(slopes)))
 
 
 def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> Line:
@@ -89,15 +119,11 @@ def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, con
     directions in which the form still has no minimum (Zhang et al. 2012, section 6)."""
     centred = _centred(moments, variance, reach, peak, constant=constant)
     if centred is None:
-        return _flat_line(moments, reach)
+        return _flat_line(moments)
     ridge = 4 * np.sqrt(centred.noise)
     values, vectors = np.linalg.eigh(centred.columns)
     inverse = np.where(values + ridge > 0, 1 / np.maximum(values + ridge, ridge / 4), 0.0)
-    slopes = vectors @ (inverse * (vectors.T @ centred.target))
-    sampling = centred.unexplained(slopes) * np.maximum(values, 0.0)
-    bias = ridge**2 * float(np.mean(slopes**2))
-    noise = centred.target_noise + centred.noise * float(slopes @ slopes) + sampling + bias
-    return centred.line(slopes, vectors**2 @ (inverse**2 * noise))
+    return centred.line(vectors @ (inverse * (vectors.T @ centred.target)))
 
 
 def _centred(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> _Centred | None:
@@ -119,18 +145,17 @@ def _centred(moments: Moments, variance: float, reach: float, peak: float, *, co
     return _Centred(around, aims, variance, noise, rows, moments.square - rows * level**2, peak, middle, level)
 
 
-def _flat_line(moments: Moments, reach: float) -> Line:
-    columns = len(moments.target) - 1
-    return Line(np.zeros(columns), 0.0, np.full(columns, reach**2))
+def _flat_line(moments: Moments) -> Line:
+    return without_errors(np.zeros(len(moments.target) - 1), 0.0, "mean")
 
 
-def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float, float]:
-    """The matrix drawn towards a multiple of the identity, the share of its noise variance that is left, and of the
-    multiple that was added: too small a spread would make slopes absurd, too large a one only makes them flatter."""
+def _towards_round(matrix: Floats, variance: float) -> tuple[Floats, float]:
+    """The matrix drawn towards a multiple of the identity, and the share of its noise variance that is left. The
+    multiple is a little larger than was seen: too small a one would make slopes absurd, this makes them flatter."""
     size = len(matrix)
     seen, deviation = float(np.trace(matrix)) / size, float(np.sqrt(variance / size))
     away = matrix - seen * np.eye(size)
     distance = float(np.sum(away**2))
     kept = max(0.0, 1 - size**2 * variance / distance) if distance > 0 else 0.0
     multiple = max(seen + _MORE * deviation, deviation / 4)
-    return multiple * np.eye(size) + kept * away, kept**2, _MORE * deviation / multiple
+    return multiple * np.eye(size) + kept * away, kept**2

@@ -17,7 +17,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.adversary.attacks.bounds import limits
 from lapwing.checks import Number
-from lapwing.errors import NotPrivateWarning
+from lapwing.errors import NoiseWarning, NotPrivateWarning
 from lapwing.noise import SYSTEM, Entropy, Reproducible
 
 Rounds = Sequence[float]
@@ -172,6 +172,7 @@ def repeatable(*seed: object) -> Reproducible:
     """The same randomness for the same seed. It protects nobody, and demonstrations have nobody to protect."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)
+        warnings.simplefilter("ignore", NoiseWarning)
         return Reproducible(hashlib.sha256(repr(seed).encode()).digest())
 
 

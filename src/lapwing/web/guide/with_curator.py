@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lapwing.errors import NotPrivateWarning
+from lapwing.errors import NoiseWarning, NotPrivateWarning
 from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
 from lapwing.web.guide.expected import (
     MADE_UP,
@@ -296,6 +296,7 @@ def _fits(people: int, epsilon: float) -> tuple[float, list[float]]:
     fits = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)  # there is nobody to protect
+        warnings.simplefilter("ignore", NoiseWarning)
         for seed in range(1, _RARELY + 1):
             fit = LinearRegression(epsilon=epsilon, bounds=(-1, 1), target_bounds=(-2.5, 2.5), random_state=seed)
             fits.append(float(fit.fit(columns, target).score(others, truth)))

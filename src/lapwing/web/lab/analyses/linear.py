@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -92,8 +93,11 @@ class Linear(Model):
         }
 
     def printing(self) -> tuple[str, ...]:
-        """Slopes, and where the line begins."""
-        return ("print(model.coef_, model.intercept_)", "print(model.privacy_loss_)")
+        """Slopes with their intervals, where the line begins, and what noise hides."""
+        slopes = "print(model.coef_, model.intercept_)"
+        intervals = "print(model.coef_interval_)  # 95 % intervals of the slopes; nan where nothing can be said"
+        hidden = "print(*model.notes_, sep='\\n')  # which slopes the noise may hide"
+        return (slopes, intervals, hidden, "print(model.privacy_loss_)")
 
     def reference(self) -> Any:
         """Ordinary least squares."""
@@ -124,22 +128,29 @@ class Linear(Model):
             places = np.linspace(*self.bounds[0], PLACES)
             values = tuple(Value(f"{x:g}", float(start + slopes[0] * x), x=float(x)) for x in places)
             return (Series(self.output, values),)
+        ends = getattr(model, "coef_interval_", np.full((len(slopes), 2), np.nan))  # plain software has none
         values = tuple(
-            Value(one.name, float(slopes[i]) * width)
-            for i, (one, width) in enumerate(zip(self.columns, _widths(self.bounds), strict=True))
-        )  # without the model's intervals: where it shrinks slopes, they miss the exact one more often than they say
+            _effect(one.name, float(slope) * width, (ends[i] * width).tolist())
+            for i, (one, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
+        )
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
         note += "; with little budget effects come out too small, because what noise hides is drawn towards 0"
         return (Series(self.output, values, note=note),)
 
     def written(self, model: Any) -> tuple[str, ...]:
-        """The line as a formula."""
+        """The line as a formula, and which slopes the noise may hide."""
         slopes = np.asarray(model.coef_, dtype=float)
         terms = "".join(
             f" {'−' if slope < 0 else '+'} {abs(slope):.4g} · {one.name}"
             for slope, one in zip(slopes, self.columns, strict=True)
         )
-        return (f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}",)
+        hidden = model.notes([one.name for one in self.columns]) if hasattr(model, "notes_") else ()
+        return (f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}", *hidden)
+
+
+def _effect(name: str, value: float, ends: list[float]) -> Value:
+    low, high = ends
+    return Value(name, value) if math.isnan(low) else Value(name, value, low, high)
 
 
 def _widths(bounds: list[tuple[float, float]]) -> list[float]:
