@@ -16,7 +16,6 @@ from rich.text import Text
 
 from lapwing.cli import theme
 from lapwing.cli.waiting import waiting
-from lapwing.curator.digits import visible
 
 if TYPE_CHECKING:
     from lapwing.adversary.attacks import Contest, Learned, Score
@@ -96,6 +95,8 @@ def _told(told: Sequence[Learned]) -> list[Padding]:
 
 def _learned(one: Learned, because: str) -> Text:
     sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
+    from lapwing.curator.digits import visible
+
     said = Text.assemble(f"{visible(one.about)}: ", (_word(one.guess), "adversary"), f", {sure}. ")
     if one.truth is not None:
         said.append("Right. " if one.truth == one.guess else f"Wrong, it is {_word(one.truth)}. ")
@@ -103,6 +104,8 @@ def _learned(one: Learned, because: str) -> Text:
 
 
 def _word(value: object) -> str:
+    from lapwing.curator.digits import visible
+
     return ("no", "yes")[value] if isinstance(value, bool) else visible(str(value))
 
 

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.text import Text
+from typer.core import TyperGroup
 
 from lapwing._version import __version__
-from lapwing.cli import attack, experiment, ledger, query, school, secure_sum, serve, theme
+from lapwing.cli import attack, experiment, ledger, query, school, serve, theme
+
+
+class Overview(TyperGroup):
+    """All commands, each in a line. Drawn without rich's panels, whose parsers take longer to load than all of ours."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write it as plain text; the commands below keep their panels."""
+        formatter.width = min(120, shutil.get_terminal_size((100, 24)).columns)
+        super(TyperGroup, self).format_help(ctx, formatter)
+
 
 app = typer.Typer(
     name="lapwing",
+    cls=Overview,
     help="Learn about populations without learning about any person.",
     no_args_is_help=True,
     add_completion=False,
@@ -63,6 +75,8 @@ def explain(
     if as_json:
         typer.echo(json.dumps(explanation.data))
     else:
+        from rich.text import Text
+
         theme.console().print(Text(explanation.text))
 
 
@@ -101,7 +115,22 @@ def audit(
         raise typer.Exit(1)
 
 
-app.command("secure-sum")(secure_sum.secure_sum)
+@app.command("secure-sum")
+def secure_sum(
+    companies: Annotated[int, typer.Option(help="How many companies take part, 3 to 100.")] = 5,
+    servers: Annotated[int, typer.Option(help="How many servers add up.")] = 2,
+    threshold: Annotated[int | None, typer.Option(help="How many servers suffice; all of them if not given.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Make the totals private, for every employee.")] = None,
+    timeout: Annotated[float, typer.Option(help="Seconds until whoever is missing is given up.")] = 30,
+    silent: Annotated[str | None, typer.Option(help="A party that sends nothing, 'company 2' say.")] = None,
+) -> None:
+    """The Boston wage study: totals over companies, although nobody sees any company's numbers."""
+    from lapwing.cli.secure_sum import play
+
+    with theme.told():
+        play(companies, servers, threshold, epsilon, timeout, silent)
+
+
 app.command()(serve.serve)
 app.command()(query.query)
 app.command()(query.quote)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich import box
@@ -13,7 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing.cli.theme import console, told
-from lapwing.privacy import Ledger
+
+if TYPE_CHECKING:
+    from lapwing.privacy import Ledger
 
 app = typer.Typer(
     no_args_is_help=True, help="Show, verify or export a ledger of spent budgets; look at failures and reopen."
@@ -27,6 +29,8 @@ Failures = Annotated[Path | None, typer.Option(help="The file with what engines 
 
 
 def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Ledger:
+    from lapwing.privacy import Ledger
+
     return Ledger(path, anchor=anchor, failures=failures, create=False)
 
 

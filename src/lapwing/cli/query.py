@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -26,14 +28,15 @@ def query(
     key: Annotated[
         str | None, typer.Option(help="Asked again under the same key, the same answer comes back for free.")
     ] = None,
+    progress: Annotated[bool, typer.Option(help="Show how far it is, on a terminal, after a second.")] = True,
 ) -> None:
     """Ask a private table: lapwing query visits.csv --unit patient --epsilon 0.5 "SELECT COUNT(*) FROM visits"."""
     with theme.told():
         if plot is not None:
             _drawable(plot)
         asked, spending = question.query(), question.spending()
-        with waiting("reading", theme.console(stderr=True)):
-            answer = asked.release(**spending, key=key)
+        with _stoppable(key):
+            answer = asked.release(**spending, key=key, progress=progress)
         if as_json or as_csv:
             typer.echo(answer.to_json() if as_json else answer.to_csv(), nl=as_json)
         else:
@@ -95,6 +98,17 @@ def describe(
         typer.echo(text, nl=False)
     else:
         theme.console().print(f"[private]✓[/] {output.name} is there to be filled in", soft_wrap=True)
+
+
+@contextmanager
+def _stoppable(key: str | None) -> Iterator[None]:
+    """Ctrl-C ends a question with a word about what it cost."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        again = f" Asked again with --key {key} it costs nothing more." if key else ""
+        theme.console(stderr=True).print(f"Stopped. A charge that was made stays in the ledger.{again}", soft_wrap=True)
+        raise typer.Exit(130) from None
 
 
 def _drawable(path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
 
-import typer
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -35,18 +33,12 @@ _JOBS = {
 CELLS = [f"{what}, {gender}, {job}" for job in _JOBS for gender in GENDERS for what in ("people", "pay")]
 
 
-def secure_sum(
-    companies: Annotated[int, typer.Option(help="How many companies take part, 3 to 100.")] = 5,
-    servers: Annotated[int, typer.Option(help="How many servers add up.")] = 2,
-    threshold: Annotated[int | None, typer.Option(help="How many servers suffice; all of them if not given.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Make the totals private, for every employee.")] = None,
-    timeout: Annotated[float, typer.Option(help="Seconds until whoever is missing is given up.")] = 30,
-    silent: Annotated[str | None, typer.Option(help="A party that sends nothing, 'company 2' say.")] = None,
+def play(
+    companies: int, servers: int, threshold: int | None, epsilon: float | None, timeout: float, silent: str | None
 ) -> None:
-    """The Boston wage study: totals over companies, although nobody sees any company's numbers."""
-    with theme.told():
-        study = study_of(companies, servers, threshold, epsilon)
-        show(theme.console(), study, payrolls(study), timeout, {silent: "silent"} if silent else {})
+    """The study, on the terminal."""
+    study = study_of(companies, servers, threshold, epsilon)
+    show(theme.console(), study, payrolls(study), timeout, {silent: "silent"} if silent else {})
 
 
 def study_of(companies: int, servers: int = 2, threshold: int | None = None, epsilon: float | None = None) -> SecureSum:

@@ -9,14 +9,8 @@ from typing import Any
 
 import typer
 from rich.console import Console
-from rich.text import Text
-from rich.theme import Theme
 
-from lapwing.curator.digits import visible
-from lapwing.curator.show import STYLES
 from lapwing.errors import LapwingError
-
-COLOURS = Theme(dict(STYLES))
 
 
 def picture(console: Console, title: str) -> str:
@@ -25,8 +19,12 @@ def picture(console: Console, title: str) -> str:
 
 
 def console(**options: Any) -> Console:
-    """A console that knows our colours."""
-    return Console(theme=COLOURS, highlight=False, **options)
+    """A console that knows our colours. What it takes is imported here: `--help` must not wait for it."""
+    from rich.theme import Theme
+
+    from lapwing.curator.show import STYLES
+
+    return Console(theme=Theme(dict(STYLES)), highlight=False, **options)
 
 
 @contextmanager
@@ -42,5 +40,9 @@ def told() -> Iterator[None]:
         why = f"{error.filename}: {error.strerror}."
     else:
         return
+    from rich.text import Text
+
+    from lapwing.curator.digits import visible
+
     console(stderr=True).print(Text.assemble(("✗ ", "adversary"), visible(why)))
     raise typer.Exit(2)

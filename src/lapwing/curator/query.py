@@ -281,12 +281,14 @@ class Query:
         analyst: str | None = None,
         key: str | None = None,
         entropy: Entropy = SYSTEM,
+        progress: bool = True,
     ) -> Answer:
         """The private answer, charged before any data is read.
 
         Say what to spend (`epsilon`, `epsilon` and `delta`, or `rho`), or how accurate every output must be (`within`,
         at this `confidence`): then the smallest epsilon that will do is spent. With a `key`, the same question asked
-        again returns the stored answer and costs nothing.
+        again returns the stored answer and costs nothing; after Ctrl-C, too, when the charge stays. `progress` shows a
+        bar on a terminal or in a notebook if it takes longer than a second.
         """
         from lapwing.curator.release import release
 
@@ -298,7 +300,8 @@ class Query:
         sure = float(checks.probability(confidence=confidence))
         checks.probability(confidence=sure)  # as a double, too: nothing may be found out after the charge
         spend = self.budget(epsilon, delta, rho)
-        return release(self, spend, sure, analyst=analyst or self.context.analyst, key=key, entropy=entropy)
+        who = analyst or self.context.analyst
+        return release(self, spend, sure, analyst=who, key=key, entropy=entropy, progress=progress)
 
     def _solve(
         self,

@@ -22,6 +22,7 @@ from lapwing.curator.groups import Key
 from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
+from lapwing.curator.progress import shown
 from lapwing.curator.quote import leaves_rows_out, noise_notes, notes, ranks_note
 from lapwing.curator.selection import Salt
 from lapwing.curator.statistics import Statistic
@@ -37,20 +38,29 @@ Counts = dict[Statistic, list[int]]
 
 
 def release(
-    query: Query, spend: Budget, confidence: float, *, analyst: str | None, key: str | None, entropy: Entropy
+    query: Query,
+    spend: Budget,
+    confidence: float,
+    *,
+    analyst: str | None,
+    key: str | None,
+    entropy: Entropy,
+    progress: bool = True,
 ) -> Answer:
     """The answer to a query, paid for before the engine is contacted and on record before it is shown."""
     items, ledger = query.items(spend), query.context.ledger
     admit(query.context, analyst)
     if ledger is None:
-        return _answer(query, spend, items, confidence, None, entropy)
+        with shown("reading", progress):
+            return _answer(query, spend, items, confidence, None, entropy)
     binding = {"question": query.digest(), "loss": str(spend.stated), "confidence": confidence}
     who = {} if analyst is None else {"analyst": analyst}
     losses = query.context.losses(spend.stated)
     charge = ledger.charge(query.context.datasets, losses, key=key, binding=binding, **who)
     if charge.stored is not None:
         return replace(Answer.from_json(charge.stored.decode()), repeated=True)
-    answer = _answer(query, spend, items, confidence, charge.number, entropy, analyst)
+    with shown("reading", progress):
+        answer = _answer(query, spend, items, confidence, charge.number, entropy, analyst)
     return Answer.from_json(ledger.record(charge, answer.to_json().encode()).decode())
 
 

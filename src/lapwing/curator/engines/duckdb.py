@@ -25,6 +25,7 @@ from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import ZONED, Dialect, DuckDB
 from lapwing.curator.engines.contained import Result, contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -33,8 +34,13 @@ if TYPE_CHECKING:
 
 NAME = "DuckDB"
 _NUMBER = itertools.count()
-SETTINGS = {"TimeZone": "UTC", "default_collation": "", "default_order": "asc"}
-"""Whatever a database was told, text is compared byte by byte."""
+SETTINGS = {
+    "TimeZone": "UTC",
+    "default_collation": "",  # whatever a database was told, text is compared byte by byte
+    "default_order": "asc",
+    "enable_progress_bar": "true",  # says how far it is, to us alone
+    "enable_progress_bar_print": "false",
+}
 _KINDS: dict[str, Kind] = {
     "BOOLEAN": "boolean",
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "integer"),
@@ -66,16 +72,15 @@ class Embedded:
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """A cursor of its own with one transaction."""
-        cursor = reached(NAME, lambda: self._begun(list(relations)))
-        try:
-            yield _Cursor(cursor, self.dialect)
-        finally:
-            told(lambda: cursor.execute("ROLLBACK").close())  # temporary tables go with it
+        cursor = reached(NAME, lambda: waited(lambda: self._begun(list(relations))))
+        stopped = getattr(self.given, "stopped", lambda: False)
+        with closing(NAME, lambda: cursor.execute("ROLLBACK").close()):  # temporary tables go with it
+            yield _Cursor(cursor, self.dialect, stopped)
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
         empty = replace(relation, frame=cells.without_rows(relation.frame))
-        return reached(NAME, lambda: self._types(self._cursor([empty]), relation))
+        return reached(NAME, lambda: waited(lambda: self._types(self._cursor([empty]), relation)))
 
     def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
@@ -92,7 +97,8 @@ class Embedded:
     def parquet_types(self, path: Path) -> dict[str, str]:
         """The columns of a Parquet file and how it stores them, by its schema alone."""
         described = exp.select("name", "converted_type").from_(_function("parquet_schema", literal(path)))
-        found = reached(NAME, lambda: self._cursor([]).execute(self.dialect.sql(described)).fetchall())
+        text = self.dialect.sql(described)
+        found = reached(NAME, lambda: waited(lambda: self._cursor([]).execute(text).fetchall()))
         return {name: str(stored) for name, stored in found}
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
@@ -110,14 +116,22 @@ class Embedded:
 class _Cursor:
     cursor: duckdb.DuckDBPyConnection
     dialect: Dialect
+    stopped: Callable[[], bool]
+    """Whether somebody else interrupted this cursor on purpose."""
 
     def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        return told(lambda: self.cursor.execute(self.dialect.sql(query)).fetchall())
+        return self._run(lambda: self.cursor.execute(self.dialect.sql(query)).fetchall())
 
     def keep(self, query: exp.Query) -> exp.Table:
         name = f"lapwing_kept_{next(_NUMBER)}"
-        told(lambda: self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"))
+        self._run(lambda: self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"))
         return exp.to_table(name)
+
+    def _run(self, what: Callable[[], Result]) -> Result:
+        def share() -> float:
+            return self.cursor.query_progress() / 100
+
+        return told(lambda: waited(what, self.cursor.interrupt, fraction=share, stopped=self.stopped))
 
 
 def _taken_in(frame: Any) -> Any:
@@ -263,5 +277,5 @@ def from_database(path: Path, table: str) -> Source:
     """A table of a DuckDB database file, opened for reading."""
     import duckdb
 
-    connection = reached(NAME, lambda: duckdb.connect(str(path), read_only=True))
+    connection = reached(NAME, lambda: waited(lambda: duckdb.connect(str(path), read_only=True)))
     return source(Embedded(given=connection), exp.to_table(table, dialect="duckdb"), table)

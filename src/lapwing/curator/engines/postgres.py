@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from lapwing.curator.dialects import (
 )
 from lapwing.curator.engines.contained import contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -36,6 +38,22 @@ SETTINGS = {
     "standard_conforming_strings": "on",  # a backslash in a literal is a backslash
     "jit": "off",  # compiling a statement of many small expressions takes longer than running it
 }
+WATCHED = {
+    "client_connection_check_interval": "1s",  # from version 14: is there still somebody who waits?
+    "tcp_keepalives_idle": "3",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "2",
+    "tcp_user_timeout": "7s",
+}
+"""A server notices by itself that its client was killed or that the network is gone, and ends the statement."""
+WATCH = """
+SELECT pg_catalog.set_config(name, value, true)
+FROM ROWS FROM (pg_catalog.unnest(%s::text[]), pg_catalog.unnest(%s::text[])) AS wanted (name, value)
+JOIN pg_catalog.pg_settings USING (name)
+"""
+"""Tells the server so, as far as its version knows the settings."""
+LIVELY = {"keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "4", "connect_timeout": "30"}
+"""The same on our side, where the URL says nothing else."""
 COLUMNS = """
 WITH RECURSIVE columns AS (
     SELECT a.attnum, a.attname, a.atttypid AS type
@@ -124,10 +142,8 @@ class PostgreSQL:
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """One snapshot of all tables; temporary tables go with it."""
         connection = reached(NAME, lambda: self._begun(list(relations)))
-        try:
+        with closing(NAME, connection.close):  # without a commit
             yield _Transaction(connection, self.dialect)
-        finally:
-            contained(NAME, connection.close)  # without a commit
 
     def types(self, table: exp.Table) -> dict[str, str]:
         """The columns of a table and their types, by the catalogue."""
@@ -157,11 +173,13 @@ class PostgreSQL:
             from psycopg.types.numeric import IntLoader
         except ImportError:
             raise MissingExtra("psycopg", "postgres") from None
-        connection = psycopg.connect(self.url, client_encoding="UTF8", application_name="lapwing")
+        connection = psycopg.connect(_lively(self.url), client_encoding="UTF8", application_name="lapwing")
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.adapters.register_loader("numeric", IntLoader)  # exact sums are whole
         for name, value in SETTINGS.items():
             connection.execute("SELECT pg_catalog.set_config(%s, %s, true)", (name, value))
+        with suppress(psycopg.Error), connection.transaction():  # a savepoint: not every system can do that
+            connection.execute(WATCH, (list(WATCHED), list(WATCHED.values())))
         return connection
 
 
@@ -180,7 +198,16 @@ class _Transaction:
         return exp.Table(this=exp.to_identifier(name), db=exp.to_identifier("pg_temp"))
 
     def _run(self, text: str) -> psycopg.Cursor[Any]:
-        return contained(NAME, lambda: self.connection.execute(text.encode()))
+        run = partial(self.connection.execute, text.encode())
+        return contained(NAME, lambda: waited(run, partial(self.connection.cancel_safe, timeout=1.0)))
+
+
+def _lively(url: str) -> str:
+    """The address, with a connection that notices when the server is gone."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    given = conninfo_to_dict(url)
+    return make_conninfo(url, **{name: value for name, value in LIVELY.items() if name not in given})
 
 
 def from_url(url: str, table: str) -> Source:

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.engines.contained import contained, reached
 from lapwing.curator.engines.engine import Session, Source
+from lapwing.curator.engines.waited import waited
 from lapwing.curator.expressions import Kind
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
@@ -146,7 +148,7 @@ class _Beside:
     undo: ExitStack = field(repr=False)
 
     def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        rows = contained(NAME, lambda: self._frame(query).collect())
+        rows = contained(NAME, lambda: self._collected(query))
         return [tuple(int(value) if isinstance(value, Decimal) else value for value in row) for row in rows]
 
     def keep(self, query: exp.Query) -> exp.Table:
@@ -157,6 +159,21 @@ class _Beside:
         self.undo.callback(contained, NAME, lambda: self.spark.catalog.dropTempView(name))
         return exp.to_table(name)
 
+    def _collected(self, query: exp.Query) -> list[Any]:
+        """The rows, by jobs of one group that can be cancelled and that say how many of their tasks are done."""
+        from pyspark import inheritable_thread_target
+
+        context, group = self.spark.sparkContext, _fresh()
+
+        def collect() -> list[Any]:
+            context.setJobGroup(group, "lapwing", interruptOnCancel=True)
+            return self._frame(query).collect()
+
+        if threading.current_thread() is not threading.main_thread():
+            return self._frame(query).collect()  # in a thread of the user's: its group stays as it is
+        run = inheritable_thread_target(collect)
+        return waited(run, lambda: context.cancelJobGroup(group), fraction=lambda: _share(context, group))
+
     def _frame(self, query: exp.Query) -> DataFrame:
         query = query.copy()
         for table in query.find_all(exp.Table):
@@ -164,6 +181,15 @@ class _Beside:
                 table.set("this", view.this.copy())
                 table.set("db", view.args["db"].copy())
         return self.spark.sql(self.dialect.sql(query))
+
+
+def _share(context: SparkContext, group: str) -> float | None:
+    """The tasks that are done, of all that are known."""
+    tracker = context.statusTracker()
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+    stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+    tasks = sum(stage.numTasks for stage in stages if stage is not None)
+    return sum(stage.numCompletedTasks for stage in stages if stage is not None) / tasks if tasks else None
 
 
 def _fresh() -> str:

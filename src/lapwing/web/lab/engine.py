@@ -65,6 +65,7 @@ class Stoppable:
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
         self._cursors: WeakSet[duckdb.DuckDBPyConnection] = WeakSet()
+        self._stopped = False
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """One more way to ask."""
@@ -72,8 +73,17 @@ class Stoppable:
         self._cursors.add(made)
         return made
 
+    def stop(self) -> None:
+        """Stop whatever is asked now, because its owner wants that: no failure, and nothing is asked any more."""
+        self._stopped = True
+        self.interrupt()
+
+    def stopped(self) -> bool:
+        """Whether its owner stopped it."""
+        return self._stopped
+
     def interrupt(self) -> None:
-        """Stop whatever is asked now."""
+        """Make whatever is asked now fail."""
         for one in list(self._cursors):
             one.interrupt()
 

@@ -90,12 +90,16 @@ class Progress:
         """Whether somebody asked to stop."""
         return self._cancelled.is_set()
 
-    def cancel(self) -> None:
-        """Stop at the next occasion, and whatever DuckDB does now."""
+    def cancel(self, late: bool = False) -> None:
+        """Stop at the next occasion, and whatever DuckDB does now.
+
+        Privacy: a question that takes too long fails, which the rows may cause; one that its owner stops does not.
+        """
         self._cancelled.set()
         with self._lock:
             for connection in self._working:
-                connection.interrupt()
+                stop = connection.interrupt if late else getattr(connection, "stop", connection.interrupt)
+                stop()
 
 
 @dataclass(slots=True, eq=False)
@@ -191,7 +195,7 @@ class Jobs:
 
         def stop() -> None:
             late.set()
-            job.cancel()
+            job.progress.cancel(late=True)
 
         watch = threading.Timer(self._longest, stop)
         watch.daemon = True
