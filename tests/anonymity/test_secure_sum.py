@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from lapwing.anonymity import parties
 from lapwing.anonymity.parties import run_apart
 from lapwing.anonymity.secure_sum import ProtocolFailed, SecureSum
+from lapwing.cli import commands
 from lapwing.cli import secure_sum as command
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible
@@ -243,7 +244,7 @@ def test_the_story_ends_with_the_gap_of_the_study() -> None:
 
 def told(*arguments: str) -> tuple[int, str]:
     app = typer.Typer(pretty_exceptions_enable=False)
-    app.command()(command.secure_sum)
+    app.command()(commands.secure_sum)
     result = CliRunner().invoke(app, arguments, env={"COLUMNS": "120"})
     return result.exit_code, result.output
 

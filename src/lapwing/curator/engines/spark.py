@@ -171,7 +171,7 @@ class _Beside:
 
         if threading.current_thread() is not threading.main_thread():
             return self._frame(query).collect()  # in a thread of the user's: its group stays as it is
-        run = inheritable_thread_target(collect)
+        run = inheritable_thread_target(self.spark)(collect)
         return waited(run, lambda: context.cancelJobGroup(group), fraction=lambda: _share(context, group))
 
     def _frame(self, query: exp.Query) -> DataFrame:
