@@ -343,7 +343,6 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "like with escape": ("SELECT COUNT(*) FROM visits WHERE region LIKE 'a!%' ESCAPE '!'", "ESCAPE", "closed list"),
     "order of text": ("SELECT COUNT(*) FROM visits WHERE region < 'M'", "<", "= or IN"),
     "text as a date": ("SELECT COUNT(*) FROM visits WHERE region = DATE '2025-01-01'", "region", "types="),
-    "round after aggregates": ("SELECT ROUND(AVG(age), 1) FROM visits", "ROUND(", "closed list"),
     "a place for a value": ("SELECT COUNT(*) FROM visits WHERE age > ?", "?", "value itself"),
     "a parameter": ("SELECT COUNT(*) FROM visits WHERE age > $1", "$1", "value itself"),
     "division of whole numbers": ("SELECT SUM(age // 7) FROM visits", "age", "closed list"),

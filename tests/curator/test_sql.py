@@ -571,3 +571,53 @@ def test_columns_of_a_public_table_bring_their_values_along_as_keys_and_bounds()
     outer = visits.join(towns, on="town", how="left").group_by("sea").agg(lw.count()).release(epsilon=10**20)
     assert outer.table["sea"] == ("wet", "dry", None)
     assert outer.table["count"] == (1, 1, 1)
+
+
+COMPUTED = lw.open(
+    pd.DataFrame({"p": range(60), "r": ["a", "b", "c"] * 20, "x": [1.6, 2.4, -7.3] * 20}),
+    unit="p",
+    name="t",
+    keys={"r": ["a", "b", "c"]},
+    bounds={"x": (-10, 10)},
+)
+
+
+def test_what_is_computed_from_an_answer_may_be_text_a_date_or_a_truth_value_and_is_shown() -> None:
+    size = "CASE WHEN COUNT(*) > 10 THEN 'large.r' ELSE 'small <b>' END AS size"
+    day = "CASE WHEN COUNT(*) > 5 THEN DATE '2026-11-15' END AS day"
+    sql = f"SELECT r, {size}, COUNT(*) > 5 AS many, {day}, COUNT(*) AS n FROM t GROUP BY r"
+    answer = COMPUTED.sql(sql, epsilon=100)
+    assert "large.r" in str(answer)
+    assert "2026-11-15" in answer._repr_html_()
+    assert answer.table["many"] == (True, True, True)
+    assert list(answer.to_pandas()["size"]) == ["large.r"] * 3
+    assert lw.curator.Answer.from_json(answer.to_json()) == answer
+    assert len(answer.plot().axes) == 1
+    other = COMPUTED.sql("SELECT CASE WHEN COUNT(*) > 500 THEN 'large' ELSE '<b>' END AS size FROM t", epsilon=100)
+    assert "<b>" in str(other)
+    assert "<b>" not in other._repr_html_()
+
+
+def test_released_values_are_rounded_and_text_is_not_like_something() -> None:
+    sql = """SELECT r, FLOOR(AVG(x)) AS f, CEIL(AVG(x)) AS c, ROUND(AVG(x)) AS n, ROUND(AVG(x), 1) AS d,
+             ROUND(COUNT(*), -1) AS t, ROUND(COUNT(*)) AS same
+             FROM t GROUP BY r HAVING r NOT LIKE 'b%' ORDER BY ROUND(AVG(x)) DESC"""
+    answer = COMPUTED.sql(sql, epsilon=1e6)
+    assert list(answer.table) == [
+        {"r": "a", "f": 1, "c": 2, "n": 2, "d": 1.6, "t": 20, "same": 20},
+        {"r": "c", "f": -8, "c": -7, "n": -7, "d": -7.3, "t": 20, "same": 20},
+    ]
+
+
+@pytest.mark.parametrize(("digits", "wanted"), [("", 3.0), (", 1", 2.5), (", 0", 3.0), (", -1", 0.0)])
+def test_halves_are_rounded_away_from_zero(digits: str, wanted: float) -> None:
+    for sign in ("", "-"):
+        query = COMPUTED.query(f"SELECT COUNT(*) FROM t WHERE ROUND({sign}2.5{digits}) = {sign}{wanted}")
+        assert query.release(epsilon=100).value == pytest.approx(60, abs=1)
+    with pytest.raises(UnsupportedQuery, match="digits"):
+        COMPUTED.query("SELECT ROUND(AVG(x), COUNT(*)) FROM t")
+
+
+def test_text_that_is_not_like_a_pattern_is_counted() -> None:
+    answer = COMPUTED.sql("SELECT COUNT(*) FROM t WHERE r NOT LIKE 'a%' AND NOT r LIKE 'b_'", epsilon=100)
+    assert answer.value == pytest.approx(40, abs=1)

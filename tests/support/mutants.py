@@ -15,6 +15,7 @@ from lapwing.curator import dialects, expressions, plan, saved
 from lapwing.curator.compile import Compiler
 from lapwing.curator.engines import spark
 from lapwing.curator.expressions import Call, Expression, span_of
+from lapwing.curator.inputs import TRUTH, Input
 from lapwing.curator.plan import Combine, Exists, JoinUnit, PerUnit
 from lapwing.curator.query import Query
 from lapwing.curator.statistics import Bounding, Statistic
@@ -35,7 +36,8 @@ class Mutant:
 
 def any_condition(patch: Patch) -> None:
     """A join condition that is text becomes a truth value row by row, and fails at some rows."""
-    patch.setattr(plan, "must_be_true_or_false", lambda condition: None)
+    original = Input.check
+    patch.setattr(Input, "check", lambda self: None if self.kinds == TRUTH else original(self))
 
 
 def unclamped_cast(patch: Patch) -> None:

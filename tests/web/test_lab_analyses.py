@@ -366,6 +366,8 @@ def test_a_table_without_bounds_or_keys_says_so_instead_of_failing() -> None:
         "SELECT COUNT(*) FROM clinic; SELECT COUNT(*) FROM clinic",
         "DROP TABLE clinic",
         "COPY clinic TO '/tmp/out'",
+        "SELECT COUNT(*) FROM (SELECT patient, CASE WHEN smoker THEN 'boom' ELSE 'true' END AS z FROM clinic) AS a "
+        "JOIN clinic AS b ON a.patient = b.patient AND a.z",
     ],
 )
 def test_sql_that_is_not_a_private_question_is_refused(text: str) -> None:

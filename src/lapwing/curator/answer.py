@@ -74,6 +74,11 @@ class Column:
         """Whether the column names the groups instead of answering."""
         return self.kind == "key"
 
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers: what is computed from answers may be text, a date or a truth value."""
+        return self.type in ("integer", "number")
+
 
 @dataclass(frozen=True, slots=True)
 class Table:

@@ -29,7 +29,9 @@ def _counted(value: exp.Expr, edges: Sequence[float]) -> exp.Expr:
     # clamped once more, although what is outside is not used: engines may compute it, and the cast must not fail
     low, high = value.copy() < double(edges[0]), value.copy() > double(edges[-1])
     inside = exp.Case().when(low, double(edges[0])).when(high, double(edges[-1])).else_(value.copy())
-    quotient = exp.Paren(this=inside - double(edges[0])) * double(1 / step)
+    beyond = exp.Paren(this=inside - double(edges[0]))
+    # PostgreSQL raises where a product is too small for a double; so far below the width of a bin it is 0
+    quotient = when(beyond.copy() > double(2.0**-530), beyond * double(1 / step), double(0.0))
     guess = cast(exp.func("FLOOR", quotient), "INT")
 
     def edge(after: int) -> exp.Expr:

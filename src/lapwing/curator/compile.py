@@ -116,8 +116,8 @@ def constant(value: Constant) -> exp.Expr:
         return exp.null() if value.kind is None else cast(exp.null(), SQL_TYPES[value.kind])
     if isinstance(value.value, bool):
         return exp.true() if value.value else exp.false()
-    if isinstance(value.value, int):
-        return whole(value.value)
+    if isinstance(value.value, int):  # beyond 32 bits engines have types of their own for what is written
+        return whole(value.value) if abs(value.value) < 1 << 31 else cast(whole(value.value), "BIGINT")
     if isinstance(value.value, float):
         return double(value.value)
     if isinstance(value.value, dt.datetime):
@@ -179,8 +179,29 @@ def _clamp(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
     )
 
 
+def _whole_part(function: str) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
+    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
+        [value] = _as_double(call, arguments)
+        part: exp.Expr = cast(exp.func(function, value), "DOUBLE")  # Spark's are of 64 bits, and would wrap around
+        if span_of(call).size > EXACT:  # so large a double is whole
+            part = exp.Case().when(exp.func("ABS", value.copy()) < double(EXACT), part).else_(value.copy())
+        return part
+
+    return compiled
+
+
+def _truths(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
+    return [_truth(one, sql) for one, sql in zip(call.arguments, arguments, strict=True)]
+
+
+def _truth(value: Expression, sql: exp.Expr) -> exp.Expr:
+    """A condition; Spark takes no NULL without a type for one."""
+    return cast(sql, "BOOLEAN") if value.kind is None else sql
+
+
 def _case(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    conditions, values = arguments[:-1:2], [*arguments[1::2], arguments[-1]]
+    values = [*arguments[1::2], arguments[-1]]
+    conditions = [_truth(one, sql) for one, sql in zip(call.arguments[:-1:2], arguments[:-1:2], strict=True)]
     if call.kind == "number":
         kinds = [*(part.kind for part in call.arguments[1::2]), call.arguments[-1].kind]
         values = [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)]
@@ -228,14 +249,14 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     ">": _comparison(exp.GT),
     ">=": _comparison(exp.GTE),
     "like": _comparison(exp.Like),
-    "and": lambda call, arguments: exp.Paren(this=exp.and_(*arguments)),
-    "or": lambda call, arguments: exp.Paren(this=exp.or_(*arguments)),
-    "not": lambda call, arguments: exp.Paren(this=exp.not_(exp.Paren(this=arguments[0]))),
+    "and": lambda call, arguments: exp.Paren(this=exp.and_(*_truths(call, arguments))),
+    "or": lambda call, arguments: exp.Paren(this=exp.or_(*_truths(call, arguments))),
+    "not": lambda call, arguments: exp.Paren(this=exp.not_(exp.Paren(this=_truths(call, arguments)[0]))),
     "is null": lambda call, arguments: exp.Paren(this=exp.Is(this=exp.Paren(this=arguments[0]), expression=exp.null())),
     "in": _among,
     "abs": lambda call, arguments: exp.func("ABS", *_as_double(call, arguments)),
-    "floor": lambda call, arguments: exp.func("FLOOR", *_as_double(call, arguments)),
-    "ceil": lambda call, arguments: exp.func("CEIL", *_as_double(call, arguments)),
+    "floor": _whole_part("FLOOR"),
+    "ceil": _whole_part("CEIL"),
     "length": lambda call, arguments: cast(exp.Length(this=arguments[0]), "BIGINT"),
     **dict.fromkeys(("year", "month", "day", "hour", "minute"), _part),
     "clamp": _clamp,
@@ -277,7 +298,7 @@ def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
 def _where(plan: Where, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "r")
     query = exp.select(*_listed(plan, compiler, names, _unit(plan, "r"))).from_(below, copy=False)
-    return query.where(compiler.expression(plan.condition, names), copy=False)
+    return query.where(_truth(plan.condition, compiler.expression(plan.condition, names)), copy=False)
 
 
 @_rows.register
@@ -318,7 +339,7 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
     names.update(others)
     on: list[exp.Expr] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
     if plan.condition is not None:
-        on.append(compiler.expression(plan.condition, names))
+        on.append(_truth(plan.condition, compiler.expression(plan.condition, names)))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left, copy=False)
     return query.join(right, on=exp.and_(*on), join_type=plan.how, copy=False)
 

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from lapwing import checks
 from lapwing.calls import closest
-from lapwing.curator.expressions import KINDS, Column, Kind, value_of
+from lapwing.curator.expressions import KINDS, Column, Kind
+from lapwing.curator.values import value_of
 from lapwing.errors import InvalidParameter
 
 

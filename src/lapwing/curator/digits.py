@@ -37,6 +37,8 @@ def shown(column: Column) -> list[Shown]:
 
     Accuracy: an interval as shown contains the one in the data, also around the value as shown.
     """
+    if not column.is_number:
+        return [Shown(NOTHING if value is None else key(value)) for value in column.values]
     noise: Spans = column.noise or (None,) * len(column.values)
     interval: Spans = column.interval or (None,) * len(column.values)
     whole = column.type == "integer"

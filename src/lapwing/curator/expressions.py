@@ -10,17 +10,17 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Literal
 
 from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
 
 Kind = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 KINDS: tuple[Kind, ...] = ("boolean", "integer", "number", "text", "date", "timestamp")
-NUMERIC = ("integer", "number")
+NUMERIC: tuple[Kind, ...] = ("integer", "number")
 
 LARGEST = Fraction(2) ** 900
 """Numbers of arithmetic stay below it, and above its inverse unless they are 0: no double overflows or underflows."""
@@ -115,34 +115,6 @@ Expression = Column | Constant | Call
 NULL = Constant(None, None)
 
 
-def value_of(value: Any, kind: Kind) -> Any:
-    """A value that somebody wrote down, as the one Python value that stands for it; ValueError if a kind has it not."""
-    if type(value).__module__ == "numpy":
-        value = value.item()
-    if value is None:
-        return None
-    if isinstance(value, bool) != (kind == "boolean") or isinstance(value, dt.datetime) != (kind == "timestamp"):
-        raise ValueError
-    if kind == "boolean":
-        return bool(value)
-    if kind == "integer" and isinstance(value, int) and -(1 << 63) <= value < 1 << 63:
-        return int(value)
-    if kind == "number" and isinstance(value, int | float) and abs(value) <= sys.float_info.max:
-        return float(value)
-    if kind == "text" and isinstance(value, str) and storable(value):
-        return str(value)
-    if kind == "date" and isinstance(value, dt.date):
-        return dt.date(value.year, value.month, value.day)
-    if kind == "timestamp" and value.tzinfo is None:
-        return dt.datetime.combine(value.date(), value.time())
-    raise ValueError
-
-
-def storable(text: str) -> bool:
-    """Whether every engine can hold a text: no half characters, and no NUL, which PostgreSQL has not."""
-    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def columns_of(expression: Expression) -> set[str]:
     """The names of the columns that an expression reads."""
     if isinstance(expression, Column):
@@ -200,6 +172,9 @@ def clamp(column: Expression) -> Expression:
 
 def call(operator: str, *arguments: Expression) -> Expression:
     """An operator applied, or `UnsupportedQuery` if the kinds do not fit."""
+    fewest, most = PLACES[operator]
+    if not fewest <= len(arguments) <= most or (operator == "case" and len(arguments) % 2 == 0):
+        raise UnsupportedQuery(operator, f"{len(arguments)} arguments are not what it takes", "See docs/curator.md.")
     return _OPERATORS[operator](operator, *arguments)
 
 
@@ -252,7 +227,7 @@ def _arithmetic(operator: str, left: Expression, right: Expression) -> Expressio
 
 
 def _negate(operator: str, value: Expression) -> Expression:
-    if isinstance(value, Constant) and value.kind in NUMERIC:
+    if isinstance(value, Constant) and value.kind in NUMERIC and value.value != -(1 << 63):
         return Constant(-value.value, value.kind)
     return _arithmetic("-", Constant(0, "integer"), value)
 
@@ -263,9 +238,8 @@ def _rounding(operator: str, value: Expression) -> Expression:
     if operator == "abs":
         low = Fraction(0) if span.low <= 0 <= span.high else min(abs(span.low), abs(span.high))
         return Call(operator, (value,), "number", Span(low, span.size, span.depth))
-    if span.size > LARGEST_BOUND:  # Spark's are whole numbers of 64 bits
-        raise _misfit(operator, (value,), "its values may be too large", "Give its columns narrower bounds.")
-    return Call(operator, (value,), "number", Span(span.low - 1, span.high + 1, 0))
+    low, high = (end if end.denominator == 1 else end + beyond for end, beyond in ((span.low, -1), (span.high, 1)))
+    return Call(operator, (value,), "number", Span(low, high, 0))
 
 
 def _remainder(operator: str, value: Expression, divisor: Expression) -> Expression:
@@ -378,7 +352,8 @@ def _coalesce(operator: str, *options: Expression) -> Expression:
 
 def _case(operator: str, *parts: Expression) -> Expression:
     """condition, value, condition, value, …, otherwise."""
-    conditions = [_logic("and", condition) for condition in parts[:-1:2]]
+    conditions = parts[:-1:2]
+    _logic("case", *conditions)
     kind, values, span = _common(operator, (*parts[1::2], parts[-1]))
     paired = [part for pair in zip(conditions, values, strict=False) for part in pair]
     return Call(operator, (*paired, values[-1]), kind, span)
@@ -403,13 +378,19 @@ def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
         raise _misfit(
             "histogram", (value,), f"a {value.kind} has no bins", "Declare it a number: types={'…': 'number'}."
         )
+    ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
+    if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
+        raise _misfit(operator, edges, "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")
     return Call(operator, (value, *edges), "integer", Span(Fraction(0), Fraction(len(edges) - 2), 0))
 
 
 def _to_number(operator: str, value: Expression) -> Expression:
     """A number from text (plain decimal notation, otherwise NULL), a truth value, or a whole number in its bounds."""
-    if value.kind == "number":
+    if value.kind in ("number", None):
         return value
+    if isinstance(value, Constant):  # PostgreSQL reads a written text at once, whether or not it is a number
+        known = number_of(value.value) if isinstance(value.value, str) else float(value.value)
+        return NULL if known is None else Constant(known, "number")
     if value.kind not in ("text", "boolean", "integer"):
         raise _misfit(operator, (value,), f"a {value.kind} is no number", "Cast text or truth values.")
     value = clamp(value) if value.kind == "integer" else value  # else it would not lie where its bounds say
@@ -436,6 +417,18 @@ _OPERATORS: dict[str, Callable[..., Expression]] = {
     "to number": _to_number,
     "bin": _bin,
 }
+
+_MANY = 10_000
+PLACES: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("abs", "floor", "ceil", "not", "negate", "is null", "length", "to number"), (1, 1)),
+    **dict.fromkeys(("year", "month", "day", "hour", "minute"), (1, 1)),
+    **dict.fromkeys(("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "like"), (2, 2)),
+    **dict.fromkeys(("and", "or", "coalesce"), (1, _MANY)),
+    "in": (2, _MANY),
+    "case": (3, _MANY),
+    "bin": (3, _MANY),
+}
+"""The operators, and how many arguments each takes."""
 
 PLAIN_NUMBER = "[+-]?[0-9]{1,15}([.][0-9]{1,15})?"
 """Text that counts as a number on every engine."""

@@ -81,11 +81,12 @@ def _column(column: Column) -> Iterator[str]:
         return
     shown = digits.shown(column)[:ROWS]
     extra = [any(cell.noise for cell in shown), any(cell.interval for cell in shown)]
-    bars = _bars(column) if len(shown) > 1 else []
+    bars = _bars(column) if len(shown) > 1 and column.is_number else []
     mark = f'<span class="noise">{words.CLIPPED}</span>' if column.clipped else ""
     span = sum(extra) + bool(bars)
     yield f'<th class="number value" title="{name}">{name}{mark}</th>' + (f'<th colspan="{span}"></th>' if span else "")
-    values = _aligned([cell.value for cell in shown])
+    values = [cell.value for cell in shown]
+    values = _aligned(values) if column.is_number else [escape(value) for value in values]
     for place, cell in enumerate(shown):
         text = f'<td class="number value">{values[place]}</td>'
         if extra[0]:

@@ -9,7 +9,8 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
-from lapwing.curator.expressions import NULL, Column, Constant, Expression, call, storable, time_constant
+from lapwing.curator.expressions import NULL, Column, Constant, Expression, call, span_of, time_constant
+from lapwing.curator.values import storable
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -169,6 +170,9 @@ def translate(node: exp.Expr, resolve: Resolve, depth: int = 0) -> Expression:
     kind = type(node).__name__
     if kind in ("And", "Or"):
         return call(_OPERATORS[kind], *map(inner, chain(node)))
+    if kind == "Like" and node.args.get("negate"):  # NOT LIKE
+        only(node, "this", "expression", "negate")
+        return call("not", call("like", inner(node.this), inner(node.expression)))
     if kind in _OPERATORS:
         only(node, "this", "expression")
         arguments = [node.this] if node.args.get("expression") is None else [node.this, node.expression]
@@ -205,8 +209,8 @@ def refused(node: exp.Expr) -> UnsupportedQuery:
 
 
 _LISTED = (
-    "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, LENGTH, "
-    "EXTRACT or CAST(x AS number); anything else belongs into a column of the source."
+    "Use + - * / %, comparisons, AND, OR, NOT, IN, BETWEEN, LIKE, IS NULL, CASE, COALESCE, ABS, FLOOR, CEIL, ROUND, "
+    "LENGTH, EXTRACT or CAST(x AS number); anything else belongs into a column of the source."
 )
 _FALLBACK = ("it is not in the closed list of functions that are total and equal on every engine", _LISTED)
 _RANDOM = ("random numbers make rows depend on the engine", "Noise is added by Lapwing; leave it out.")
@@ -301,6 +305,31 @@ def _cast(node: Any, inner: Inner) -> Expression:
     raise UnsupportedQuery(shown(node), "engines disagree about this cast", instead)
 
 
+def _round(node: Any, inner: Inner) -> Expression:
+    """Half away from zero, by FLOOR(ABS(x) + 0.5): the engines' own functions disagree about halves."""
+    value, digits = inner(node.this), Constant(0, "integer")
+    if node.args.get("decimals") is not None:
+        digits = inner(node.args["decimals"])  # type: ignore[assignment]
+    if not isinstance(digits, Constant) or digits.kind != "integer" or abs(digits.value) > _MOST_DIGITS:
+        why = f"it takes a written number of digits, from -{_MOST_DIGITS} to {_MOST_DIGITS}"
+        raise UnsupportedQuery(shown(node), why, "Write ROUND(x, 2).")
+    if value.kind is None or (value.kind == "integer" and digits.value >= 0):
+        return value
+    size = call("abs", value)
+    scale, half = Constant(10.0 ** abs(digits.value), "number"), Constant(0.5, "number")
+    if digits.value > 0:
+        size = call("/", call("floor", call("+", call("*", size, scale), half)), scale)
+    elif digits.value < 0:
+        size = call("*", call("floor", call("+", call("/", size, scale), half)), scale)
+    else:
+        size = call("floor", call("+", size, half))
+    below = call("<", value, Constant(0, "integer"))
+    return size if span_of(value).low >= 0 else call("case", below, call("negate", size), size)
+
+
+_MOST_DIGITS = 15
+
+
 def _extract(node: Any, inner: Inner) -> Expression:
     part = node.this.name.lower()
     if part not in ("year", "month", "day", "hour", "minute"):
@@ -323,6 +352,7 @@ _SPECIAL: dict[str, tuple[tuple[str, ...], Callable[[Any, Inner], Expression]]] 
     "Cast": (("this", "to"), _cast),
     "TryCast": (("this", "to"), _cast),
     "Extract": (("this", "expression"), _extract),
+    "Round": (("this", "decimals"), _round),
     "Coalesce": (
         ("this", "expressions"),
         lambda node, inner: call("coalesce", inner(node.this), *map(inner, node.expressions)),

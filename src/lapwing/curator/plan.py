@@ -12,13 +12,14 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
-from lapwing.curator.expressions import Column, Constant, Expression, Kind, span_of, value_of
-from lapwing.curator.gridded import gridded
-from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
+from lapwing.curator.expressions import KINDS, NUMERIC, Column, Constant, Expression, Kind
+from lapwing.curator.inputs import TRUTH, Input
+from lapwing.curator.outputs import TOTALLED, check_total, output, total_column
+from lapwing.curator.values import value_of
+from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 DEEPEST = 60
 """Steps one after another: DuckDB nests about 70 statements."""
@@ -41,8 +42,16 @@ class Node(ABC):
     def columns(self) -> tuple[Column, ...]:
         """The columns of its rows."""
 
+    def __post_init__(self) -> None:
+        for one in self.inputs():
+            one.check()
+
     def parents(self) -> tuple[Plan, ...]:
         """The plans it is made from."""
+        return ()
+
+    def inputs(self) -> tuple[Input, ...]:
+        """What it takes of each row, and of which kinds; `typed` holds every question to it."""
         return ()
 
     @abstractmethod
@@ -58,6 +67,12 @@ class Scan(Node):
     fields: tuple[Column, ...]
     each_row: bool = False
     """Whether every row is a unit of its own."""
+
+    def __post_init__(self) -> None:
+        _distinct_names([field.name for field in self.fields])
+        if not self.each_row and [field.kind in ("integer", "text") for field in self.fields if field.unit] != [True]:
+            why = "a private table has one unit column, a whole number or text"
+            raise UnsupportedQuery(self.table, why, "Write unit='patient_id'.")
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -76,9 +91,6 @@ class Where(Node):
     parent: Plan
     condition: Expression
 
-    def __post_init__(self) -> None:
-        must_be_true_or_false(self.condition)
-
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """Unchanged."""
@@ -86,6 +98,9 @@ class Where(Node):
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)
+
+    def inputs(self) -> tuple[Input, ...]:
+        return (Input("a condition", self.condition, TRUTH, self.parent.by_name),)
 
     def explain(self) -> str:
         """The condition."""
@@ -103,14 +118,19 @@ class Select(Node):
         if not self.outputs:
             raise UnsupportedQuery("select", "no column is left", "Name at least one.")
         _distinct_names([name for name, _ in self.outputs])
+        super().__post_init__()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The outputs, with bounds where they are known."""
-        return tuple(_output(name, expression) for name, expression in self.outputs)
+        return tuple(output(name, expression) for name, expression in self.outputs)
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)
+
+    def inputs(self) -> tuple[Input, ...]:
+        below = self.parent.by_name
+        return tuple(Input(f"the column {name}", what, KINDS, below, declares=True) for name, what in self.outputs)
 
     def explain(self) -> str:
         """The outputs."""
@@ -175,6 +195,7 @@ class JoinPublic(Node):
         for private, name in self.on:
             same_kind(private, self.public.by_name[name])
         _distinct_names([column.name for column in self.columns])
+        super().__post_init__()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -189,6 +210,13 @@ class JoinPublic(Node):
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)
+
+    def inputs(self) -> tuple[Input, ...]:
+        kinds = [(private, self.public.by_name[name].kind) for private, name in self.on]
+        return tuple(
+            Input("the public column", private, NUMERIC if kind in NUMERIC else (kind,), self.parent.by_name)
+            for private, kind in kinds
+        )
 
     def explain(self) -> str:
         """What is joined on what."""
@@ -212,9 +240,8 @@ class JoinUnit(Node):
         if unit_kind(self.left) != unit_kind(self.right):
             why = "the units of the two tables are of different kinds"
             raise UnsupportedQuery("join on the unit", why, "Declare the unit column with the same type in both.")
-        if self.condition is not None:
-            must_be_true_or_false(self.condition)
         _distinct_names([column.name for column in self.columns])
+        super().__post_init__()
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -226,6 +253,10 @@ class JoinUnit(Node):
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.left, self.right)
+
+    def inputs(self) -> tuple[Input, ...]:
+        both = {**self.left.by_name, **self.right.by_name}
+        return () if self.condition is None else (Input("a condition", self.condition, TRUTH, both),)
 
     def explain(self) -> str:
         """What is joined."""
@@ -311,18 +342,25 @@ class PerUnit(Node):
             if isinstance(key, Constant):  # after GROUP BY, engines read a number as the place of a column
                 raise UnsupportedQuery(f"group by {key}", f"{name} is the same in every row", "Leave it out.")
         for name, total, argument in self.totals:
-            _check_total(name, total, argument)
+            check_total(name, total, argument)
+        super().__post_init__()
         _distinct_names([column.name for column in self.columns])
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The unit, the keys, the totals."""
         unit = Column(self.unit_name, unit_kind(self.parent), unit=True)
-        keys = [_output(name, expression) for name, expression in self.keys]
-        return (unit, *keys, *(_total_column(*total) for total in self.totals))
+        keys = [output(name, expression) for name, expression in self.keys]
+        return (unit, *keys, *(total_column(*total) for total in self.totals))
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)
+
+    def inputs(self) -> tuple[Input, ...]:
+        below = self.parent.by_name
+        keys = [Input(f"the key {name}", what, KINDS, below) for name, what in self.keys]
+        totals = [(total, what) for _, total, what in self.totals if what is not None]
+        return (*keys, *(Input(f"a {total}", what, TOTALLED.get(total, KINDS), below) for total, what in totals))
 
     def explain(self) -> str:
         """The totals."""
@@ -372,14 +410,6 @@ def must_have_units(plan: Plan, what: str) -> None:
         raise UnsupportedQuery(what, "every row is a unit of its own here", "Open the table with unit='…'.")
 
 
-def must_be_true_or_false(condition: Expression) -> None:
-    """Refuse a condition that an engine would cast to a truth value, row by row: text fails at some rows only."""
-    if condition.kind not in ("boolean", None):
-        why = f"it is of kind {condition.kind}, not a truth value"
-        hint = "Write a comparison, or declare types={'…': 'boolean'} when you open the table."
-        raise UnsupportedQuery(str(condition), why, hint)
-
-
 def same_kind(left: Expression, right: Expression) -> None:
     """Refuse to compare what engines compare differently."""
     from lapwing.curator.expressions import call
@@ -397,45 +427,6 @@ def _public_value(value: Any, field: Column) -> Any:
         why = f"{field.name} is of kind {field.kind}"
         hint = f"Write values of that kind, or types={{{field.name!r}: '…'}}."
         raise InvalidParameter("source", value, why, hint) from None
-
-
-def _output(name: str, expression: Expression) -> Column:
-    """The column that an expression makes."""
-    if isinstance(expression, Column):
-        return replace(expression, name=name)
-    if expression.kind is None:
-        raise UnsupportedQuery(name, "a column of nothing but NULL has no kind", "Leave it out.")
-    try:
-        span = span_of(expression)
-    except MissingBounds:
-        return Column(name, expression.kind)
-    ends = None if span.low == span.high else (Fraction(span.low), Fraction(span.high))
-    return Column(name, expression.kind, ends)
-
-
-def _check_total(name: str, total: Total, argument: Expression | None) -> None:
-    if argument is None:
-        return
-    if total in ("sum", "avg"):
-        if argument.kind not in ("integer", "number"):
-            raise UnsupportedQuery(f"{total}({argument})", f"it is of kind {argument.kind}", "Total a number.")
-        if argument.kind == "number" or total == "avg":
-            span = span_of(argument)
-            gridded(argument, (span.low, span.high))  # sums of floats depend on their order: only on a grid
-    elif total in ("min", "max") and argument.kind in ("text", "boolean"):
-        why = "the order of text depends on the engine's language settings"
-        raise UnsupportedQuery(f"{total}({argument})", why, "Take the least or greatest of a number or a date.")
-
-
-def _total_column(name: str, total: Total, argument: Expression | None) -> Column:
-    if argument is None or total.startswith("count"):
-        return Column(name, "integer")
-    if total == "avg":
-        span = span_of(argument)
-        return Column(name, "number", (span.low, span.high))
-    if total == "sum":
-        return Column(name, argument.kind or "number")
-    return replace(_output(name, argument), unit=False, keys=None)
 
 
 def _distinct_names(names: list[str]) -> None:

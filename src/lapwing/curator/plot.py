@@ -32,9 +32,10 @@ _CONTINUOUS = ("integer", "number", "date", "timestamp")
 
 def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
     """A figure with one panel for each column of values, or for the one named."""
-    panels = [c for c in answer.columns if not c.is_key] if column is None else [answer.table.column(column)]
-    if not panels or panels[0].is_key:
-        raise InvalidParameter("column", column, "there are no values to draw", "Name a column of values.")
+    panels = list(answer.columns) if column is None else [answer.table.column(column)]
+    panels = [c for c in panels if c.is_number and not c.is_key]
+    if not panels:
+        raise InvalidParameter("column", column, "there are no numbers to draw", "Name a column of values.")
     keys = [c for c in answer.columns if c.is_key]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # an emoji that the font lacks is a box

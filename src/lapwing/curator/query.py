@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
+from lapwing.curator import typed
 from lapwing.curator.aggregates import Aggregate, Bound, bind_all
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping
@@ -130,6 +131,7 @@ class Query:
             )
         if self.top is None:
             self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
+        typed.check(self)
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:

@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing._version import __version__
+from lapwing.curator import typed
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.arrays import bin_counts, cells_of
@@ -48,6 +49,7 @@ def release(
     progress: bool = True,
 ) -> Answer:
     """The answer to a query, paid for before the engine is contacted and on record before it is shown."""
+    typed.check(query)  # once more, whoever made it: nothing reaches an engine in another way
     items, ledger = query.items(spend), query.context.ledger
     admit(query.context, analyst)
     if ledger is None:

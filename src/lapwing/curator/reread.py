@@ -10,7 +10,6 @@ import datetime as dt
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, TypeVar, get_args
 
 from lapwing import checks
@@ -18,17 +17,8 @@ from lapwing.calls import closest
 from lapwing.curator import aggregates
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.declarations import fitting
-from lapwing.curator.expressions import (
-    KINDS,
-    NUMERIC,
-    Column,
-    Constant,
-    Expression,
-    Kind,
-    call,
-    storable,
-    time_constant,
-)
+from lapwing.curator.evaluate import released
+from lapwing.curator.expressions import KINDS, NUMERIC, PLACES, Column, Constant, Expression, Kind, call, time_constant
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.plan import (
     Combine,
@@ -47,24 +37,14 @@ from lapwing.curator.plan import (
 )
 from lapwing.curator.query import Post, Query, bounding_of
 from lapwing.curator.saved import VERSION
-from lapwing.curator.sql import context_of, known_tables, released
+from lapwing.curator.sql import context_of, known_tables
 from lapwing.curator.table import Grouped, PrivateTable, PublicTable
+from lapwing.curator.values import storable
 from lapwing.errors import InvalidParameter, LapwingError
 
 DEEPEST = 100
 _FIELDS = ("lapwing_query", "rows", "group_by", "ask", "bounding", "outputs", "having", "order_by", "limit", "offset")
 _HINT = "Save a question with query.to_yaml() to see how it is written."
-_MANY = 10_000
-_PLACES: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("abs", "floor", "ceil", "not", "negate", "is null", "length", "to number"), (1, 1)),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute"), (1, 1)),
-    **dict.fromkeys(("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "like"), (2, 2)),
-    **dict.fromkeys(("and", "or", "coalesce"), (1, _MANY)),
-    "in": (2, _MANY),
-    "case": (3, _MANY),
-    "bin": (3, _MANY),
-}
-"""The operators, and how many arguments each takes."""
 Columns = Mapping[str, Column]
 T = TypeVar("T")
 
@@ -158,10 +138,9 @@ def _join(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
 
 def _join_unit(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
     parts = _mapping(content, "join_unit", ("rows", "how", "condition"))
-    joined = JoinUnit(plan, _rows(parts.get("rows"), tables, depth), _one_of(Outer, parts, "how"))
-    if parts.get("condition") is None:
-        return joined
-    return replace(joined, condition=_expression(parts["condition"], joined.by_name))
+    other, how = _rows(parts.get("rows"), tables, depth), _one_of(Outer, parts, "how")
+    asked, both = parts.get("condition"), {**plan.by_name, **other.by_name}
+    return JoinUnit(plan, other, how, None if asked is None else _expression(asked, both))
 
 
 def _exists(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
@@ -215,12 +194,10 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
         return Constant(None, None)
     if name in KINDS:
         return _constant(content, name)
-    fewest, most = _known(name, _PLACES, "there is no such operator")
+    fewest, most = _known(name, PLACES, "there is no such operator")
     arguments = [_expression(one, columns, depth + 1) for one in _list(content, name)]
     if not fewest <= len(arguments) <= most or (name == "case" and len(arguments) % 2 == 0):
         raise InvalidParameter(name, len(arguments), "takes another number of arguments", _HINT)
-    if name == "bin":
-        _check_edges(arguments[1:])
     first = arguments[0]
     if name == "coalesce" and len(arguments) == 1 and isinstance(first, Column) and isinstance(columns, _Answer):
         return released(first.name, first.kind)
@@ -243,12 +220,6 @@ def _column(data: Any, columns: Columns) -> Column:
         fitting(column.name, column.kind, values)
         column = replace(column, keys=tuple(dict.fromkeys(values)))
     return column
-
-
-def _check_edges(edges: list[Expression]) -> None:
-    ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
-    if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
-        raise InvalidParameter("bin", len(edges), "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")
 
 
 _NATURAL: dict[type, Kind] = {bool: "boolean", int: "integer", float: "number", str: "text"}

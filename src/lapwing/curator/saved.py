@@ -20,7 +20,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import Call, Column, Constant, Expression
+from lapwing.curator.expressions import Column, Constant, Expression
 from lapwing.curator.groups import Key, key_for
 from lapwing.curator.plan import (
     Combine,
@@ -101,20 +101,14 @@ Columns = Mapping[str, Column]
 
 
 def expression(value: Expression, columns: Columns) -> Data:
-    """An expression as data. What the constructors add by themselves (clamps, conditions of a CASE) is left out."""
+    """An expression as data. What the constructors add by themselves (clamps) is left out."""
     if isinstance(value, Column):
         return {"column": _column(value, columns.get(value.name, value))}
     if isinstance(value, Constant):
         return constant(value)
     if value.operator == "clamp":
         return expression(value.arguments[0], columns)
-    arguments = list(value.arguments)
-    if value.operator == "case":
-        for place in range(0, len(arguments) - 1, 2):
-            condition = arguments[place]
-            assert isinstance(condition, Call)
-            [arguments[place]] = condition.arguments
-    return {value.operator: [expression(argument, columns) for argument in arguments]}
+    return {value.operator: [expression(argument, columns) for argument in value.arguments]}
 
 
 def _column(column: Column, known: Column) -> Data:

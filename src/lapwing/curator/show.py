@@ -131,20 +131,23 @@ def _cells(column: Column) -> tuple[Text, list[Text]]:
     from rich.text import Text
 
     shown = digits.shown(column)[:ROWS]
-    values = _aligned([cell.value for cell in shown])
+    values = [cell.value for cell in shown]
+    if column.is_number:
+        values = _aligned(values)
     noises = [cell.beside for cell in shown]
     intervals = [f"({cell.interval})" if cell.interval else "" for cell in shown]
     wide, wider = (max(map(len, texts), default=0) for texts in (values, noises))
     cells = [
         Text.assemble(
-            (value.rjust(wide), STYLES["private"]),
+            (value.rjust(wide) if column.is_number else value, STYLES["private"]),
             (f" {noise.ljust(wider)}" if wider else "", STYLES["noise"]),
             (f" {interval}" if interval else "", STYLES["quiet"]),
         )
         for value, noise, interval in zip(values, noises, intervals, strict=True)
     ]
     header = _name(column)
-    header.pad_left(max(0, wide - header.cell_len))
+    if column.is_number:
+        header.pad_left(max(0, wide - header.cell_len))
     return header, cells
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import reduce
 from typing import Any
 
@@ -20,7 +19,8 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.expressions import NUMERIC, Call, Column, Constant, Expression, Kind, Span, call
+from lapwing.curator.evaluate import released
+from lapwing.curator.expressions import Column, Constant, Expression, call
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.parse import cut, parse_one, refused, shown
 from lapwing.curator.plan import Plan, scans
@@ -35,7 +35,6 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 Tables = Mapping[str, PrivateTable | PublicTable]
 _WHOLE = ("count", "units", "count distinct")
-_ANYWHERE = Span(Fraction(-(2**100)), Fraction(2**100), 100)
 
 
 @helpful
@@ -166,11 +165,6 @@ def _grouped(
         why = f"it is of kind {post.having.kind}, not a truth value"
         raise UnsupportedQuery(shown(having), why, "Write a comparison: HAVING COUNT(*) > 50.")
     return scope.plan, Grouping(tuple(keys.values())), aggregates, post
-
-
-def released(name: str, kind: Kind) -> Expression:
-    """A column of the answer. It is public, so arithmetic on it needs no bounds and must not clamp."""
-    return Call("coalesce", (Column(name, kind),), kind, _ANYWHERE if kind in NUMERIC else None)
 
 
 def _refuse_star(select: exp.Select) -> None:

@@ -244,7 +244,7 @@ class Reader:
         unit_name = units[0][1]
         others = {key: name for key, name in groups.keys.items() if key not in dict(units)}
         keys = tuple((name, key) for key, name in others.items() if not isinstance(key, Constant))
-        known = PerUnit(scope.plan, unit_name, keys, ()).by_name
+        known = self.declared.over(PerUnit(scope.plan, unit_name, keys, ())).by_name
 
         def column(name: str, what: Expression | Asked) -> Expression:
             if isinstance(what, Asked):
@@ -258,7 +258,7 @@ class Reader:
         having = part(query, "having")
         condition = None if having is None else groups.translate(having.this, column, aliases=True)
         totals = tuple(_total(name, one) for one, name in groups.asked.items())
-        plan: Plan = PerUnit(scope.plan, unit_name, keys, totals)
+        plan = self.declared.over(PerUnit(scope.plan, unit_name, keys, totals))
         if condition is not None:
             plan = Where(plan, condition)
         return Select(plan, tuple(outputs))
