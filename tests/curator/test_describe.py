@@ -441,7 +441,6 @@ def test_a_file_is_believed_nothing(
         {"group_by": [{"name": "p", "by": {"column": "patient_id"}}]},
         {"group_by": [{"name": "p", "by": {"column": "patient_id"}, "values": ["p1"]}]},
         {"group_by": [{"name": "r", "by": {"column": "region"}, "values": ["N"], "labels": ["a", "b"]}]},
-        {"ask": [{"top": ["zip"], "k": 1}]},
         {"ask": [{"top": ["region"], "k": 1}, {"count": []}]},
         {"ask": [{"max": ["age"]}]},
         {"ask": [{"mean": ["age", "cost"]}]},

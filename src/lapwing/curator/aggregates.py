@@ -161,7 +161,11 @@ def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) 
 
 @helpful
 def top_k(column: str, k: int, *, name: str | None = None) -> Aggregate:
-    """The k public keys of a column that most units have, best first, without their counts; asked alone."""
+    """The k keys of a column that most units have, best first; asked alone.
+
+    Of public keys, without their counts. Which keys occur is a secret where they are not public: then it takes a
+    delta, rare keys are left out, and noisy numbers of units come with the others.
+    """
     return Aggregate(kind="top", of=(column,), most=checks.whole(k=k), name=name)
 
 

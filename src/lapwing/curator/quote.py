@@ -220,4 +220,5 @@ class Accuracy:
 def ranks_note(bound: Bound, items: Sequence[Item], confidence: float) -> str:
     """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
     ranks = error_of(bound, items, confidence, None)
-    return f"within {ranks:g} ranks"
+    spread = "how far that is in values is a secret, so ask for a lower and a higher quantile as well"
+    return f"within {ranks:g} ranks of the exact one, with {100 * confidence:.6g} % confidence; {spread}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates import Aggregate, units
 from lapwing.curator.breaker import Fuse
 from lapwing.curator.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
 from lapwing.curator.expressions import Column, Expression, Kind
@@ -19,7 +19,7 @@ from lapwing.curator.joins import apart, join_public
 from lapwing.curator.parse import expression
 from lapwing.curator.plan import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
 from lapwing.curator.promises import group_sizes, promised
-from lapwing.curator.query import Context, Query, bounding_of, named
+from lapwing.curator.query import Context, Post, Query, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
 from lapwing.curator.statistics import Bounding
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
@@ -216,17 +216,22 @@ class Grouped:
                 asked = (Aggregate(kind="count", name=one.output),)
             else:
                 grouping = _candidates(grouping, key_for(name, value), one)
+                if grouping.secret:
+                    return _most_frequent(table, grouping, one)
         return Query(table.context, table.plan, grouping, asked, table.bounding)
 
 
 def _candidates(grouping: Grouping, key: Key, asked: Aggregate) -> Grouping:
     if grouping.keys:
         raise UnsupportedQuery(str(asked), "it is asked of all rows together", "Filter with where() instead.")
-    if key.values is None:
-        why = f"which values of {key.name} occur is a secret"
-        instead = "Name them with keys= when you open the table, or group by it and ORDER BY count DESC LIMIT k."
-        raise UnsupportedQuery(str(asked), why, instead)
     return Grouping((key,))
+
+
+def _most_frequent(table: PrivateTable, grouping: Grouping, asked: Aggregate) -> Query:
+    """The top of secret keys: those that may be shown, by their noisy numbers of units, which were paid for anyway."""
+    counted = units(name=asked.name)
+    order = ((Column(counted.output, "integer"), True),)
+    return Query(table.context, table.plan, grouping, (counted,), table.bounding, Post(order=order, limit=asked.most))
 
 
 def together(one: Context, other: Context) -> Context:
