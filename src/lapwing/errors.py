@@ -19,6 +19,7 @@ LapwingError
 
 NotPrivateWarning (a warning, not an error): a reproducible source of noise was used.
 NoiseWarning (a warning): the noise hides part of a result, as the noisy result itself shows.
+WeakPrivacyWarning (a warning): an epsilon so large that it protects hardly anybody.
 
 Messages are about *parameters* only. No error may carry a value of a record: what is wrong in data is treated
 by a rule that does not depend on the data (see docs/sharp-edges.md).
@@ -206,3 +207,7 @@ class NotPrivateWarning(UserWarning):
 
 class NoiseWarning(UserWarning):
     """The noise hides part of a result, such as the slope of a column. Said from the noisy result alone."""
+
+
+class WeakPrivacyWarning(UserWarning):
+    """An epsilon so large that the guarantee says hardly anything."""

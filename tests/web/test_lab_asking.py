@@ -448,3 +448,40 @@ def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(row
     assert len(other) == len(before)
     [[mine_was], [now]] = [list(before - other), list(other - before)]
     assert mine_was[0] == now[0]
+
+
+def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
+    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, bench = brought(app, rows)
+    form = {"column": "age", "epsilon": "0.5"}
+
+    def asked() -> str:
+        job = client.post(f"/lab/{bench.id}/ask/mean", data=form).json()["id"]
+        found = site_of(app).lab.jobs.get(bench.id, job)
+        found.ended.wait(30)
+        return found.error
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("lapwing.curator.release.look", _fails)
+        first = asked()
+    assert "secret" not in first
+    assert asked() == first  # one text, for what failed and for what is refused
+    assert bench.spent.epsilon == 0.5
+    described = client.get(f"/lab/{bench.id}", headers=PERSON).text
+    assert f'href="/lab/{bench.id}/failures"' in described
+    assert "secret" not in described
+    assert "a &lt;secret&gt; record" in client.get(f"/lab/{bench.id}/failures", headers=PERSON).text
+    assert visitor(app).get(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 404
+    bench.state(replace(bench.stated, epsilon=bench.stated.epsilon / 2))
+    bench.start_over()
+    assert asked() == first  # neither a new promise nor a new budget reopens it
+    assert client.post(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 422
+    client.post(f"/lab/{bench.id}/failures", data={"looked": "yes"}, headers=PERSON)
+    assert not bench.failed
+    released(client, bench, 0.25)
+
+
+def _fails(*arguments: Any) -> None:
+    arguments[3].begin()
+    raise MemoryError("a <secret> record")

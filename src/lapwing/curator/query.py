@@ -28,6 +28,7 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms import epsilon_for
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
+from lapwing.privacy.large import warn_if_large
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
@@ -268,7 +269,9 @@ class Query:
 
         if within is not None:
             epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
-        return quote(self, self.budget(epsilon, delta, rho), confidence, count)
+        spend = self.budget(epsilon, delta, rho)
+        warn_if_large(spend.stated, "this question")
+        return quote(self, spend, confidence, count)
 
     @helpful
     def release(
@@ -302,6 +305,7 @@ class Query:
         sure = float(checks.probability(confidence=confidence))
         checks.probability(confidence=sure)  # as a double, too: nothing may be found out after the charge
         spend = self.budget(epsilon, delta, rho)
+        warn_if_large(spend.stated, "this question")
         who = analyst or self.context.analyst
         return release(self, spend, sure, analyst=who, key=key, entropy=entropy, progress=progress)
 

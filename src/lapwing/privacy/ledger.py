@@ -49,6 +49,7 @@ from lapwing.privacy.allowances import (
     the_row,
 )
 from lapwing.privacy.journal import EVERYBODY, Database, Entry, append, charges, entries, spent_by, verify_chain
+from lapwing.privacy.large import warn_if_large
 from lapwing.privacy.losses import Loss
 from lapwing.privacy.standing import Failure, Rules, admit, count, declare
 from lapwing.privacy.store import Store, store_at
@@ -132,6 +133,7 @@ class Ledger:
         if rules is not None:
             checks.of_kind(Rules, "are no rules", "Write rules=Rules(failures=3).", rules=rules)
         row = new_row(dataset, analyst, allowance)
+        warn_if_large(allowance, f"the allowance of {dataset!r}")
         dataset, unit, analyst = place = row["dataset"], row["unit"], row["analyst"]
         with self._store.transaction() as database:
             known = row_at(database, place)

@@ -139,6 +139,11 @@ class Bench:
         return self.ledger.remaining(DATASET)
 
     @property
+    def failed(self) -> bool:
+        """Whether a question failed while rows were read, and the owner has not looked yet."""
+        return self.statement is not None and bool(self.ledger.failures(DATASET))
+
+    @property
     def any_spent(self) -> bool:
         """Whether something was spent: from then on a unit is fixed."""
         return self.statement is not None and size_of(self.spent) > (0, 0)

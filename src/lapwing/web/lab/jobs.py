@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from lapwing.errors import LapwingError
+from lapwing.errors import DatasetClosed, EngineFailed, LapwingError
 from lapwing.noise.entropy import SYSTEM
 from lapwing.web.problems import Problem
 
@@ -37,6 +37,11 @@ PLAIN = (
 STOPPED = "You stopped this. What was charged before stays charged."
 LONGEST = 900.0
 """Seconds that one piece of work may take a thread from the others."""
+FAILED = (
+    "This table answers no questions at present. One failed after it had begun to read rows, and whether it fails may "
+    "depend on a row. Whoever brought the table looks at /lab/{bench}/failures and opens it again."
+)
+"""One text, whatever failed, and for every question after that."""
 TOO_LONG = "This took too long, so we stopped it. What was charged before stays charged. Bring fewer rows or columns."
 
 
@@ -207,6 +212,8 @@ class Jobs:
             job.state = "done"
         except Cancelled:
             job.state, job.error = "cancelled", TOO_LONG if late.is_set() else STOPPED
+        except (EngineFailed, DatasetClosed):
+            job.state, job.error = "failed", FAILED.format(bench=job.bench)
         except LapwingError as error:
             job.state, job.error = "failed", str(error)
         except Problem as error:

@@ -24,6 +24,7 @@ from lapwing.web.routes import (
     guide,
     lab,
     lab_asking,
+    lab_failures,
     me,
     moderation,
     reading,
@@ -45,5 +46,6 @@ ROUTERS = (
     guide.router,
     lab.router,
     lab_asking.router,
+    lab_failures.router,
 )
 """All of them, in the order in which they are asked."""
