@@ -18,7 +18,7 @@ from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.cube import STEP, Cube, boxed, released
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.exact import products, rowwise, totals, totals_by
-from lapwing.models.logistic_frame import Frame, overview
+from lapwing.models.logistic_frame import Frame, overview, overview_totals
 from lapwing.models.logistic_objective import GRID, Tilted
 from lapwing.models.logistic_search import likely
 from lapwing.models.quote import Line
@@ -30,6 +30,8 @@ Method = Literal["auto", "objective", "means", "functional"]
 _ENOUGH, _PLENTY = 5, 80
 """Rows times ε over parameters from which the true curvature, and from which whole tails, are worth their noise."""
 
+_BLOCK = 1 << 13
+"""Rows that are measured and placed at a time: they stay in the cache, and no second table is kept."""
 _COARSE = 1 << 10
 """Steps of the columns that products are made of: finer than their noise."""
 _WITHIN = 0.5
@@ -174,9 +176,12 @@ class LogisticRegression(PrivateClassifier[_Recipe]):
         inside = y >= 0
         if not inside.all():
             X, y = X[inside], y[inside]
-        steps = recipe.box.steps(X)
-        frame = overview(recipe.overview, steps, entropy, plenty=recipe.rows_for(_PLENTY), centred=recipe.constant)
-        rows = frame.place(steps, constant=recipe.constant)
+        blocks = [X[start : start + _BLOCK] for start in range(0, max(len(X), 1), _BLOCK)]
+        seen = np.sum([overview_totals(recipe.box.steps(block)) for block in blocks], axis=0)
+        frame = overview(recipe.overview, seen, entropy, plenty=recipe.rows_for(_PLENTY), centred=recipe.constant)
+        rows = np.empty((len(X), recipe.columns))
+        for start, block in zip(range(0, len(X), _BLOCK), blocks, strict=False):
+            rows[start : start + _BLOCK] = frame.place(recipe.box.steps(block), constant=recipe.constant)
         method = recipe.chosen(frame)
         if method == "objective":
             theta = recipe.objective.suited(frame).release(rows, y, entropy)

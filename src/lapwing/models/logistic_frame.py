@@ -68,13 +68,15 @@ def overview_totals(steps: Floats) -> NDArray[np.int64]:
     return np.array([len(steps) * STEP, *totals(steps, STEP), *totals(squares[:, None], STEP)], dtype=np.int64)
 
 
-def overview(noise: Cube | Gaussian, steps: Floats, entropy: Entropy, *, plenty: float, centred: bool) -> Frame:
-    """The number of rows, the sum of each column, and the mean square of a row, all with noise.
+def overview(
+    noise: Cube | Gaussian, seen: NDArray[np.int64], entropy: Entropy, *, plenty: float, centred: bool
+) -> Frame:
+    """The number of rows, the sum of each column, and the mean square of a row (`overview_totals`), all with noise.
 
     From `plenty` rows on the columns are cut off less: noise is small then, and what is cut off would be missed.
     """
-    columns = steps.shape[1]
-    noisy = released(noise, overview_totals(steps), entropy) / STEP
+    columns = len(seen) - 2
+    noisy = released(noise, seen, entropy) / STEP
     spread, rows = math.sqrt(noise.variance) / STEP, max(float(noisy[0]), 1.0)
     vague = spread / rows
     centre = np.clip(noisy[1:-1] / rows, -1.0, 1.0)

@@ -134,7 +134,8 @@ class Objective:
     @property
     def search(self) -> Search:
         """The same in doubles."""
-        return Search(self.X / STEP, self.places, self.classes, self.ridge, (self.tilt / GRID).astype(float))
+        tilt = (self.tilt / GRID).astype(float)
+        return Search(self.X, self.places, self.classes, self.ridge, tilt, scale=float(STEP))
 
     def minimum(self, allowed: Fraction) -> Whole:
         """A point with ‖∇J‖₂ ≤ allowed, for certain, as fractions. How long that takes depends on the rows."""
