@@ -13,6 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.curator.described import describe, open_described
 from lapwing.curator.sources import find_source, rows_of
+from lapwing.curator.written import Notation, notation
 from lapwing.errors import InvalidParameter
 
 ANA = """Patient;Umsatz;Kinder;Datum;Ort
@@ -58,7 +59,7 @@ def test_filters_groups_and_aggregates_read_the_same_numbers_and_dates(ana: Path
 def test_with_a_decimal_point_nothing_is_read_otherwise_than_before(ana: Path) -> None:
     for table in (opened(ana), opened(ana, decimal=".")):
         assert answer(table, "SELECT COUNT(Umsatz), COUNT(Kinder), COUNT(Datum) FROM ana") == [(1, 2, 1)]
-    assert find_source(ana, delimiter=";") == find_source(ana, delimiter=";", decimal=".")
+    assert find_source(ana, delimiter=";") == find_source(ana, delimiter=";", notation=notation("."))
 
 
 def test_a_public_table_is_read_by_the_same_rule(tmp_path: Path) -> None:
@@ -91,6 +92,7 @@ def test_other_engines_refuse_it_before_they_are_asked(source: str) -> None:
 
 def slow_number(text: str, most: int = 15) -> float | None:
     """The rule in plain Python, sign by sign."""
+    text = text.strip(" ")
     body = text[1:] if text[:1] in ("+", "-") else text
     front, comma, back = body.partition(",")
     if comma and not (1 <= len(back) <= 15 and set(back) <= set("0123456789")):
@@ -108,11 +110,13 @@ def slow_number(text: str, most: int = 15) -> float | None:
 
 
 def slow_whole(text: str) -> int | None:
+    text = text.strip(" ")
     found = None if "," in text else slow_number(text, 18)
     return None if found is None else int(re.sub("[^0-9+-]", "", text))
 
 
 def slow_date(text: str) -> dt.date | None:
+    text = text.strip(" ")
     try:
         if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
             return dt.date.fromisoformat(text)
@@ -156,7 +160,9 @@ def test_no_strange_text_fails_and_each_means_what_a_slow_reader_says() -> None:
     texts = strange()
     column = np.array(texts, dtype=object)
     kinds: dict[str, Any] = {"n": "number", "i": "integer", "d": "date"}
-    _, _, rows = rows_of({"n": column, "i": column, "d": column}, table=None, types=kinds, most=10_000, decimal=",")
+    _, _, rows = rows_of(
+        {"n": column, "i": column, "d": column}, table=None, types=kinds, most=10_000, notation=Notation(",")
+    )
     assert sorted(map(repr, rows)) == sorted(repr((slow_number(one), slow_whole(one), slow_date(one))) for one in texts)
     assert sum(row != (None, None, None) for row in rows) > 100
 
@@ -165,6 +171,6 @@ def test_a_cell_is_read_the_same_alone_and_among_others() -> None:
     texts = strange()[::9]
     for one in texts:
         [[alone]] = rows_of(
-            {"n": np.array([one], dtype=object)}, table=None, types={"n": "number"}, most=1, decimal=","
+            {"n": np.array([one], dtype=object)}, table=None, types={"n": "number"}, most=1, notation=Notation(",")
         )[2]
         assert alone == slow_number(one)

@@ -79,40 +79,72 @@ def read(value: Any, kind: str) -> Any:
 
 def from_text(text: str, kind: str) -> Any:
     """What a text means where another kind was declared."""
+    if len(text.encode()) > 100:
+        return None
+    text = text.strip(" ")
     if kind == "boolean":
         words = {word: truth for truth, some in _TRUTHS.items() for word in some}
         return words.get(text)
     if kind in ("integer", "number"):
         digits = text[1:] if text[:1] in ("+", "-") else text
         if kind == "integer":
-            return int(text) if plain(digits, 18) else None
-        whole, point, part = digits.partition(".")
-        return float(text) if plain(whole, 15) and (plain(part, 15) if point else True) else None
+            whole = digits.partition(".")[0]
+            return int(text.partition(".")[0]) if plain(whole, 18) and digits[len(whole) :] in ("", ".0") else None
+        mantissa, exponent, power = digits.replace("E", "e").partition("e")
+        whole, _, part = mantissa.partition(".")
+        power = power[1:] if power[:1] in ("+", "-") else power
+        fits = (plain(whole, 15) and (not part or plain(part, 15))) or (not whole and plain(part, 15))
+        return float(text) if fits and (plain(power, 2) if exponent else True) else None
     day, time = text[:10], text[10:]
     if not (len(day) == 10 and day[4] == day[7] == "-" and all(plain(p, 4) for p in (day[:4], day[5:7], day[8:]))):
         return None
     try:
         date = dt.date(int(day[:4]), int(day[5:7]), int(day[8:]))
-        return (date if not time else None) if kind == "date" else dt.datetime.combine(date, clock(time))
+        moment = dt.datetime.combine(date, dt.time()) if not time else moment_of(date, time)
     except ValueError:
         return None
+    except OverflowError:  # beyond the calendar, once it is in UTC
+        return date if kind == "date" else None
+    return date if kind == "date" else moment
+
+
+def cast_number(text: str) -> float | None:
+    """CAST(text AS number), which reads plain decimals only."""
+    whole, point, part = (text[1:] if text[:1] in ("+", "-") else text).partition(".")
+    return float(text) if plain(whole, 15) and (plain(part, 15) if point else True) else None
 
 
 _TRUTHS = {
-    True: ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1"),
-    False: ("false", "False", "FALSE", "f", "no", "No", "NO", "0"),
+    True: ("true", "True", "TRUE", "t", "T", "yes", "Yes", "YES", "y", "Y", "1"),
+    False: ("false", "False", "FALSE", "f", "F", "no", "No", "NO", "n", "N", "0"),
 }
 
 
+def moment_of(date: dt.date, text: str) -> dt.datetime:
+    """' 09:30', 'T09:30:00.25', each also with a zone: 'Z', ' Z', '+02', '+0200', '+02:00'."""
+    minutes = 0
+    if text[-1:] in ("Z", "z"):
+        text = text[:-2] if text[-2:-1] == " " else text[:-1]
+    elif "+" in text or "-" in text:
+        sign = "+" if "+" in text else "-"
+        text, _, zone = text.partition(sign)
+        text = text.removesuffix(" ")
+        pieces = [zone[:2], zone[2:].removeprefix(":")] if zone[2:] else [zone, "00"]
+        if not all(len(p) == 2 and plain(p, 2) for p in pieces) or int(pieces[0]) > 15 or int(pieces[1]) > 59:
+            raise ValueError
+        minutes = (int(pieces[0]) * 60 + int(pieces[1])) * (1 if sign == "+" else -1)
+    return dt.datetime.combine(date, clock(text)) - dt.timedelta(minutes=minutes)
+
+
 def clock(text: str) -> dt.time:
-    """' 09:30:00' or 'T09:30:00.25'."""
+    """' 09:30', ' 09:30:00' or 'T09:30:00.25'; what is smaller than a microsecond is cut off."""
     main, point, part = text[1:].partition(".")
     pieces = main.split(":")
-    if text[:1] not in (" ", "T") or len(pieces) != 3 or not all(len(p) == 2 and plain(p, 2) for p in pieces):
+    if text[:1] not in (" ", "T") or len(pieces) not in (2, 3) or not all(len(p) == 2 and plain(p, 2) for p in pieces):
         raise ValueError
-    if point and not plain(part, 6):
+    if point and not (plain(part, 9) and len(pieces) == 3):
         raise ValueError
-    return dt.time(*map(int, pieces), int(part.ljust(6, "0")) if point else 0)
+    return dt.time(*map(int, pieces), *([0] * (3 - len(pieces))), int(part[:6].ljust(6, "0")) if point else 0)
 
 
 def plain(text: str, most: int) -> bool:
@@ -229,7 +261,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
     "length": lambda e, a: len(a),
     "like": lambda e, a, b: like(a, b),
     "clamp": clamped,
-    "to number": lambda e, a: from_text(a, "number") if isinstance(a, str) else float(a),
+    "to number": lambda e, a: cast_number(a) if isinstance(a, str) else float(a),
     "year": lambda e, a: a.year,
     "month": lambda e, a: a.month,
     "day": lambda e, a: a.day,

@@ -64,6 +64,9 @@ class Question:
     name: Annotated[str | None, _option("What the SELECT calls the table.", _TABLE)] = None
     delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
     decimal: Annotated[str | None, _option("',' where a CSV has 1.234,50 and 31.12.2026.", _TABLE)] = None
+    thousands: Annotated[str | None, _option("',' where a CSV has 1,234.50.", _TABLE)] = None
+    true: Annotated[list[str] | None, _option("A word that means yes, for example J.", _TABLE, metavar="WORD")] = None
+    false: Annotated[list[str] | None, _option("A word that means no.", _TABLE, metavar="WORD")] = None
     population: Annotated[int | None, _option("How many units there are at least.", _TABLE)] = None
     public: Annotated[
         list[str] | None, _option("A public table to join with, for example zips.csv.", _TABLE, metavar="FILE")
@@ -186,6 +189,9 @@ _ASIDE = (
     "name",
     "delimiter",
     "decimal",
+    "thousands",
+    "true",
+    "false",
     "population",
     "ledger",
     "anchor",

@@ -32,6 +32,7 @@ from lapwing.curator.plan import (
     is_each_row,
     scans,
 )
+from lapwing.curator.written import PLAIN, Notation
 
 Names = Mapping[str, exp.Expr]
 """What stands for each column."""
@@ -47,8 +48,8 @@ class Relation:
     types: Mapping[str, str]
     frame: Any = None
     """A table of this process, under whose name `table` stands, for the engine to take in when a session begins."""
-    decimal: str = "."
-    """How numbers and dates are written where the engine has text: "." or ",", by the owner's word."""
+    notation: Notation = PLAIN
+    """How values are written where the engine has text, by the owner's word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Compiler:
         column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
         tested = field.name not in self.untested
         declared = relation.types[field.name]
-        return self.dialect.read(column, declared, field.kind, tested=tested, decimal=relation.decimal)
+        return self.dialect.read(column, declared, field.kind, tested=tested, notation=relation.notation)
 
     def steps(self, value: Gridded, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""

@@ -24,10 +24,24 @@ from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP
 
 VERSION = 1
 SUFFIXES = (".yaml", ".yml")
-_TEXTS = ("source", "table", "name", "unit", "dataset", "ledger", "anchor", "analyst", "delimiter", "decimal", "memory")
+_TEXTS = (
+    "source",
+    "table",
+    "name",
+    "unit",
+    "dataset",
+    "ledger",
+    "anchor",
+    "analyst",
+    "delimiter",
+    "decimal",
+    "thousands",
+    "memory",
+)
+_WORDS = ("true", "false")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_MAPPINGS, "complete", *_COUNTS, "allowance")
+_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_WORDS, *_MAPPINGS, "complete", *_COUNTS, "allowance")
 _PLACES = ("source", "ledger", "anchor")
 """Fields that name a file beside the description, or a URL."""
 
@@ -160,6 +174,8 @@ def _template(
     if is_text:
         yield "# Here everything is text until it is declared: guessing would mean reading records."
         yield "# Where numbers are written like 1.234,50 and dates like 31.12.2026, also write decimal: ','."
+        yield "# Where they are written like 1,234.50, write thousands: ','. Where J and N mean yes and no,"
+        yield "# write 'true': J and 'false': N, with the quotes."
     yield from _fields("types", usable)
     if len(usable) < len(kinds):
         yield f"# Not usable, because of their types: {', '.join(_one_line(c) for c in kinds if c not in usable)}."
@@ -224,6 +240,9 @@ def _fitting(name: str, value: Any) -> None:
         wanted, fits = "a mapping", isinstance(value, dict)
     elif name in _COUNTS:
         wanted, fits = "a whole number", isinstance(value, int) and not isinstance(value, bool)
+    elif name in _WORDS:
+        words = [value] if isinstance(value, str) else value
+        wanted, fits = "text", isinstance(words, list) and bool(words) and all(isinstance(one, str) for one in words)
     elif name == "each_row":
         wanted, fits = "true or false", isinstance(value, bool)
     elif name == "complete":
@@ -252,5 +271,8 @@ _EXAMPLES = {
     "each_row": "true",
     "complete": "[age]",
     "decimal": "','",
+    "thousands": "','",
+    "true": "'Y'",
+    "false": "'N'",
     **dict.fromkeys(_COUNTS, "1"),
 }

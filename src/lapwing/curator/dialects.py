@@ -9,8 +9,10 @@ from functools import cache
 
 from sqlglot import exp
 
+from lapwing.curator import written
 from lapwing.curator.cells import UNCHECKED_TEXT
 from lapwing.curator.expressions import PLAIN_NUMBER, Kind
+from lapwing.curator.written import PLAIN, Notation
 
 SQL_TYPES: dict[Kind, str] = {
     "boolean": "BOOLEAN",
@@ -23,27 +25,6 @@ SQL_TYPES: dict[Kind, str] = {
 ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS")
 """Moments with a zone, as DuckDB calls them."""
 LARGEST_DOUBLE = "1.7976931348623157e+308"
-
-
-PLAIN_WHOLE = "[+-]?[0-9]{1,18}"
-_DAY = (
-    "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)"
-    "|[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])"
-    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
-)
-"""Exactly the days of the calendar: no engine can fail to read what matches."""
-PLAIN_TIMES: dict[Kind, str] = {
-    "date": _DAY,
-    "timestamp": _DAY + "[ T]([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,6})?",
-}
-
-_THOUSANDS = ("[.]", "[ \u00a0\u202f]", "['\u2019]")
-"""What may stand between groups of three digits where a comma is the decimal sign; one of them in one number."""
-_GROUPED = "|".join(f"[0-9]{{1,3}}({sign}[0-9]{{3}}){{1,4}}" for sign in _THOUSANDS)
-COMMA_NUMBER = f"[+-]?([0-9]{{1,15}}|{_GROUPED})(,[0-9]{{1,15}})?"
-COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,4}', '{1,5}')})"
-COMMA_DATE = "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
-"""PLAIN_NUMBER, PLAIN_WHOLE and a day of PLAIN_TIMES as much of Europe writes them: 1.234,50 and 31.12.2026."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +85,32 @@ class Dialect(ABC):
         """The statement as text."""
         return query.sql(dialect=self.name)
 
-    def read(self, column: exp.Expr, declared: str, kind: Kind, *, tested: bool = True, decimal: str = ".") -> exp.Expr:
+    @abstractmethod
+    def size(self, text: exp.Expr) -> exp.Expr:
+        """How many bytes a text has; it must not cost more than that, however long it is."""
+
+    @abstractmethod
+    def trimmed(self, text: exp.Expr) -> exp.Expr:
+        """A text without the spaces around it."""
+
+    @abstractmethod
+    def earlier(self, moment: exp.Expr, minutes: exp.Expr) -> exp.Expr:
+        """A timestamp so many minutes before."""
+
+    def read(
+        self, column: exp.Expr, declared: str, kind: Kind, *, tested: bool = True, notation: Notation = PLAIN
+    ) -> exp.Expr:
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
         `declared` is the engine's own name of the type, `kind` what the owner says it means. A number that is not
-        `tested` may be infinite or NaN. `decimal` is how numbers and dates are written where the source has text.
+        `tested` may be infinite or NaN. `notation` is how values are written where the source has text.
         """
-        if kind == "text":
-            return self.text(column, declared)
-        if self.is_text(declared) and decimal == ",":
-            return self.from_comma(self.text(column, declared), kind)
-        if self.is_text(declared):
-            return self._from_text(self.text(column, declared), kind)
+        if kind == "text" or self.is_text(declared):
+            text = self.text(column, declared)
+            if kind == "text":
+                return when(self.size(text.copy()) <= whole(written.LONGEST_TEXT), text)
+            from_ = self.from_comma if notation.decimal == "," else self.from_text
+            return when(self.size(text.copy()) <= whole(written.LONGEST), from_(text, kind, notation))
         if kind == "integer":
             return self.integer(column, declared)
         if kind == "number":
@@ -127,21 +122,33 @@ class Dialect(ABC):
         """A number written in plain decimal notation, otherwise NULL."""
         return when(self.matches(text, PLAIN_NUMBER), attempt(text, "DOUBLE"))
 
-    def from_comma(self, text: exp.Expr, kind: Kind) -> exp.Expr:
+    def from_comma(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
         """Text with decimal commas as its declared kind, otherwise NULL; `lw.open` lets only DuckDB be asked."""
         raise NotImplementedError
 
-    def _from_text(self, text: exp.Expr, kind: Kind) -> exp.Expr:
-        if kind == "number":
-            return self.number_from(text)
-        if kind == "integer":
-            return when(self.matches(text, PLAIN_WHOLE), attempt(text, "BIGINT"))
+    def from_text(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
+        """A short text as its declared kind, otherwise NULL; spaces around it do not count."""
+        text = self.trimmed(text.copy())
         if kind == "boolean":
-            return boolean_from(text)
-        some_year = exp.NEQ(
-            this=exp.func("LEFT", text.copy(), exp.Literal.number(4)), expression=exp.Literal.string("0000")
+            yes, no = ([exp.Literal.string(word) for word in some] for some in (notation.true, notation.false))
+            return exp.Case().when(text.copy().isin(*yes), exp.true()).when(text.copy().isin(*no), exp.false())
+        if kind in ("number", "integer"):
+            digits = text.copy()
+            if notation.thousands:
+                digits = _call("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
+            if kind == "integer":
+                digits = _call("SPLIT_PART", digits, exp.Literal.string("."), whole(1))
+            return when(self.matches(text, notation.pattern(kind)), attempt(digits, SQL_TYPES[kind]))
+        some_year = exp.NEQ(this=_left(text, 4), expression=exp.Literal.string("0000"))
+        if kind == "date":  # of a moment, the day as it is written
+            return when(exp.and_(self.matches(text, written.MOMENT), some_year), attempt(_left(text, 10), "DATE"))
+        bare = _call("REGEXP_REPLACE", text.copy(), exp.Literal.string(f"{written.ZONE}$"), exp.Literal.string(""))
+        shifted = self.earlier(_moment(bare), _offset(text, bare))
+        return (
+            exp.Case()
+            .when(exp.and_(self.matches(text, written.LOCAL_MOMENT), some_year), _moment(text))
+            .when(exp.and_(self.matches(text, written.ZONED_MOMENT), some_year.copy()), in_calendar(shifted, kind))
         )
-        return when(exp.and_(self.matches(text, PLAIN_TIMES[kind]), some_year), attempt(text, SQL_TYPES[kind]))
 
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
         """A value as a whole number of 64 bits (text: of 24), to be hashed; different values may share one."""
@@ -155,6 +162,37 @@ class Dialect(ABC):
             inside = exp.Case().when(low, double(-far)).when(high, double(far)).else_(column.copy())
             return cast(exp.func("FLOOR", inside * double(2.0**20)), "BIGINT")
         return self.text_code(column) if kind == "text" else self.moment_code(column, kind)
+
+
+def _call(function: str, *arguments: exp.Expr) -> exp.Expr:
+    return exp.Anonymous(this=function, expressions=list(arguments))
+
+
+def _left(text: exp.Expr, length: int) -> exp.Expr:
+    return exp.func("LEFT", text.copy(), whole(length))
+
+
+def _length(text: exp.Expr) -> exp.Expr:
+    return _call("LENGTH", text.copy())
+
+
+def _moment(text: exp.Expr) -> exp.Expr:
+    """A moment without a zone, of a text that is one: from midnight, on the minute, or with at most 6 decimals."""
+    day = exp.DPipe(this=text.copy(), expression=exp.Literal.string(" 00:00:00"))
+    minute = exp.DPipe(this=text.copy(), expression=exp.Literal.string(":00"))
+    full = exp.Case().when(_length(text).eq(10), day).when(_length(text).eq(16), minute).else_(_left(text, 26))
+    return attempt(full, "TIMESTAMPNTZ")
+
+
+def _offset(text: exp.Expr, bare: exp.Expr) -> exp.Expr:
+    """How many minutes a text is ahead of UTC: what it has after the moment is Z, +HH, +HHMM or +HH:MM."""
+    zone: exp.Expr = exp.func("SUBSTRING", text.copy(), _length(bare) + whole(1), whole(10))
+    for sign in (" ", ":"):
+        zone = _call("REPLACE", zone, exp.Literal.string(sign), exp.Literal.string(""))
+    hours, minutes = (cast(exp.func("SUBSTRING", zone.copy(), whole(at), whole(2)), "BIGINT") for at in (2, 4))
+    size = hours * whole(60) + exp.Paren(this=when(_length(zone).eq(5), minutes, whole(0)))
+    behind = exp.func("LEFT", zone.copy(), whole(1)).eq(exp.Literal.string("-"))
+    return when(_length(zone) >= whole(3), when(behind, exp.Neg(this=exp.Paren(this=size)), size.copy()), whole(0))
 
 
 @cache
@@ -220,13 +258,6 @@ def in_calendar(value: exp.Expr, kind: Kind) -> exp.Expr:
     return when(exp.and_(value.copy() >= low, value.copy() <= high), value.copy())
 
 
-def boolean_from(text: exp.Expr) -> exp.Expr:
-    """true/false, t/f, yes/no, 1/0 as written most often; anything else is NULL."""
-    yes = [exp.Literal.string(word) for word in ("true", "True", "TRUE", "t", "yes", "Yes", "YES", "1")]
-    no = [exp.Literal.string(word) for word in ("false", "False", "FALSE", "f", "no", "No", "NO", "0")]
-    return exp.Case().when(text.copy().isin(*yes), exp.true()).when(text.copy().isin(*no), exp.false())
-
-
 def frame(kind: str, *, whole_unit: bool = False) -> exp.WindowSpec:
     """The rows of a window from the first to this one (by RANGE with its peers), or to the last."""
     end = {"end": "UNBOUNDED", "end_side": "FOLLOWING"} if whole_unit else {"end": "CURRENT ROW"}
@@ -266,16 +297,36 @@ class DuckDB(Dialect):
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         return exp.Anonymous(this="regexp_full_match", expressions=[text.copy(), exp.Literal.string(pattern)])
 
-    def from_comma(self, text: exp.Expr, kind: Kind) -> exp.Expr:
+    def size(self, text: exp.Expr) -> exp.Expr:
+        return _call("strlen", text)
+
+    def trimmed(self, text: exp.Expr) -> exp.Expr:
+        return _call("trim", text, exp.Literal.string(" "))
+
+    def earlier(self, moment: exp.Expr, minutes: exp.Expr) -> exp.Expr:
+        return exp.Paren(this=exp.Sub(this=moment, expression=_call("to_minutes", minutes)))
+
+    def from_text(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
+        if kind not in ("number", "integer"):
+            return super(DuckDB, self).from_text(text, kind, notation)
+        digits = text.copy()  # whose spaces, and whose .0, DuckDB's own cast leaves out at a quarter of the cost
+        if notation.thousands:
+            digits = _call("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
+        return when(self.matches(text, f" *({notation.pattern(kind)}) *"), attempt(digits, SQL_TYPES[kind]))
+
+    def from_comma(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
+        if kind not in ("number", "integer", "date"):
+            return self.from_text(text, kind, notation)
+        plain_text, text = text, self.trimmed(text.copy())
         if kind == "date":
             year = exp.func("RIGHT", text.copy(), exp.Literal.number(4))
             some_year = exp.NEQ(this=year, expression=exp.Literal.string("0000"))
             arguments = [text.copy(), exp.Literal.string("%d.%m.%Y")]
             day = cast(exp.Anonymous(this="try_strptime", expressions=arguments), "DATE")
-            return when(exp.and_(self.matches(text, COMMA_DATE), some_year), day, self._from_text(text, kind))
-        if kind not in ("number", "integer"):
-            return self._from_text(text, kind)
-        pattern, plain = (COMMA_NUMBER, "DOUBLE") if kind == "number" else (COMMA_WHOLE, "BIGINT")
+            return when(
+                exp.and_(self.matches(text, written.COMMA_DATE), some_year), day, self.from_text(plain_text, kind)
+            )
+        pattern, plain = (written.COMMA_NUMBER, "DOUBLE") if kind == "number" else (written.COMMA_WHOLE, "BIGINT")
         signs = [text.copy(), exp.Literal.string(",. '\u00a0\u202f\u2019"), exp.Literal.string(".")]  # others go
         return when(self.matches(text, pattern), attempt(exp.Anonymous(this="translate", expressions=signs), plain))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.curator.expressions import Column, Kind
 from lapwing.curator.plan import Public
+from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -30,34 +31,35 @@ def find_source(
     *,
     table: str | None = None,
     delimiter: str | None = None,
-    decimal: str = ".",
+    notation: Notation = PLAIN,
     memory: str | None = None,
     threads: int | None = None,
 ) -> Source:
     """The engine and the table that a source stands for."""
-    if decimal not in (".", ","):
-        why, hint = "must be a point or a comma", "Write decimal=',' for numbers like 1.234,50."
-        raise InvalidParameter("decimal", decimal, why, hint)
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         from lapwing.curator.engines.postgres import from_url
 
-        _pointed(decimal)
-        return from_url(source, _needed(table))
+        _pointed(notation)
+        return _noted(from_url(source, _needed(table)), notation)
     module = type(source).__module__.partition(".")[0]
     if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
         from lapwing.curator.engines import spark
 
-        _pointed(decimal)
-        return spark.from_spark(source, table)
+        _pointed(notation)
+        return _noted(spark.from_spark(source, table), notation)
     found = _embedded(source, module, table=table, delimiter=delimiter, memory=memory, threads=threads)
-    return found if decimal == "." else replace(found, relation=replace(found.relation, decimal=decimal))
+    return _noted(found, notation)
 
 
-def _pointed(decimal: str) -> None:
-    if decimal != ".":
+def _noted(found: Source, notation: Notation) -> Source:
+    return replace(found, relation=replace(found.relation, notation=notation))
+
+
+def _pointed(notation: Notation) -> None:
+    if notation.decimal != ".":
         why = "text with decimal commas is read from files, frames and DuckDB only"
         raise InvalidParameter(
-            "decimal", decimal, why, "Give the column a type of numbers in the database, or export it."
+            "decimal", notation.decimal, why, "Give the column a type of numbers in the database, or export it."
         )
 
 
@@ -124,14 +126,14 @@ def _needed(table: str | None) -> str:
 
 
 def rows_of(
-    source: Any, *, table: str | None, types: Mapping[str, Kind] | None, most: int, decimal: str = "."
+    source: Any, *, table: str | None, types: Mapping[str, Kind] | None, most: int, notation: Notation = PLAIN
 ) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
     """A public table as a whole: its name, columns and rows."""
     from sqlglot import exp
 
     if isinstance(source, list):
         return _listed(source, types or {}, most)
-    found = find_source(source, table=table, decimal=decimal)
+    found = find_source(source, table=table, notation=notation)
     kinds = {name: (types or {}).get(name, kind) for name, kind in found.kinds.items()}
     fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
     columns = [
@@ -139,7 +141,7 @@ def rows_of(
             exp.column(exp.to_identifier(field.name, quoted=True), table="s"),
             found.relation.types[field.name],
             field.kind,
-            decimal=found.relation.decimal,
+            notation=notation,
         ).as_(f"c{i}")
         for i, field in enumerate(fields)
     ]

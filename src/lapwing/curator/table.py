@@ -22,6 +22,7 @@ from lapwing.curator.promises import group_sizes, promised
 from lapwing.curator.query import Context, Post, Query, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
 from lapwing.curator.statistics import Bounding
+from lapwing.curator.written import notation
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Ledger, Loss
 
@@ -287,6 +288,9 @@ def open(
     max_rows_per_unit: int | None = None,
     delimiter: str | None = None,
     decimal: str = ".",
+    thousands: str | None = None,
+    true: str | Sequence[str] | None = None,
+    false: str | Sequence[str] | None = None,
     memory: str | None = None,
     threads: int | None = None,
 ) -> PrivateTable:
@@ -297,12 +301,17 @@ def open(
     about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
     the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
     units one may have by public knowledge: `max_units_per={"household": 4}`. `decimal=","` is for text with numbers
-    like 1.234,50 and dates like 31.12.2026.
+    like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like 1,234.50, `true="J"` and `false="N"` for
+    other truth values than yes and no (docs/curator.md lists what is read anyway).
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
-    found = find_source(source, table=table, delimiter=delimiter, decimal=decimal, memory=memory, threads=threads)
+    way = notation(decimal, thousands, true, false)
+    found = find_source(source, table=table, delimiter=delimiter, notation=way, memory=memory, threads=threads)
+    for column in found.opaque & set(types or ()):
+        why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"
+        raise InvalidParameter("types", (types or {})[column], why, "Convert the column in the source.")
     called = name or found.name
     fields = completed(declared_fields(found.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
@@ -327,12 +336,16 @@ def public(
     types: Mapping[str, Kind] | None = None,
     table: str | None = None,
     decimal: str = ".",
+    thousands: str | None = None,
+    true: str | Sequence[str] | None = None,
+    false: str | Sequence[str] | None = None,
 ) -> PublicTable:
     """A public table, to be joined with private ones: a file, a frame, or a list of dictionaries.
 
     You state that it was not derived from private data, except from a release. It is read now, as a whole.
     """
-    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, decimal=decimal)
+    way = notation(decimal, thousands, true, false)
+    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, notation=way)
     return PublicTable(Public(name or called, fields, rows))
 
 

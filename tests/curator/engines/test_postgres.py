@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
+from postgres import Server
 from sqlglot import exp
 
 from lapwing.curator.engines import postgres
 from lapwing.curator.engines.engine import Session
+from lapwing.curator.expressions import Kind
 from lapwing.errors import EngineFailed, EngineUnreachable, InvalidParameter
 
 VISITS = "CREATE TABLE visits (person bigint, cost numeric); INSERT INTO visits VALUES (1, 2.5), (2, NULL)"
@@ -131,3 +133,25 @@ def test_two_tables_of_one_database_have_equal_engines(postgres_url: str, owner:
     engine = postgres.from_url(postgres_url, "a").engine
     assert engine == postgres.from_url(postgres_url, "b").engine
     assert engine != postgres.PostgreSQL(postgres_url + "&application_name=other")
+
+
+def test_a_database_that_does_not_check_its_text_is_refused_when_it_is_opened(postgres_server: Server) -> None:
+    with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
+        connection.execute("CREATE DATABASE unchecked TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'")
+    url = postgres_server.url("unchecked")
+    with psycopg.connect(url, client_encoding="SQL_ASCII") as connection:
+        connection.execute("CREATE TABLE visits (person bigint, word text)")
+        connection.execute("INSERT INTO visits VALUES (1, E'M\\xfc')")
+    with pytest.raises(InvalidParameter, match="SQL_ASCII"):
+        postgres.from_url(url, "visits")
+
+
+def test_a_text_of_300_megabytes_is_no_number_and_no_failure(postgres_url: str, owner: psycopg.Connection) -> None:
+    owner.execute("CREATE TABLE long (i int, x text)")
+    owner.execute("INSERT INTO long VALUES (1, repeat('7', 300 * 1024 * 1024)), (2, '7'), (3, repeat('7', 200))")
+    source = postgres.from_url(postgres_url, "long")
+    read = source.engine.dialect.read
+    kinds: tuple[Kind, ...] = ("number", "integer", "boolean", "date", "timestamp", "text")
+    columns = [exp.Count(this=read(exp.column("x"), "text", kind)) for kind in kinds]
+    with source.engine.session([source.relation]) as session:
+        assert session.fetch(exp.select(*columns).from_(source.relation.table)) == [(1, 1, 0, 0, 0, 2)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import traceback
 from typing import TYPE_CHECKING
 
@@ -139,3 +140,64 @@ def test_tables_and_files_are_read_where_the_workers_are(
     for other in (spark.sparkContext, "spark://elsewhere:7077"):
         with pytest.raises(InvalidParameter, match="source"):
             engine.from_spark(other, "padded")  # type: ignore[arg-type]
+
+
+def counted(spark: SparkSession, path: Path, column: str = "k") -> tuple[int, int]:
+    """How many rows there are, and how many of them have a value."""
+    source = engine.from_spark(spark, str(path))
+    kind = source.kinds[column]
+    assert kind is not None
+    value = source.engine.dialect.read(exp.column(column, quoted=True), source.relation.types[column], kind)
+    with source.engine.session([source.relation]) as session:
+        [(rows, values)] = session.fetch(exp.select("count(*)", exp.Count(this=value)).from_(source.relation.table))
+    return rows, values
+
+
+@pytest.mark.parametrize(
+    "record",
+    ['L,"' + "y\nz," * 50 + '"', "L" + ",y" * 25_000, "L," + "y" * 3_000_000, 'L,a"b', 'L,"a"b', "L", "L,a\rM,b"],
+    ids=["line breaks", "many cells", "long", "a quote inside", "a quote after", "one cell", "a bare CR"],
+)
+def test_one_record_of_a_csv_is_one_row(spark: SparkSession, tmp_path: Path, record: str) -> None:
+    path, others = tmp_path / "t.csv", [f"{i},x" for i in range(100)]
+    path.write_text("\n".join(["u,k", *others[:50], record, *others[50:], ""]))
+    assert counted(spark, path, "u") == (101, 101)
+
+
+def test_a_csv_with_other_line_ends_has_the_same_cells(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"u,k\r\n1,a\r\n2,b\r\n")
+    source = engine.from_spark(spark, str(tmp_path / "t.csv"))
+    with source.engine.session([source.relation]) as session:
+        assert session.fetch(exp.select("*").from_(source.relation.table)) == [("1", "a"), ("2", "b")]
+
+
+@pytest.mark.parametrize("name", ["v[12]", "w*", "q?", "{a,b}"])
+def test_a_name_is_no_pattern(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    for other in ("v1", "v2", "w_secret", "qa", "a", "b"):
+        (tmp_path / f"{other}.csv").write_text("u,k\n1,1\n2,2\n3,3\n")
+    with pytest.raises(InvalidParameter, match="no such table or file"):
+        engine.from_spark(spark, str(tmp_path / f"{name}.csv"))
+    (tmp_path / f"{name}.csv").write_text("u,k\n1,1\n")
+    assert counted(spark, tmp_path / f"{name}.csv") == (1, 1)
+    with pytest.raises(InvalidParameter, match="backslash"):
+        engine.from_spark(spark, str(tmp_path / "v\\[1].csv"))
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("unit", ["ms", "us"])
+def test_moments_of_parquet_that_nobody_can_hold_are_null(
+    spark: SparkSession, tmp_path: Path, unit: str, zone: str | None
+) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    far = [0, 2**62, -(2**62), None, 2**63 - 1, -(2**63)]
+    text = pa.StringArray.from_buffers(3, pa.array([0, 1, 3, 4], pa.int32()).buffers()[1], pa.py_buffer(b"aM\xfcz"))
+    table = pa.table({"k": pa.array(far, pa.timestamp(unit, zone)), "t": pa.concat_arrays([text, text])})
+    pq.write_table(table, tmp_path / "t.parquet", version="2.6")
+    assert counted(spark, tmp_path / "t.parquet") == (6, 1)
+    assert counted(spark, tmp_path / "t.parquet", "t") == (6, 4)
+    pq.write_table(table.slice(0, 1), tmp_path / "noon.parquet", version="2.6")
+    source = engine.from_spark(spark, str(tmp_path / "noon.parquet"))
+    moment = source.engine.dialect.read(exp.column("k"), source.relation.types["k"], "timestamp")
+    with source.engine.session([source.relation]) as session:
+        [(found,)] = session.fetch(exp.select(moment).from_(source.relation.table))
+    assert found == dt.datetime(1970, 1, 1)

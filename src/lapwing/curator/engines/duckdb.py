@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 NAME = "DuckDB"
 _NUMBER = itertools.count()
+MEMORY, PER_THREAD = 10**9, 250 * 10**6
+"""Bytes that a question may use if nobody says: a gigabyte, or as much as many threads need."""
 SETTINGS = {
     "TimeZone": "UTC",
     "default_collation": "",  # whatever a database was told, text is compared byte by byte
@@ -156,11 +158,21 @@ def _own(memory: str | None, threads: int | None, process: int) -> duckdb.DuckDB
         "pandas_analyze_sample": 0,
         "temp_directory": spill,
     }
-    if memory is not None:
-        settings["memory_limit"] = f"{within(memory) * 3 // 4}B"  # the rest is for what DuckDB does not count
+    settings["memory_limit"] = f"{_most(memory, threads) * 3 // 4}B"  # the rest is for what DuckDB does not count
     if threads is not None:
         settings["threads"] = threads
     return duckdb.connect(":memory:", config=settings)
+
+
+def _most(memory: str | None, threads: int | None) -> int:
+    """Bytes of memory for everything: what was asked for, or enough for all threads and no more.
+
+    DuckDB would take most of the machine before it puts rows aside on disk, which costs it no time worth naming.
+    """
+    if memory is not None:
+        return within(memory)
+    wanted = max(MEMORY, PER_THREAD * (threads or os.cpu_count() or 1))
+    return min(wanted, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else wanted
 
 
 def _remove(folder: str, process: int) -> None:
@@ -214,11 +226,9 @@ def _parquet(path: Path, engine: Embedded, name: str) -> Source:
 
 
 def _checked(found: Source) -> Source:
-    """A source without columns whose cells nobody has checked: not even text can be made of them without a failure."""
-    kinds = {
-        column: kind for column, kind in found.kinds.items() if not cells.is_unchecked(found.relation.types[column])
-    }
-    return replace(found, kinds=kinds)
+    """A source that says of which columns not even text can be made: nobody has checked their cells."""
+    types = found.relation.types
+    return replace(found, opaque=frozenset(name for name in types if cells.is_unchecked(types[name])))
 
 
 def _csv(path: Path, delimiter: str) -> exp.Expr:

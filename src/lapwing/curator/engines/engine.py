@@ -57,3 +57,5 @@ class Source:
     """What each column is; None for types that cannot be used."""
     name: str
     """What to call the table if nobody says."""
+    opaque: frozenset[str] = frozenset()
+    """Columns that cannot be used even as text, because a cell of theirs could stop the engine."""

@@ -113,6 +113,16 @@ class PostgresDialect(Dialect):
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(f"^({pattern})$"))
 
+    def size(self, text: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="OCTET_LENGTH", expressions=[text])
+
+    def trimmed(self, text: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="BTRIM", expressions=[text, exp.Literal.string(" ")])
+
+    def earlier(self, moment: exp.Expr, minutes: exp.Expr) -> exp.Expr:
+        interval = exp.Anonymous(this="MAKE_INTERVAL", expressions=[*map(whole, [0] * 5), exp.cast(minutes, "INT")])
+        return exp.Paren(this=exp.Sub(this=moment, expression=interval))
+
     def text_code(self, text: exp.Expr) -> exp.Expr:
         bits = exp.DataType.build("BIT(24)", dialect=self.name)
         return exp.cast(exp.cast(exp.DPipe(this=exp.Literal.string("x"), expression=md5_digits(text)), bits), "INT")
@@ -152,6 +162,14 @@ class PostgreSQL:
     def _types(self, table: exp.Table) -> dict[str, str]:
         with self._connect() as connection:
             return self._columns(connection, table)
+
+    def encoding(self) -> str:
+        """How the database stores text."""
+        return reached(NAME, self._encoding)
+
+    def _encoding(self) -> str:
+        with self._connect() as connection:
+            return connection.info.parameter_status("server_encoding") or ""
 
     def _columns(self, connection: psycopg.Connection[Any], table: exp.Expr) -> dict[str, str]:
         return dict(connection.execute(COLUMNS, (table.sql(dialect=self.dialect.name),)).fetchall())
@@ -218,6 +236,10 @@ def from_url(url: str, table: str) -> Source:
         raise InvalidParameter("table", table, why, "Write table='visits' or table='clinic.visits'.")
     named = exp.Table(this=parts[-1], db=parts[0] if len(parts) == 2 else None)
     engine = PostgreSQL(url)
+    encoding = engine.encoding()
+    if encoding != "UTF8":
+        why = f"the database stores text as {encoding}, and a text that is none stops PostgreSQL when it is sent"
+        raise InvalidParameter("source", f"a database in {encoding}", why, "Copy the table into a database in UTF8.")
     types = engine.types(named)
     if not types:
         why = "is no table or view of this database, or one without columns"

@@ -35,7 +35,23 @@ SETTINGS = {
     "spark.sql.variable.substitute": "false",  # ${x} in a literal is text
     "spark.sql.parser.escapedStringLiterals": "false",
     "spark.sql.caseSensitive": "true",
+    **dict.fromkeys(  # old dates are read as they stand; by default some versions stop at them
+        (
+            "spark.sql.parquet.datetimeRebaseModeInRead",
+            "spark.sql.parquet.int96RebaseModeInRead",
+            "spark.sql.avro.datetimeRebaseModeInRead",
+        ),
+        "CORRECTED",
+    ),
 }
+CSV: dict[str, Any] = {
+    "escape": '"',
+    "multiLine": True,  # or one record with line breaks in quotes would be many, of other units
+    "mode": "PERMISSIVE",
+    "maxColumns": 1_000_000,  # a record with more cells than the header has them cut, it does not stop the reader
+    "maxCharsPerColumn": -1,
+}
+"""How a CSV is read: by one reader for each file."""
 LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Where pyspark writes the messages of errors, with the values that caused them."""
 
@@ -83,6 +99,16 @@ class SparkDialect(Dialect):
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         whole_text = f"(?s)^({pattern})(?!.)"  # Java's $ would accept a line feed at the end
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
+
+    def size(self, text: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="OCTET_LENGTH", expressions=[text])
+
+    def trimmed(self, text: exp.Expr) -> exp.Expr:
+        return exp.Anonymous(this="BTRIM", expressions=[text, exp.Literal.string(" ")])
+
+    def earlier(self, moment: exp.Expr, minutes: exp.Expr) -> exp.Expr:
+        interval = exp.Anonymous(this="MAKE_DT_INTERVAL", expressions=[whole(0), whole(0), exp.cast(minutes, "INT")])
+        return exp.Paren(this=exp.Sub(this=moment, expression=interval))
 
     def text_code(self, text: exp.Expr) -> exp.Expr:
         return exp.cast(exp.Anonymous(this="CONV", expressions=[md5_digits(text), whole(16), whole(10)]), "INT")
@@ -217,7 +243,8 @@ def _silenced() -> Iterator[None]:
 def from_spark(source: DataFrame | SparkSession | str, table: str | None = None) -> Source:
     """A DataFrame; or a session or the address of a cluster (`spark://host:7077`), and a table.
 
-    The table is one of the catalogue, or a Parquet or CSV file (or a folder of them) that every worker can read.
+    The table is one of the catalogue, or a Parquet or CSV file (or a folder of them) that every worker can read; its
+    name is no pattern.
     """
     try:
         from pyspark.sql import DataFrame, SparkSession
@@ -258,10 +285,59 @@ def _start(master: str) -> SparkSession:
 
 def _read(session: SparkSession, table: str) -> DataFrame:
     if re.search(f"{_CSV}$", table):  # text, whatever it looks like: guessing types would mean reading the records
-        return session.read.csv(table, header=True, inferSchema=False, escape='"')
+        return session.read.csv(literal(table), header=True, inferSchema=False, **CSV)
     if "/" in table or re.search(f"{_PARQUET}$", table):
-        return session.read.parquet(table)
+        return _parquet(session, literal(table))
     return session.table(table)
+
+
+def _parquet(session: SparkSession, path: str) -> DataFrame:
+    """Parquet files. Spark stops at a moment in milliseconds that microseconds cannot hold: here it is NULL."""
+    from pyspark.sql import functions
+    from pyspark.sql.types import LongType, StructField, StructType
+
+    frame = session.read.parquet(path)
+    found = [_milliseconds(session, file) for file in frame.inputFiles()]
+    late = frozenset().union(*found)
+    if not late:
+        return frame
+    if any(names != late for names in found):
+        hint = "Write all of them with microseconds."
+        raise InvalidParameter("table", path, "some of its files have a moment in milliseconds, others not", hint)
+    fields = [StructField(one.name, LongType() if one.name in late else one.dataType) for one in frame.schema.fields]
+    numbers = session.read.schema(StructType(fields)).parquet(path)
+    for name in late:
+        number = functions.col("`" + name.replace("`", "``") + "`")
+        held = functions.when(number.between(-_FAR, _FAR), functions.timestamp_millis(number))
+        numbers = numbers.withColumn(name, held)
+    return numbers
+
+
+_FAR = 10**15
+"""Milliseconds: more than 30,000 years, which microseconds can hold."""
+
+
+def _milliseconds(session: SparkSession, file: str) -> frozenset[str]:
+    """The columns of a Parquet file that are moments in milliseconds, by its schema alone."""
+    java, context = session._jvm, session.sparkContext
+    place = java.org.apache.hadoop.fs.Path(file)  # type: ignore[union-attr]
+    settings = context._jsc.hadoopConfiguration()
+    opened = java.org.apache.parquet.hadoop.util.HadoopInputFile.fromPath(place, settings)  # type: ignore[union-attr]
+    reader = java.org.apache.parquet.hadoop.ParquetFileReader.open(opened)  # type: ignore[union-attr]
+    try:
+        fields = reader.getFooter().getFileMetaData().getSchema().getFields()
+        kinds = {field.getName(): str(field.getLogicalTypeAnnotation()) for field in fields}
+    finally:
+        reader.close()
+    return frozenset(name for name, kind in kinds.items() if kind.startswith("TIMESTAMP(MILLIS"))
+
+
+def literal(path: str) -> str:
+    """The one file or folder of this name. To Spark a name is a pattern: `v[12].csv` would be v1.csv."""
+    if "\\" in path:
+        why = "has a backslash, which Spark takes for a part of a pattern"
+        raise InvalidParameter("table", path, why, "Rename the file or its folder.")
+    return re.sub(r"[*?[\]{}]", r"\\\g<0>", path)
 
 
 def _source(frame: DataFrame, name: str) -> Source:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.dialects import DuckDB
+from lapwing.curator.written import Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.statement import LONGEST_KEY, Stated, Type
@@ -146,7 +147,7 @@ def cell(name: str, kind: Type, decimal: str) -> str:
         return f"TRY_CAST({quoted(name)} AS {_SQL_TYPES[kind]})"
     spelled = DuckDB()
     column = exp.column(exp.to_identifier(name, quoted=True))
-    return spelled.sql(spelled.read(column, "VARCHAR", kind, decimal=decimal))
+    return spelled.sql(spelled.read(column, "VARCHAR", kind, notation=Notation(decimal)))
 
 
 def quoted(name: str) -> str:

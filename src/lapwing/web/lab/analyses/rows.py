@@ -49,7 +49,7 @@ def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
     for column in table.plan.columns:
         name = exp.to_identifier(column.name, quoted=True)
         declared, cell = relation.types[column.name], exp.column(name, table="s")
-        read = spelled.read(cell, declared, column.kind, decimal=relation.decimal)
+        read = spelled.read(cell, declared, column.kind, notation=relation.notation)
         columns.append(read.as_(name.copy()))
     source = exp.select(*columns).from_(exp.alias_(relation.table.copy(), "s", table=True))
     connection = told(lambda: connected(data.path.parent, MEMORY, THREADS))  # what it spills goes with the folder
