@@ -140,6 +140,19 @@ def test_columns_whose_cells_nobody_checks_are_left_out(tmp_path: Path) -> None:
             lw.open(source, unit=lw.EACH_ROW, types={"h": "text"})
 
 
+@pytest.mark.parametrize("dtype", ["object", "string", "category", "string[pyarrow]", "large_string[pyarrow]"])
+def test_rows_stay_together_whatever_their_labels_are(dtype: str) -> None:
+    words = ["a", None, "\ud800" if dtype in ("object", "string", "category") else "x", "b", "c"]
+    frame = pd.DataFrame({"n": range(5), "k": pd.Series(words, dtype=object).astype(dtype)})
+    frame["at"] = pd.Series(np.arange(5), dtype="M8[s]").dt.tz_localize("UTC")
+    for labels in ([7, 7, 7, 7, 7], [4, 3, 2, 1, 0], list("vwxyz")):
+        frame.index = pd.Index(labels)
+        for part in (frame, frame[frame["n"] != 1]):
+            table = lw.open(part, unit=lw.EACH_ROW, keys={"n": range(5)})
+            told = table.where("k = 'b' AND at = TIMESTAMP '1970-01-01 00:00:03'").group_by("n").agg(lw.count())
+            assert {place for place, (one,) in fetch(told, salted(1)).items() if one} == {3}
+
+
 def test_a_frame_is_not_read_when_it_is_opened() -> None:
     class Loud:
         def __str__(self) -> str:

@@ -103,7 +103,7 @@ def _pandas(frame: Any) -> Any:
         column = frame.iloc[:, place]
         changed = _column(column)
         if changed is not column:
-            found.isetitem(place, changed)
+            found.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
     return found
 
 
@@ -149,7 +149,8 @@ def _extension(column: Any) -> Any:
         naive = pa.timestamp(cells.type.unit)
         return pd.Series(cells.cast(naive), dtype=pd.ArrowDtype(naive))
     if _is_text(cells.type):
-        return pd.Series(_decoded(cells.cast(pa.large_binary()).to_pylist()), dtype=object)
+        decoded = _decoded(cells.cast(pa.large_binary()).to_pylist())
+        return pd.Series(decoded, dtype=object)
     return column
 
 
