@@ -279,8 +279,9 @@ def test_spark_does_not_depend_on_how_the_rows_are_spread(spark: SparkSession) -
 
 
 @pytest.mark.parametrize("first", range(0, 20, 10))
-def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str) -> None:
+def test_postgresql_agrees_on_random_questions(first: int, postgres_url: str, request: pytest.FixtureRequest) -> None:
     place = InPostgres(postgres_url)
+    request.addfinalizer(place.close)
     for seed in range(first, first + 10):
         choose = random.Random(50_000 + seed).choice
         world = draw_world(choose, each_row=seed % 8 == 0, few=seed % 3 == 0)

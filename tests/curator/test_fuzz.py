@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,8 @@ def test_the_laws_hold_in_duckdb_and_in_files(first: int, tmp_path: Path) -> Non
 
 
 def test_the_laws_hold_in_postgresql(postgres_url: str) -> None:
-    hold(range(1000, 1010), [InPostgres(postgres_url)], thorough=False)
+    with closing(InPostgres(postgres_url)) as place:
+        hold(range(1000, 1010), [place], thorough=False)
 
 
 def test_the_laws_hold_in_spark(spark: SparkSession) -> None:
@@ -96,6 +98,7 @@ def test_every_bug_that_is_put_back_is_found(
     mutant, place = MUTANTS[name], InDuckDB()
     if mutant.engine == "postgres":
         place = InPostgres(request.getfixturevalue("postgres_url"))  # type: ignore[assignment]
+        request.addfinalizer(place.close)  # type: ignore[attr-defined]
     elif mutant.engine == "spark":
         place = InSpark(request.getfixturevalue("spark"), "csv", tmp_path)  # type: ignore[assignment]
     assert is_found(mutant, place, monkeypatch)

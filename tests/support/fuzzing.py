@@ -55,7 +55,7 @@ def world_of(seed: int) -> World:
     rng = random.Random(f"world {seed}")
     choose = rng.choice
     shape = {"each_row": rng.random() < 0.1, "few": rng.random() < 0.5, "plain": rng.random() < 0.2}
-    return draw_world(choose, (1, 3, 6, 9, 14, 25), written=rng.random() < 0.25, **shape)
+    return draw_world(choose, (1, 3, 6, 9, 14, 25), written=rng.random() < 0.25, tied=shape["few"], **shape)
 
 
 def case_of(seed: int) -> Case:

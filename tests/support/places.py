@@ -107,6 +107,11 @@ class InPostgres(Place):
         engine = next(iter(self.opened.values())).context.engine
         return replace(context, engine=engine, relations=relations(self.opened))
 
+    def close(self) -> None:
+        """Leave the server."""
+        if self.connection is not None:
+            self.connection.close()
+
     def bring(self, world: World) -> None:
         """Make the tables of a world, in place of those of the last."""
         import psycopg

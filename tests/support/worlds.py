@@ -295,20 +295,19 @@ def draw_world(
     *,
     each_row: bool = False,
     few: bool = False,
+    tied: bool = False,
     plain: bool = True,
     written: bool = False,
 ) -> World:
-    """Random tables; with `few` units and values, so that each has many rows and ties; kept as usual, or strangely."""
-
-    def tied(values: Sequence[Any]) -> Sequence[Any]:
-        return tuple(choose(values) for _ in range(4))
-
+    """Random tables; with `few` units, so that each has many rows, and `tied` values; kept as usual, or strangely."""
     schema = draw_schema(choose, plain=plain, written=written)
     units = schema["visits"]["who"].values
     units = tuple(choose(units) for _ in range(3)) if few else units
     tables = {}
     for name, columns in schema.items():
-        values = {column: tied(storage.values) if few else storage.values for column, storage in columns.items()}
+        values = {
+            column: drawn(choose, storage.values) if tied else storage.values for column, storage in columns.items()
+        }
         tables[name] = draw_rows(choose, {**values, next(iter(values)): units}, sizes)
     connection = duckdb.connect(config={"threads": 1})
     connection.execute("CREATE TABLE gone (name VARCHAR, i BIGINT)")
@@ -322,6 +321,11 @@ def draw_world(
     other = lw.open(connection, table="drugs", unit="owner", **options["drugs"])
     other = replace(other, context=replace(other.context, unit=first.context.unit, engine=first.context.engine))
     return World(connection, tables, first, other, schema)
+
+
+def drawn(choose: Choose[Any], values: Sequence[Any]) -> Sequence[Any]:
+    """So few of the values that rows tie."""
+    return tuple(choose(values) for _ in range(4))
 
 
 def declared(
