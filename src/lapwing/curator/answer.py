@@ -160,6 +160,14 @@ class Answer:
         """The rows."""
         return Table(self.columns)
 
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: str) -> tuple[Any, ...]: ...
+    def __getitem__(self, place: int | str) -> dict[str, Any] | tuple[Any, ...]:
+        """The values of a column, by its name; or a row, by its number."""
+        return self.table[place]
+
     @property
     def value(self) -> int | float | None:
         """The one value, of an answer that has one."""

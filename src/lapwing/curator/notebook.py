@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, words
 from lapwing.curator.answer import COUNTS, Answer, Column
 from lapwing.curator.show import PALETTE, ROWS
+
+if TYPE_CHECKING:
+    from lapwing.curator.expressions import Column as Described
+    from lapwing.curator.table import PrivateTable
 
 _WIDTH, _HEIGHT = 96, 12
 _LONGEST_KEY = 200
@@ -50,6 +54,27 @@ def answer(answer: Answer) -> str:
     below = f'<p class="budget">{spent}</p><p>{risk}</p><ul>{notes}</ul>'
     first = words.counted(answer)
     return _page(answer.columns, below, f"<p>{escape(first)}</p>" if first else "")
+
+
+def private_table(table: PrivateTable) -> str:
+    """What is public about a private table. Nothing of it was read from the rows, and none is shown."""
+
+    def told(column: Described) -> str:
+        if column.unit:
+            return "the unit of protection"
+        if column.keys is not None:
+            return f"{len(column.keys):,} keys"
+        return "" if column.bounds is None else "{:g} to {:g}".format(*map(float, column.bounds))
+
+    rows = "".join(
+        f'<tr><td class="key">{escape(digits.visible(one.name))}</td><td>{one.kind}</td><td>{told(one)}</td></tr>'
+        for one in table.plan.columns
+    )
+    head = "<tr><th>column</th><th>type</th><th>stated about it</th></tr>"
+    what = escape(digits.visible(f"A private table: {table.plan.explain()}"))
+    limits = escape(digits.visible(table.bounding.explain(table.context.unit, grouped=True)))
+    below = f'<p class="quiet">{limits}. Rows are never shown: ask with .agg(…) or .sql(…).</p>'
+    return framed(f"<p>{what}</p><table><thead>{head}</thead><tbody>{rows}</tbody></table>{below}")
 
 
 def table(columns: Sequence[Column]) -> str:

@@ -65,6 +65,11 @@ class PrivateTable:
         limits = self.bounding.explain(self.context.unit, grouped=True)
         return f"<PrivateTable {self.plan.explain()}: {columns}; {limits}>"
 
+    def _repr_html_(self) -> str:
+        from lapwing.curator import notebook
+
+        return notebook.private_table(self)
+
     @property
     def columns(self) -> dict[str, Kind]:
         """The columns and their kinds."""
@@ -87,16 +92,16 @@ class PrivateTable:
         *,
         how: Outer = "inner",
     ) -> PrivateTable:
-        """Join a public table on columns, or a private one on the unit (then leave out `on`).
+        """Join a public table on columns, or a private one on the unit (then `on` names the unit, or is left out).
 
         `on` names columns of both, or maps columns of this table to those of the other. `how="left"` keeps rows of this
         table that have no partner. Of columns that both have, those of the other are called `other.column`.
         """
         checks.one_of(("inner", "left"), how=how)
         if isinstance(other, PrivateTable):
-            if on is not None:
+            if on is not None and not _is_unit(on, self.plan, other.plan):
                 why, hint = (
-                    "private tables are joined on the unit",
+                    "private tables are joined on the unit, and on nothing else",
                     "Leave out on=, and filter afterwards with where().",
                 )
                 raise UnsupportedQuery(f"on={on!r}", why, hint)
@@ -364,6 +369,15 @@ def _declared(
         if values is not None:
             fitting(name, one.kind or "text", values)
         yield name, one, values
+
+
+def _is_unit(on: object, left: Plan, right: Plan) -> bool:
+    """Whether `on` names the unit of both tables, in any of the ways in which columns are named."""
+    units = [{column.name for column in plan.columns if column.unit} for plan in (left, right)]
+    given = [(on, on)] if isinstance(on, str) else list(on.items()) if isinstance(on, Mapping) else None
+    if given is None and isinstance(on, Sequence):
+        given = [(one, one) for one in on]
+    return given is not None and len(given) == 1 and given[0][0] in units[0] and given[0][1] in units[1]
 
 
 def _described(column: Column) -> str:

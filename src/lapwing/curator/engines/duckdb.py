@@ -36,6 +36,8 @@ NAME = "DuckDB"
 _NUMBER = itertools.count()
 MEMORY, PER_THREAD = 10**9, 250 * 10**6
 """Bytes that a question may use if nobody says: a gigabyte, or as much as many threads need."""
+OTHER_DELIMITERS = (";", "\t", "|")
+"""Signs of a file that is separated by something else, if its first line, which is public, seems to be one name."""
 SETTINGS = {
     "TimeZone": "UTC",
     "default_collation": "",  # whatever a database was told, text is compared byte by byte
@@ -194,7 +196,7 @@ def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
     if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
         return _parquet(path, engine, name)
     if re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
-        table: exp.Expr = _csv(path, delimiter or ("\t" if ".tsv" in path.name.lower() else ","))
+        table: exp.Expr = _csv(path, delimiter)
     else:
         hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
         raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
@@ -231,14 +233,20 @@ def _checked(found: Source) -> Source:
     return replace(found, opaque=frozenset(name for name in types if cells.is_unchecked(types[name])))
 
 
-def _csv(path: Path, delimiter: str) -> exp.Expr:
+def _csv(path: Path, given: str | None) -> exp.Expr:
     """read_csv with everything said, so that DuckDB guesses nothing from the records."""
+    delimiter, stated = given or ("\t" if ".tsv" in path.name.lower() else ","), given is not None
     opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
             names = next(csv.reader(file, delimiter=delimiter), [])
     except (OSError, EOFError, csv.Error, zlib.error):
         names = []  # what exactly is wrong may be told by a record
+    other = next((one for one in OTHER_DELIMITERS if len(names) == 1 and not stated and one in names[0]), None)
+    if other is not None:
+        why = f"the first line has no {delimiter!r}, so this would be a table of one column, called {names[0][:60]!r}"
+        hint = f"Write delimiter={other!r}, or delimiter={delimiter!r} if it really has one column."
+        raise InvalidParameter("delimiter", delimiter, why, hint)
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         why = "needs a first line with one distinct name for each column"
         raise InvalidParameter("source", str(path), why, "Write the names into the first line.")
