@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from lapwing.curator.dialects import DuckDB
+from lapwing.curator.engines.contained import Result, written
 from lapwing.curator.engines.duckdb import told
+from lapwing.errors import EngineFailed
+from lapwing.privacy import Ledger
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import connected
+from lapwing.web.lab.statement import DATASET
 
 if TYPE_CHECKING:
     import duckdb
@@ -27,14 +31,27 @@ class Rows:
 
     cursor: duckdb.DuckDBPyConnection
     source: str
+    ledger: Ledger | None
+    """Where a failure is written down; None in teaching mode."""
+    stopped: Callable[[], bool]
+    """Whether somebody stopped the job, which is no failure."""
 
     def all(self, sql: str) -> list[tuple[Any, ...]]:
         """Every row of an answer, which is small."""
-        return told(lambda: self.cursor.execute(self._with(sql)).fetchall())
+        return self._read(lambda: self.cursor.execute(self._with(sql)).fetchall())
 
     def arrays(self, sql: str) -> dict[str, Any]:
         """The columns of an answer as arrays of numpy; what is missing is masked."""
-        return told(lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
+        return self._read(lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
+
+    def _read(self, what: Callable[[], Result]) -> Result:
+        """What a statement finds; a failure trips the breaker of the table before it is shown."""
+        try:
+            return told(what)
+        except EngineFailed as error:
+            if self.ledger is not None and not self.stopped():
+                self.ledger.trip([DATASET], written(error))
+            raise
 
     def _with(self, sql: str) -> str:
         return f"WITH rows AS ({self.source}) {sql}"
@@ -57,6 +74,8 @@ def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
     try:
         told(lambda: connection.execute("SET TimeZone = 'UTC'"))
         with nullcontext() if stops is None else stops(connection):
-            yield Rows(connection, spelled.sql(source))
+            yield Rows(
+                connection, spelled.sql(source), data.ledger, lambda: bool(getattr(progress, "cancelled", False))
+            )
     finally:
         connection.close()
