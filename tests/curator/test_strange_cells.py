@@ -11,6 +11,7 @@ import pytest
 from questions import fetch, salted
 
 import lapwing as lw
+from lapwing.curator.cells import total
 from lapwing.errors import InvalidParameter
 
 pa = pytest.importorskip("pyarrow")
@@ -199,3 +200,8 @@ def test_every_line_end_outside_quotes_ends_a_record_however_the_first_line_ends
     path.write_bytes(("u,k" + first + others.join(rows) + others).encode())
     table = lw.open(path, unit="u", keys={"k": ["a", "b", "c\rd", "e"]})
     assert fetch(table.group_by("k").agg(lw.count()), salted(1)) == dict.fromkeys(range(4), (1,))
+
+
+def test_cells_of_a_filtered_frame_stay_in_their_rows() -> None:
+    frame = pd.DataFrame({"who": [1, 2, 3, 4], "t": ["a", None, "b", 5]}, dtype=object)[1:]
+    assert total(frame)["t"].tolist() == [None, "b", "5"]

@@ -35,6 +35,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.statistics import Statistic
 
 Q = 16_777_213
+LARGEST_JOIN = 2**20
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
@@ -273,25 +274,79 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 # ------------------------------------------------------------------------------------------------------ plans
 
 
-def rows_of(plan: Plan, tables: Tables) -> list[tuple[Any, Row]]:
-    """The rows of a plan, each after its unit."""
+def rows_of(plan: Plan, tables: Tables, seed: bytes = b"", share: int = 0) -> list[tuple[Any, Row]]:
+    """The rows of a plan, each after its unit; `share` is how many of it each table brings into this chain of joins."""
     if isinstance(plan, Scan):
         return scanned(plan, tables[plan.table])
+    inner = share if rowwise(plan) else 0
     if isinstance(plan, Where):
-        return [(u, row) for u, row in rows_of(plan.parent, tables) if value_of(plan.condition, row) is True]
+        rows = rows_of(plan.parent, tables, seed, inner)
+        return [(u, row) for u, row in rows if value_of(plan.condition, row) is True]
     if isinstance(plan, Select):
-        return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows_of(plan.parent, tables)]
+        rows = rows_of(plan.parent, tables, seed, inner)
+        return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows]
     if isinstance(plan, JoinPublic):
-        return joined_public(plan, rows_of(plan.parent, tables))
+        return joined_public(plan, rows_of(plan.parent, tables, seed, inner))
     if isinstance(plan, JoinUnit):
-        return joined(plan, rows_of(plan.left, tables), rows_of(plan.right, tables))
+        many = sum(several(side) for side in chain(plan))
+        share = share or max(k for k in range(1, LARGEST_JOIN + 1 if many < 2 else 1025) if k**many <= LARGEST_JOIN)
+        return joined(plan, *(brought(side, tables, seed, share) for side in (plan.left, plan.right)))
     if isinstance(plan, Exists):
-        there = {u for u, _ in rows_of(plan.other, tables)}
-        return [(u, row) for u, row in rows_of(plan.parent, tables) if (u in there) != plan.negated]
+        there = {u for u, _ in rows_of(plan.other, tables, seed)}
+        return [(u, row) for u, row in rows_of(plan.parent, tables, seed, inner) if (u in there) != plan.negated]
     if isinstance(plan, Combine):
-        return combined(plan, [rows_of(side, tables) for side in plan.sides])
+        return combined(plan, [rows_of(side, tables, seed) for side in plan.sides])
     assert isinstance(plan, PerUnit)
-    return totalled(plan, rows_of(plan.parent, tables))
+    return totalled(plan, rows_of(plan.parent, tables, seed))
+
+
+def rowwise(plan: Plan) -> bool:
+    """Whether a step makes at most one row of one row."""
+    return isinstance(plan, Where | Select | Exists) or (
+        isinstance(plan, JoinPublic) and plan.public.unique_on(plan.on)
+    )
+
+
+def chain(plan: Plan) -> list[Plan]:
+    """The tables that a chain of joins is made of."""
+    below = plan
+    while rowwise(below):
+        below = below.parents()[0]
+    return (
+        [leaf for side in (below.left, below.right) for leaf in chain(side)] if isinstance(below, JoinUnit) else [plan]
+    )
+
+
+def several(plan: Plan) -> bool:
+    """Whether a unit may have several rows in it."""
+    if isinstance(plan, PerUnit):
+        return bool(plan.keys) and several(plan.parent)
+    if isinstance(plan, JoinUnit):
+        return several(plan.left) or several(plan.right)
+    if isinstance(plan, Combine):
+        return (len(plan.sides) > 1 and plan.setting.startswith("union")) or several(plan.sides[0])
+    if isinstance(plan, JoinPublic):
+        return several(plan.parent) or not (rowwise(plan) or len(plan.public.rows) < 2)
+    return not rowwise(plan) or several(plan.parents()[0])
+
+
+def brought(plan: Plan, tables: Tables, seed: bytes, share: int) -> list[tuple[Any, Row]]:
+    """What one side brings into a join: a fair sample of the rows of each unit."""
+    if chain(plan) != [plan]:
+        return rows_of(plan, tables, seed, share)
+    by_unit: dict[Any, list[Row]] = {}
+    for unit, row in rows_of(plan, tables, seed):
+        by_unit.setdefault(unit, []).append(row)
+    kind = next(field.kind for field in scans(plan)[0].fields if field.unit)
+    return [
+        (unit, row)
+        for unit, rows in by_unit.items()
+        for row in sampled(sorted(rows, key=ordered), share, [coded(unit, kind)], seed, "join")
+    ]
+
+
+def ordered(row: Row) -> list[Any]:
+    return [order(value) for value in row.values()]
 
 
 def scanned(plan: Scan, source: Sequence[Row]) -> list[tuple[Any, Row]]:
@@ -512,7 +567,7 @@ def kept_rows(query: Query, tables: Tables, seed: bytes) -> list[Kept]:
     """The rows that count."""
     values, others = needed(query)
     flat = []
-    for unit, row in rows_of(query.plan, tables):
+    for unit, row in rows_of(query.plan, tables, seed):
         group = group_of(query.grouping, row)
         if group is not None:
             steps = tuple(on_grid(value, row, query) for value in values)
@@ -593,9 +648,9 @@ def bounded(query: Query, rows: list[Kept], seed: bytes) -> list[Kept]:
     ]
 
 
-def sampled(rows: list[Kept], most: int, words: list[Any], seed: bytes) -> list[Kept]:
+def sampled(rows: list[Any], most: int, words: list[Any], seed: bytes, purpose: str = "offset") -> list[Any]:
     """A systematic sample of sorted rows: every n/R-th, from an offset that is drawn by the words."""
-    n, purpose = len(rows), "offset"
+    n = len(rows)
     if n <= most:
         return rows
     square = squared(words, seed, purpose)

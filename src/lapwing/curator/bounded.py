@@ -22,7 +22,7 @@ from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.plan import Plan, Scan, Where, is_each_row, unit_kind
 from lapwing.curator.sample import Order, Sample
-from lapwing.curator.selection import BITS, Salt, Word, packing, stages
+from lapwing.curator.selection import Salt, Word, packing, stages, word
 from lapwing.curator.statistics import Bounding, Statistic
 
 FEW = 16
@@ -171,19 +171,14 @@ class Bounded:
         return tuple(Order(name) for name in self.groups)
 
     def _unit_word(self) -> Word:
-        return self._word("u", unit_kind(self.plan), nullable=False)
+        return word(self.compiler.dialect, "u", unit_kind(self.plan), nullable=False)
 
     def _group_words(self) -> list[Word]:
         """The group as numbers to be hashed."""
         if self.grouping.secret:
-            return [self._word(f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys)]
+            dialect = self.compiler.dialect
+            return [word(dialect, f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys)]
         return [Word(exp.column("g"), 0, self.grouping.size)] if self.grouping.keys else []
-
-    def _word(self, name: str, kind: Kind | None, *, nullable: bool = True) -> Word:
-        """A value of any kind as a whole number."""
-        code = self.compiler.dialect.code(exp.column(name), kind or "text")
-        low, high = (0, (1 << BITS) - 1) if (kind or "text") == "text" else (-(1 << 63), (1 << 63) - 1)
-        return Word(code, low, high, nullable)
 
     def _statistic(self, statistic: Statistic) -> exp.Expr:
         """One whole number of a group."""

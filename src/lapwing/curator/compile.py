@@ -18,6 +18,7 @@ from lapwing.curator.bins import bin_of
 from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, clamped_if_finite, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
 from lapwing.curator.gridded import Gridded, gridded
+from lapwing.curator.multiplicity import AtMost
 from lapwing.curator.plan import (
     Combine,
     Exists,
@@ -31,11 +32,15 @@ from lapwing.curator.plan import (
     Where,
     is_each_row,
     scans,
+    unit_kind,
 )
+from lapwing.curator.sample import Order, Sample
+from lapwing.curator.selection import Salt, word
 from lapwing.curator.written import PLAIN, Notation
 
 Names = Mapping[str, exp.Expr]
 """What stands for each column."""
+UNSALTED = Salt(b"")
 EXACT = 1 << 53
 """Totals per unit are cut here: up to it a double holds every whole number."""
 
@@ -60,6 +65,8 @@ class Compiler:
     relations: Mapping[str, Relation]
     untested: frozenset[str] = frozenset()
     """Doubles that scans hand on as they are, because only `steps` reads them: it tests and clamps in one go."""
+    salt: Salt = UNSALTED
+    """What rows are drawn by where a join takes only some of a unit's."""
 
     def rows(self, plan: Plan) -> exp.Query:
         """A query with `u` (unless every row is a unit) and one column per column of the plan."""
@@ -279,7 +286,7 @@ def _unit(plan: Plan, alias: str) -> exp.Expr | None:
 
 
 @singledispatch
-def _rows(plan: Plan, compiler: Compiler) -> exp.Query:
+def _rows(plan: Plan | AtMost, compiler: Compiler) -> exp.Query:
     raise TypeError(type(plan))
 
 
@@ -343,6 +350,38 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
         on.append(_truth(plan.condition, compiler.expression(plan.condition, names)))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left, copy=False)
     return query.join(right, on=exp.and_(*on), join_type=plan.how, copy=False)
+
+
+@_rows.register
+def _at_most(plan: AtMost, compiler: Compiler) -> exp.Query:
+    """A fair sample of each unit with more rows than that. Only these are sorted: most tables have none."""
+    columns = ["u", *(f"c{i}" for i in range(len(plan.columns)))]
+    listed = [exp.column(name) for name in columns]
+
+    def rows() -> exp.Select:
+        return exp.select(*(column.copy() for column in listed)).from_(compiler.from_(plan.parent, "r")[0], copy=False)
+
+    order = tuple(Order(f"c{i}", column.kind) for i, column in enumerate(plan.columns))
+    unit = word(compiler.dialect, "u", unit_kind(plan.parent), nullable=False)
+    sample = Sample(compiler.dialect, compiler.salt, plan.rows, (unit,), order, purpose="join")
+    if not is_simple(plan.parent):  # a statement is not written three times where it is long
+        return sample.of(rows(), columns, listed, marked=False)
+    unit_of = exp.column("u", table="r")
+    many = exp.select(unit_of).from_(compiler.from_(plan.parent, "r")[0], copy=False).group_by(unit_of.copy())
+    many = many.having(exp.Count(this=exp.Star()) > whole(plan.rows))
+    same = exp.EQ(this=exp.column("u", table="m"), expression=unit_of.copy())
+    has_many: exp.Expr = exp.Exists(this=exp.select("1").from_(many.subquery("m", copy=False)).where(same))
+    few = rows().where(exp.not_(has_many.copy()), copy=False)
+    sampled = sample.of(rows().where(has_many, copy=False), columns, listed, marked=False)
+    both = exp.union(few, sampled, distinct=False)
+    return exp.select(*columns).from_(both.subquery("f", copy=False), copy=False)
+
+
+def is_simple(plan: Plan) -> bool:
+    """Whether nothing happens but to single rows of a table."""
+    while isinstance(plan, Where | Select):
+        plan = plan.parent
+    return isinstance(plan, Scan)
 
 
 @_rows.register

@@ -1,15 +1,63 @@
-"""How many rows of one unit a plan can have."""
+"""How many rows of one unit a plan can have, and a limit where joins would multiply them.
+
+A join of private tables makes k·l rows of k and l rows of one unit. Bounding comes last, so one unit with many rows
+could fill memory or disk, and a question that fails only for some people answers something about them. Therefore no
+unit brings more rows into a join than a public number, so that no chain of joins makes more than `LARGEST_JOIN` of one
+unit. Of more rows a fair sample is taken (`sample`). What a unit brings is still a function of its own rows
+(curator.md, point 1).
+"""
 
 from __future__ import annotations
 
-from lapwing.curator.plan import Combine, Exists, JoinPublic, JoinUnit, PerUnit, Plan, Scan, Select, Where
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lapwing.curator.expressions import Column
+from lapwing.curator.plan import (
+    Combine,
+    Exists,
+    JoinPublic,
+    JoinUnit,
+    Node,
+    PerUnit,
+    Plan,
+    Scan,
+    Select,
+    Where,
+)
+
+LARGEST_JOIN = 1 << 20
+"""So many rows of one unit a chain of joins can make: 1,024 of each of two tables, 101 of each of three."""
 
 
-def most_rows(plan: Plan) -> int | None:
+@dataclass(frozen=True)
+class AtMost(Node):
+    """A fair sample of each unit's rows; `limited` puts it below joins, nobody else makes one."""
+
+    parent: Plan
+    rows: int
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """Unchanged."""
+        return self.parent.columns
+
+    def parents(self) -> tuple[Plan, ...]:
+        return (self.parent,)
+
+    def explain(self) -> str:
+        """How many rows are left."""
+        return f"{self.parent.explain()} → at most {self.rows} rows of each unit"
+
+
+def most_rows(plan: Any) -> int | None:
     """How many rows of one unit a plan can have, where that is known without the data."""
     match plan:
         case Scan(each_row=True):
             return 1
+        case AtMost():
+            return plan.rows
         case Where() | Select() | Exists():
             return most_rows(plan.parents()[0])
         case JoinPublic():
@@ -21,9 +69,75 @@ def most_rows(plan: Plan) -> int | None:
             return most_rows(plan.parent)
         case JoinUnit():
             left, right = most_rows(plan.left), most_rows(plan.right)
-            return None if left is None or right is None else left * right
+            return None if left is None or right is None else max(left, left * right)
         case Combine():
             sides = [most_rows(side) for side in plan.sides]
             sides = sides if plan.setting.startswith("union") else sides[:1]
             return None if None in sides else sum(side for side in sides if side is not None)
     return None
+
+
+def limited(plan: Plan, share: int | None = None) -> Plan:
+    """The same plan with a limit on what each unit brings into every join of private tables."""
+    match plan:
+        case JoinUnit():
+            share = share or _root(LARGEST_JOIN, sum(_brings(side) for side in plan.parents()))
+            return replace(plan, left=_side(plan.left, share), right=_side(plan.right, share))
+        case Exists():
+            return replace(plan, parent=limited(plan.parent, share), other=limited(plan.other))
+        case Where() | Select() | JoinPublic():
+            return replace(plan, parent=limited(plan.parent, share if _is_rowwise(plan) else None))
+        case PerUnit():
+            return replace(plan, parent=limited(plan.parent))
+        case Combine():
+            return replace(plan, sides=tuple(limited(side) for side in plan.sides))
+    return plan
+
+
+def limits_of(plan: Plan) -> Iterator[int]:
+    """How many rows of each unit are taken, wherever some may be left out before a join."""
+    if isinstance(plan, AtMost):
+        yield plan.rows
+    for parent in plan.parents():
+        yield from limits_of(parent)
+
+
+def _side(plan: Plan, share: int) -> Any:
+    """One side of a join: what it is itself joined from shares the same limit."""
+    if _joined(plan):
+        return limited(plan, share)
+    inside, most = limited(plan), most_rows(plan)
+    return inside if most is not None and most <= share else AtMost(inside, share)
+
+
+def _joined(plan: Plan) -> bool:
+    """Whether the rows are those of a join, perhaps filtered or computed further."""
+    while _is_rowwise(plan):
+        plan = plan.parents()[0]
+    return isinstance(plan, JoinUnit)
+
+
+def _is_rowwise(plan: Plan) -> bool:
+    """Whether a step makes at most one row of one row."""
+    if isinstance(plan, JoinPublic):
+        return plan.public.unique_on(plan.on)
+    return isinstance(plan, Where | Select | Exists)
+
+
+def _brings(plan: Plan) -> int:
+    """How many tables of a chain of joins can bring several rows of a unit."""
+    if _joined(plan):
+        while not isinstance(plan, JoinUnit):
+            plan = plan.parents()[0]
+        return sum(_brings(side) for side in plan.parents())
+    return 0 if most_rows(plan) == 1 else 1
+
+
+def _root(value: int, degree: int) -> int:
+    """The largest whole number whose power is at most the value."""
+    if degree < 2:
+        return value
+    root: int = round(value ** (1 / degree)) + 1
+    while pow(root, degree) > value:
+        root -= 1
+    return root

@@ -20,6 +20,7 @@ from lapwing.curator.compile import Compiler
 from lapwing.curator.estimates import Confidence
 from lapwing.curator.evaluate import evaluate
 from lapwing.curator.groups import Key
+from lapwing.curator.multiplicity import limited
 from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
@@ -128,8 +129,8 @@ def statement_of(query: Query, compiler: Compiler, salt: Salt) -> Bounded:
     grids += [grid for bound in query.bounds if bound.finish is None for grid in bound.grids]
     others = [statistic.of for statistic in query.statistics if statistic.of is not None]
     return Bounded(
-        compiler,
-        query.plan,
+        replace(compiler, salt=salt),
+        limited(query.plan),
         query.grouping,
         query.effective,
         tuple(dict.fromkeys(grids)),

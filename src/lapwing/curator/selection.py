@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import cast, double, whole
+from lapwing.curator.dialects import Dialect, cast, double, whole
+from lapwing.curator.expressions import Kind
 
 MODULUS = 16_777_213
 BITS = 24
@@ -69,6 +70,13 @@ class Word:
         if self.is_wide:
             return cast(_folded(self.sql, (self.high - self.low).bit_length()), "DOUBLE")
         return cast(exp.Paren(this=self.sql.copy() - whole(self.low)) if self.low else self.sql.copy(), "DOUBLE")
+
+
+def word(dialect: Dialect, name: str, kind: Kind | None, *, nullable: bool = True) -> Word:
+    """A column of any kind as a whole number."""
+    code = dialect.code(exp.column(name), kind or "text")
+    low, high = (0, (1 << BITS) - 1) if (kind or "text") == "text" else (-(1 << 63), (1 << 63) - 1)
+    return Word(code, low, high, nullable)
 
 
 def _folded(sql: exp.Expr, bits: int) -> exp.Expr:

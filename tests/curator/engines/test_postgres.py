@@ -10,9 +10,13 @@ import pytest
 from postgres import Server
 from sqlglot import exp
 
+import lapwing as lw
+from lapwing.curator.compile import Compiler
 from lapwing.curator.engines import postgres
 from lapwing.curator.engines.engine import Session
 from lapwing.curator.expressions import Kind
+from lapwing.curator.release import statement_of
+from lapwing.curator.selection import Salt
 from lapwing.errors import EngineFailed, EngineUnreachable, InvalidParameter
 
 VISITS = "CREATE TABLE visits (person bigint, cost numeric); INSERT INTO visits VALUES (1, 2.5), (2, NULL)"
@@ -155,3 +159,36 @@ def test_a_text_of_300_megabytes_is_no_number_and_no_failure(postgres_url: str, 
     columns = [exp.Count(this=read(exp.column("x"), "text", kind)) for kind in kinds]
     with source.engine.session([source.relation]) as session:
         assert session.fetch(exp.select(*columns).from_(source.relation.table)) == [(1, 1, 0, 0, 0, 2)]
+
+
+def explained(url: str, settings: str = "") -> str:
+    """The plan of a bounded question."""
+    table = lw.open(
+        url, table="visits", unit="who", keys={"g": range(1000)}, bounds={"x": (0, 100)}, max_groups_per_unit=4
+    )
+    query = table.group_by("g").agg(lw.count(), lw.sum("x"), lw.mean("x"))
+    compiler = Compiler(query.context.engine.dialect, query.context.relations)
+    statement = statement_of(query, compiler, Salt(b"7"))
+    text = compiler.dialect.sql(statement.totals(statement.rows().subquery("b"), query.statistics))
+    with psycopg.connect(url) as connection:
+        connection.execute(f"SET jit = off; {settings}".encode())
+        plan = connection.execute(f"EXPLAIN VERBOSE {text}".encode()).fetchall()
+    assert len(text) < 6000
+    return "\n".join(line for (line,) in plan)
+
+
+def test_the_planner_does_not_multiply_the_steps_of_a_hash(postgres_url: str, owner: psycopg.Connection) -> None:
+    owner.execute("CREATE TABLE visits (who TEXT, g BIGINT, x DOUBLE PRECISION)")
+    plan = explained(postgres_url)
+    assert max(map(len, plan.splitlines())) < 1500  # without a fence around each step: 76,000
+    assert len(plan) < 15_000
+
+
+def test_a_bounded_question_is_read_by_parallel_workers(postgres_url: str, owner: psycopg.Connection) -> None:
+    owner.execute(
+        "CREATE TABLE visits AS SELECT n AS who, n % 7 AS g, 1.5::float8 AS x FROM generate_series(1, 5000) n"
+    )
+    owner.execute("ANALYZE visits")
+    free = "parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size"
+    plan = explained(postgres_url, ";".join(f"SET {name} = 0" for name in free))
+    assert "Workers Planned" in plan
