@@ -82,7 +82,7 @@ CASES = (
         _visits(LARGE),
         {"Lapwing": _file(contenders.lapwing_groups), **FLOORS, "PyDP after Polars": _file(contenders.pydp_groups)},
         lambda found: [
-            _floor(found, list(FLOORS), 0.65),
+            _floor(found, list(FLOORS), 0.75),
             at_most("memory", found["Lapwing"].megabytes, 1200, " MB"),
             *_no_worse(found, "PyDP after Polars"),
         ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -67,8 +68,9 @@ def test_the_engine_and_the_oracle_agree_on_random_joins(first: int, small: None
     assert joins > 0
 
 
-def test_a_person_with_many_rows_does_not_fill_memory_or_disk() -> None:
-    connection = duckdb.connect(config={"memory_limit": "300MB", "max_temp_directory_size": "300MB"})
+def test_a_person_with_many_rows_does_not_fill_memory_or_disk(tmp_path: Path) -> None:
+    limits = {"memory_limit": "300MB", "max_temp_directory_size": "300MB", "temp_directory": str(tmp_path)}
+    connection = duckdb.connect(config=limits)
     connection.execute("CREATE TABLE t AS SELECT 'p' || (range % 50) AS who, range AS x, 'n' AS note FROM range(500)")
     connection.execute("INSERT INTO t SELECT 'many', range, 'n' FROM range(200000)")
     table = lw.open(connection, table="t", unit="who", bounds={"x": (0, 10)}, max_rows_per_group=2)
