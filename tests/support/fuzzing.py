@@ -225,7 +225,12 @@ def from_hand(case: Case, rng: random.Random) -> Query | None:
     spot = rng.choice(spots)
     old = at_spot(query.plan, spot)
     new = forged(old, query.plan.columns, rng)
-    return replace(query, plan=put_spot(query.plan, spot, new))
+    try:
+        return replace(query, plan=put_spot(query.plan, spot, new))
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        if isinstance(error, LapwingError):
+            raise
+        return None  # Python itself stumbles over such a node, long before an engine hears of it
 
 
 def forged(old: Expression, columns: Sequence[Column], rng: random.Random) -> Expression:
@@ -275,7 +280,7 @@ def put_spot(value: Any, spot: Sequence[Any], new: Any) -> Any:
     return replace(value, **{key: put_spot(getattr(value, key), rest, new)})
 
 
-SPOILS: tuple[Callable[[Case, random.Random], Query | None], ...] = (from_file,)
+SPOILS: tuple[Callable[[Case, random.Random], Query | None], ...] = (from_file, from_hand)
 
 
 # ------------------------------------------------------------------------------------------------------ shrinking

@@ -46,6 +46,8 @@ def written(query: Query) -> Text:
     if query.top is not None or not all(isinstance(of, str) for one in query.aggregates for of in one.of):
         raise Unwritten
     keys = []
+    if len({key.expression for key in query.grouping.keys}) < len(query.grouping.keys):
+        raise Unwritten  # GROUP BY x, x is one key
     for key in query.grouping.keys:
         if key.labels:
             raise Unwritten
