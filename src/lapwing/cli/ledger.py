@@ -95,7 +95,8 @@ def reopen(
     """Let questions to a data set pass again, once you have looked at what failed."""
     with told():
         ledger = _opened(path, anchor, failures)
-        if not _report(ledger, dataset) and dataset in ledger.datasets():
+        ledger.units(dataset)  # says what is wrong if there is no such data set
+        if not _report(ledger, dataset):
             console().print(f"[private]✓[/] {dataset} is open: no question failed since the last reopening")
             return
         if not yes:
