@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from school_site import nuggets, visit_as
 from sweeps import few
 
-from lapwing.web.routes import ROUTERS
+from lapwing.web.routes import all_routers
 
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
 NUGGETS = [f"/learn/{slug}" for slug in nuggets().pages]
@@ -92,7 +92,7 @@ def test_axe_finds_nothing_on_any_other_page(visit: Visitor, live_school: Any, w
 
 def pages_of(client: Any) -> list[str]:
     """All addresses without a blank to fill in at which this browser finds a page."""
-    known = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    known = [route for router in all_routers() for route in router.routes if isinstance(route, APIRoute)]
     found = []
     for address in sorted({route.path for route in known if "GET" in route.methods}):
         if "{" not in address:

@@ -22,9 +22,9 @@ from lapwing.errors import BudgetExceeded
 from lapwing.web.lab import asking, attacking, questions
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
 from lapwing.web.lab.analysis import Data
-from lapwing.web.lab.bench import COOKIE, Bench
+from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.keeping import new_owner
+from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.lab.result import EPSILONS
 from lapwing.web.sessions import cookie_name
 

@@ -23,8 +23,9 @@ from lapwing.web.lab.budget import Promise
 from lapwing.web.lab.engine import SPILLED, connected, engine
 from lapwing.web.lab.intake import Found, take
 from lapwing.web.lab.jobs import TOO_LONG, Jobs, Progress
-from lapwing.web.lab.keeping import Lab, new_owner
+from lapwing.web.lab.keeping import Lab
 from lapwing.web.lab.label import label
+from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.plain import Unreadable
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result

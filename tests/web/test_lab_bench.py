@@ -18,7 +18,8 @@ from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.web.lab.bench import Answer, Bench
 from lapwing.web.lab.engine import connected, engine
 from lapwing.web.lab.jobs import MOST_OPEN_EACH, PLAIN, Jobs, Progress
-from lapwing.web.lab.keeping import PREFIX, Lab, new_owner
+from lapwing.web.lab.keeping import PREFIX, Lab
+from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Stated, Statement
 from lapwing.web.problems import Problem

@@ -14,9 +14,9 @@ from playwright.sync_api import Page, expect
 from school_site import site_of
 from sweeps import few
 
-from lapwing.web.lab.bench import COOKIE, Bench
+from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.keeping import new_owner
+from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.sessions import cookie_name
 
 Visitor = Callable[..., Any]

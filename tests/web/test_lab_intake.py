@@ -26,8 +26,9 @@ from school_site import PERSON, open_school, signed_in, site_of, visitor
 from lapwing.web.lab import intake, plain, proposals
 from lapwing.web.lab.engine import engine
 from lapwing.web.lab.jobs import Progress
-from lapwing.web.lab.keeping import Lab, _held_folder, new_owner
+from lapwing.web.lab.keeping import Lab, _held_folder
 from lapwing.web.lab.names import LONGEST, cleaned
+from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.suggest import suggest, unit_among
 from lapwing.web.settings import Settings
 

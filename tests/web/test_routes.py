@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from school_site import account, open_school, site_of, visit_as, visitor
 
-from lapwing.web.routes import ROUTERS
+from lapwing.web.routes import all_routers
 from lapwing.web.sessions import SAFE, refuse_unguarded
 from lapwing.web.tables import Comment
 
@@ -158,7 +158,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
 
 def routes() -> list[str]:
     """All of them, as ANSWERS names them."""
-    known = [route for router in ROUTERS for route in router.routes if isinstance(route, APIRoute)]
+    known = [route for router in all_routers() for route in router.routes if isinstance(route, APIRoute)]
     return [f"{method} {route.path}" for route in known for method in sorted(route.methods or ()) if method != "HEAD"]
 
 
@@ -183,7 +183,7 @@ def test_a_school_does_not_open_with_a_route_that_anybody_could_use_in_your_name
     careless.add_api_route("/change", lambda: None, methods=["POST"])
     with pytest.raises(TypeError, match="/change"):
         refuse_unguarded([careless])
-    refuse_unguarded(ROUTERS)
+    refuse_unguarded(all_routers())
 
 
 @pytest.mark.parametrize("entry", ANSWERS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 
@@ -14,9 +15,10 @@ from lapwing.web.bodies import SmallBodies
 from lapwing.web.database import Database
 from lapwing.web.headers import SafeHeaders
 from lapwing.web.lab.keeping import Lab, keep_tidy
+from lapwing.web.later import Later
 from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
-from lapwing.web.routes import ROUTERS
+from lapwing.web.routes import LATER, ROUTERS, read
 from lapwing.web.school.library import School
 from lapwing.web.sessions import refuse_unguarded
 from lapwing.web.settings import Settings
@@ -49,5 +51,6 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     refuse_unguarded(ROUTERS)
     for router in ROUTERS:
         app.include_router(router)
+    app.router.routes.extend(Later(app, path, partial(read, names)) for path, names in LATER.items())
     problems.install(app, pages)
     return app

@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
-from alembic.config import Config
-from alembic.runtime.environment import EnvironmentContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
-from sqlalchemy import Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 
 from lapwing.errors import LapwingError, MissingExtra
 from lapwing.web.tables import Table
+
+if TYPE_CHECKING:
+    from alembic.script import ScriptDirectory
 
 _PATIENCE = 10.0
 """Seconds that one writer waits for another."""
@@ -44,10 +44,11 @@ class Database:
         self.engine = _engine(url)
         self._writing = self.engine.execution_options(writes=True)
         try:
-            migrate(self._writing)
-        except CommandError:
+            if not _is_newest(self.engine):
+                migrate(self._writing)
+        except UnusableDatabase:
             self.close()
-            raise UnusableDatabase(self.engine, "it was made by a newer Lapwing") from None
+            raise
         except DatabaseError as error:
             self.close()
             raise UnusableDatabase(self.engine, str(error.orig).strip().splitlines()[0]) from None
@@ -92,8 +93,25 @@ def _engine(url: str) -> Engine:
     return engine
 
 
+def newest() -> str:
+    """The version of the tables that the code speaks of: the last step, as its file is called (`v0005_…`)."""
+    steps = files("lapwing.web.migrations") / "versions"
+    return max(step.name[1:5] for step in steps.iterdir() if step.name.startswith("v") and step.name.endswith(".py"))
+
+
+def _is_newest(engine: Engine) -> bool:
+    """Whether nothing is to be done; then Alembic, which takes as long to load as the rest, is not needed."""
+    with engine.connect() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return False
+        return list(connection.scalars(text("SELECT version_num FROM alembic_version"))) == [newest()]
+
+
 def scripts() -> ScriptDirectory:
     """The steps from one version of the tables to the next."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
     config = Config()
     config.set_main_option("script_location", "lapwing.web:migrations")
     return ScriptDirectory.from_config(config)
@@ -101,6 +119,10 @@ def scripts() -> ScriptDirectory:
 
 def migrate(engine: Engine) -> None:
     """Bring the tables up to date, in one transaction; servers that start together do it once."""
+    from alembic.config import Config
+    from alembic.runtime.environment import EnvironmentContext
+    from alembic.util import CommandError
+
     steps = scripts()
 
     def upgrade(revision: Any, _: Any) -> Any:
@@ -110,4 +132,7 @@ def migrate(engine: Engine) -> None:
         if engine.dialect.name == "postgresql":
             connection.execute(text(f"SELECT pg_advisory_xact_lock({_MIGRATING})"))
         environment.configure(connection=connection, target_metadata=Table.metadata, render_as_batch=True)
-        environment.run_migrations()
+        try:
+            environment.run_migrations()
+        except CommandError:
+            raise UnusableDatabase(engine, "it was made by a newer Lapwing") from None

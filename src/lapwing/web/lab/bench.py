@@ -16,7 +16,6 @@ Nothing that is in a table, nor what its file or its columns are called, is ever
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import threading
 import time
@@ -31,16 +30,14 @@ from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.budget import Budget, Promise, size_of
 from lapwing.web.lab.intake import Found
 from lapwing.web.lab.jobs import Job, Jobs
+from lapwing.web.lab.owners import owner_of
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.provenance import Provenance
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.problems import Problem
-from lapwing.web.sessions import cookie_name
-from lapwing.web.settings import Settings
 from lapwing.web.site import TheSite
 
-COOKIE = "lapwing-lab"
 MOST_ANSWERS = 200
 """Answers of one bench that are kept for export; the oldest go first."""
 
@@ -209,16 +206,6 @@ class Bench:
             self.proposals.clear()
             self.provenance.clear()
             shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def known_as(owner: str) -> str:
-    """What is remembered of a browser's secret."""
-    return hashlib.sha256(owner.encode()).hexdigest()
-
-
-def owner_of(request: Request, settings: Settings) -> str:
-    """The secret of the browser, or nothing."""
-    return request.cookies.get(cookie_name(settings, COOKIE), "")
 
 
 def bench_of(request: Request, site: TheSite) -> Bench:

@@ -16,15 +16,16 @@ import time
 import weakref
 from collections.abc import Callable
 from pathlib import Path
-
-from fastapi import Response
+from typing import TYPE_CHECKING
 
 from lapwing.noise.entropy import SYSTEM
-from lapwing.web.lab.bench import COOKIE, Bench, known_as
 from lapwing.web.lab.jobs import Jobs
+from lapwing.web.lab.owners import known_as
 from lapwing.web.problems import Problem
-from lapwing.web.sessions import cookie_name
 from lapwing.web.settings import Settings
+
+if TYPE_CHECKING:
+    from lapwing.web.lab.bench import Bench
 
 PREFIX = "lapwing-tables-"
 SWEPT_EVERY = 60.0
@@ -64,6 +65,8 @@ class Lab:
 
     def bring(self, owner: str, title: str) -> Bench:
         """A new bench for the browser with this secret; the oldest of too many goes."""
+        from lapwing.web.lab.bench import Bench  # it brings the engines; the school opens without them
+
         key = known_as(owner)
         mine = sorted((one for one in self.all() if one.owner == key), key=lambda one: one.used)
         for old in mine[: max(0, len(mine) + 1 - self.settings.lab_benches_each)]:
@@ -170,19 +173,3 @@ def _locked(folder: Path) -> int:
         os.close(held)
         raise
     return held
-
-
-def new_owner() -> str:
-    """A secret for a browser that brings something for the first time."""
-    return f"{SYSTEM.bits(256):064x}"
-
-
-def is_owner(secret: str) -> bool:
-    """Whether a browser's cookie is one of ours."""
-    return len(secret) == 64 and secret.isascii() and secret.isalnum()
-
-
-def remember_owner(response: Response, settings: Settings, owner: str) -> None:
-    """Give the browser its secret; it ends with the browser's session."""
-    name, secure = cookie_name(settings, COOKIE), settings.secure
-    response.set_cookie(name, owner, path="/", secure=secure, httponly=True, samesite="lax")

@@ -16,13 +16,13 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from lapwing.web.lab import bringing, proposals, stating
-from lapwing.web.lab.bench import Bench, TheBench, owner_of
+from lapwing.web.lab.bench import Bench, TheBench
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import size_of
 from lapwing.web.lab.intake import MOST_COLUMNS
 from lapwing.web.lab.jobs import Job, Progress
-from lapwing.web.lab.keeping import is_owner, new_owner, remember_owner
 from lapwing.web.lab.names import file_title
+from lapwing.web.lab.owners import is_owner, new_owner, owner_of, remember_owner
 from lapwing.web.lab.plain import readable
 from lapwing.web.lab.statement import DATASET
 from lapwing.web.limits import address_of
