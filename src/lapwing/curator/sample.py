@@ -69,7 +69,7 @@ class Sample:
             windows += [
                 self._window(exp.Anonymous(this="DENSE_RANK"), self.by_group).as_("group_number"),
                 self._window(exp.Anonymous(this="RANK"), self.by_group).as_("group_start"),
-                self._window(count, self.by_group, frame("RANGE")).as_("group_end"),
+                self._window(count, self.by_group).as_("group_end"),  # up to the last row that is in the same place
             ]
             start = exp.column("group_start")
         else:
@@ -84,7 +84,7 @@ class Sample:
         placed = placed.where(exp.column("row_number") <= whole(LARGEST), copy=False)
         if self.by_group:
             placed = placed.where(exp.column("group_number") <= whole(self.groups), copy=False)
-        return self.dialect.fenced(placed)
+        return placed
 
     def _drawn(self, rows: exp.Query, columns: Sequence[str]) -> exp.Query:
         """The rows with the offset of their group, o, and their place on the round, x = r·R + o."""
@@ -94,8 +94,7 @@ class Sample:
             )
             rows = self.dialect.fenced(rows)
         drawn = exp.Paren(this=exp.Mod(this=exp.column("h"), expression=exp.column("n")))
-        rows = exp.select(*map(exp.column, columns), drawn.as_("o")).from_(rows.subquery("f", copy=False), copy=False)
-        return self.dialect.fenced(rows)
+        return exp.select(*map(exp.column, columns), drawn.as_("o")).from_(rows.subquery("f", copy=False), copy=False)
 
     def _place(self) -> exp.Expr:
         return exp.Paren(this=cast(exp.column("r"), "BIGINT") * whole(self.rows) + exp.column("o"))
