@@ -126,6 +126,17 @@ def test_one_yes_among_a_hundred_answers_weighs_a_hundredth(opened: Callable[...
     assert 2 * stats.norm.sf(abs(z)) > FALSE_ALARM, z
 
 
+def test_one_row_of_each_unit_is_drawn_from_all_groups_alike(opened: Callable[..., PrivateTable]) -> None:
+    """Everybody has nine rows in group 0 and one in group 1, which was chosen in one case of two."""
+    people = 2000
+    select = "n % 2000 AS u, CASE WHEN n < 2000 THEN 1 ELSE 0 END AS g"
+    table = opened(select, people * 10, bounds={"g": (0, 1)}, keys={"g": [0, 1]})
+    for query in (table.group_by("g").agg(lw.count()), table.agg(lw.histogram("g", edges=[0, 0.5, 1]))):
+        usual, rare = (count for [count] in fetch(query, salted(3)).values())
+        assert usual + rare == people
+        assert stats.binomtest(rare, people, 0.1).pvalue > FALSE_ALARM / 2, rare
+
+
 def test_ties_alone_and_many_rows_keep_exactly_the_limit(opened: Callable[..., PrivateTable]) -> None:
     """A unit u has u·1000 rows that are all alike: with 32 bits r·R would wrap, and with a sign `%` would."""
     most, largest = 40_000, 70

@@ -624,7 +624,11 @@ def bounded(query: Query, rows: list[Kept], seed: bytes) -> list[Kept]:
     def content(row: Kept) -> list[Any]:
         return [order(v) for v in (*row.values, *row.others)]
 
-    if not query.grouping.keys or limits.max_rows_per_unit is not None:
+    one_row = (limits.max_groups_per_unit, limits.max_rows_per_group) == (
+        1,
+        1,
+    )  # of any group: rows are drawn, not groups
+    if not query.grouping.keys or limits.max_rows_per_unit is not None or one_row:
         most = limits.max_rows_per_unit or limits.max_rows_per_group
         return sampled(sorted(rows, key=lambda row: (keys(row.group), content(row))), most, [unit], seed)
     groups: dict[Any, list[Kept]] = {}

@@ -151,7 +151,8 @@ class Query:
             return Bounding()
         if not self.grouping.keys:
             return self.bounding.without_groups()
-        return self.bounding if self.grouping.secret else self.bounding.among(self.grouping.size)
+        fair = self.bounding.by_rows()
+        return fair if self.grouping.secret else fair.among(self.grouping.size)
 
     @cached_property
     def statistics(self) -> tuple[Statistic, ...]:

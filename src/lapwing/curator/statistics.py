@@ -56,6 +56,15 @@ class Bounding:
             return Bounding(1, self.max_rows_per_unit)
         return Bounding(1, self.max_rows_per_group)
 
+    def by_rows(self) -> Bounding:
+        """The same, drawn fairly where it can be: one row in one group is one row in all, whatever its group.
+
+        The noise is the same. A group drawn first would give a rare group as much weight as a usual one.
+        """
+        if self.max_rows_per_unit is None and self.max_groups_per_unit == self.max_rows_per_group == 1:
+            return replace(self, max_rows_per_unit=1)
+        return self
+
     def among(self, groups: int) -> Bounding:
         """The same among this many public groups: what no unit can have is not paid for with noise."""
         return replace(self, max_groups_per_unit=min(self.max_groups_per_unit, groups), public_groups=groups)
