@@ -19,6 +19,7 @@ from lapwing.curator import multiplicity
 from lapwing.curator.multiplicity import LARGEST_JOIN, limited, limits_of, most_rows
 from lapwing.curator.plan import scans
 from lapwing.curator.table import PrivateTable
+from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,3 +98,30 @@ def test_what_has_one_row_of_each_unit_is_joined_as_it_is() -> None:
     sql = "SELECT COUNT(*) FROM (SELECT who, COUNT(*) AS n FROM t GROUP BY who) AS a JOIN t AS b ON a.who = b.who"
     one = table.sql(sql, epsilon=1)
     assert f"a join takes at most {LARGEST_JOIN:,} rows of one who from each table" in one.notes
+
+
+def test_a_join_with_public_rows_that_agree_cannot_multiply_the_rows_of_one_unit_without_end(tmp_path: Path) -> None:
+    limits = {"memory_limit": "300MB", "max_temp_directory_size": "300MB", "temp_directory": str(tmp_path)}
+    connection = duckdb.connect(config=limits)
+    connection.execute("CREATE TABLE t AS SELECT 'p' || range AS who, range AS x, 'n' AS note FROM range(50)")
+    connection.execute("INSERT INTO t SELECT 'many', range, 'n' FROM range(200000)")
+    table = lw.open(connection, table="t", unit="who", bounds={"x": (0, 10)}, max_rows_per_group=2)
+    public = lw.public([{"note": "n", "y": i} for i in range(1000)], name="many")
+    joined = "SELECT COUNT(*) AS n FROM t JOIN many AS a ON t.note = a.note"
+    [(rows,)] = fetch(table.query(f"{joined} WHERE t.who = 'many'", tables=[public]), salted(1)).values()
+    assert rows == 2
+    with pytest.raises(UnsupportedQuery, match="can make more than 1,048,576 rows of one"):
+        table.query(f"{joined} JOIN many AS b ON t.note = b.note JOIN many AS c ON t.note = c.note", tables=[public])
+
+
+def test_the_limit_of_a_chain_counts_the_public_rows_that_agree() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE t (who VARCHAR, x BIGINT, note VARCHAR)")
+    table = lw.open(connection, table="t", unit="who", bounds={"x": (0, 10)})
+    for agree, alone, twice in ((1, set(), {1024}), (2, {1 << 19}, {724}), (1000, {1048}, {32})):
+        public = lw.public([{"note": "n", "y": i} for i in range(agree)])
+        plan = table.join(public, on="note").plan
+        assert set(limits_of(limited(plan))) == alone
+        both = limited(itself(table).join(public, on="note").plan)
+        assert set(limits_of(both)) == twice
+        assert (most_rows(both) or LARGEST_JOIN + 1) <= LARGEST_JOIN

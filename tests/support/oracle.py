@@ -278,7 +278,7 @@ def rows_of(plan: Plan, tables: Tables, seed: bytes = b"", share: int = 0) -> li
     """The rows of a plan, each after its unit; `share` is how many of it each table brings into this chain of joins."""
     if isinstance(plan, Scan):
         return scanned(plan, tables[plan.table])
-    inner = share if rowwise(plan) else 0
+    inner = share if isinstance(plan, STEPS) else 0
     if isinstance(plan, Where):
         rows = rows_of(plan.parent, tables, seed, inner)
         return [(u, row) for u, row in rows if value_of(plan.condition, row) is True]
@@ -286,10 +286,11 @@ def rows_of(plan: Plan, tables: Tables, seed: bytes = b"", share: int = 0) -> li
         rows = rows_of(plan.parent, tables, seed, inner)
         return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows]
     if isinstance(plan, JoinPublic):
-        return joined_public(plan, rows_of(plan.parent, tables, seed, inner))
+        if rowwise(plan):
+            return joined_public(plan, rows_of(plan.parent, tables, seed, inner))
+        return joined_public(plan, brought(plan.parent, tables, seed, share or shared(plan)))
     if isinstance(plan, JoinUnit):
-        many = sum(several(side) for side in chain(plan))
-        share = share or max(k for k in range(1, LARGEST_JOIN + 1 if many < 2 else 1025) if k**many <= LARGEST_JOIN)
+        share = share or shared(plan)
         return joined(plan, *(brought(side, tables, seed, share) for side in (plan.left, plan.right)))
     if isinstance(plan, Exists):
         there = {u for u, _ in rows_of(plan.other, tables, seed)}
@@ -300,21 +301,52 @@ def rows_of(plan: Plan, tables: Tables, seed: bytes = b"", share: int = 0) -> li
     return totalled(plan, rows_of(plan.parent, tables, seed))
 
 
+STEPS = (Where, Select, Exists, JoinPublic)
+
+
+def agreeing(plan: JoinPublic) -> int:
+    """With how many public rows one row can agree."""
+    doubled = [{e.kind, plan.public.by_name[name].kind} == {"integer", "number"} for e, name in plan.on]
+    places = [[field.name for field in plan.public.fields].index(name) for _, name in plan.on]
+    met: dict[Any, int] = {}
+    for row in plan.public.rows:
+        key = tuple(
+            float(row[i]) if double and row[i] is not None else row[i]
+            for i, double in zip(places, doubled, strict=True)
+        )
+        met[key] = met.get(key, 0) + 1
+    return max(met.values())
+
+
 def rowwise(plan: Plan) -> bool:
     """Whether a step makes at most one row of one row."""
-    return isinstance(plan, Where | Select | Exists) or (
-        isinstance(plan, JoinPublic) and plan.public.unique_on(plan.on)
-    )
+    return isinstance(plan, Where | Select | Exists) or (isinstance(plan, JoinPublic) and agreeing(plan) == 1)
 
 
-def chain(plan: Plan) -> list[Plan]:
-    """The tables that a chain of joins is made of."""
-    below = plan
-    while rowwise(below):
+def chain(plan: Plan) -> tuple[list[Plan], int]:
+    """The tables that a chain of joins is made of, and how many rows public tables make of one."""
+    below, factor = plan, 1
+    while isinstance(below, STEPS):
+        factor *= agreeing(below) if isinstance(below, JoinPublic) else 1
         below = below.parents()[0]
-    return (
-        [leaf for side in (below.left, below.right) for leaf in chain(side)] if isinstance(below, JoinUnit) else [plan]
-    )
+    if not isinstance(below, JoinUnit):
+        return [below], factor
+    (left, first), (right, second) = chain(below.left), chain(below.right)
+    return [*left, *right], factor * first * second
+
+
+def shared(plan: Plan) -> int:
+    """How many rows of a unit each table brings into a chain of joins."""
+    leaves, factor = chain(plan)
+    many, room = sum(map(several, leaves)), LARGEST_JOIN // factor
+    return room if many < 2 else max(k for k in range(1, 1025) if k**many <= room)
+
+
+def is_joined(plan: Plan) -> bool:
+    """Whether a join makes several rows of one in it, before anything but steps."""
+    while rowwise(plan):
+        plan = plan.parents()[0]
+    return isinstance(plan, JoinUnit | JoinPublic)
 
 
 def several(plan: Plan) -> bool:
@@ -326,13 +358,13 @@ def several(plan: Plan) -> bool:
     if isinstance(plan, Combine):
         return (len(plan.sides) > 1 and plan.setting.startswith("union")) or several(plan.sides[0])
     if isinstance(plan, JoinPublic):
-        return several(plan.parent) or not (rowwise(plan) or len(plan.public.rows) < 2)
+        return several(plan.parent) or not rowwise(plan)
     return not rowwise(plan) or several(plan.parents()[0])
 
 
 def brought(plan: Plan, tables: Tables, seed: bytes, share: int) -> list[tuple[Any, Row]]:
     """What one side brings into a join: a fair sample of the rows of each unit."""
-    if chain(plan) != [plan]:
+    if is_joined(plan):
         return rows_of(plan, tables, seed, share)
     by_unit: dict[Any, list[Row]] = {}
     for unit, row in rows_of(plan, tables, seed):

@@ -1,14 +1,15 @@
 """How many rows of one unit a plan can have, and a limit where joins would multiply them.
 
-A join of private tables makes k·l rows of k and l rows of one unit. Bounding comes last, so one unit with many rows
-could fill memory or disk, and a question that fails only for some people answers something about them. Therefore no
-unit brings more rows into a join than a public number, so that no chain of joins makes more than `LARGEST_JOIN` of one
-unit. Of more rows a fair sample is taken (`sample`). What a unit brings is still a function of its own rows
-(curator.md, point 1).
+A join of private tables makes k·l rows of k and l rows of one unit, and a join with a public table as many of each row
+as there are public rows that agree with it. Bounding comes last, so one unit could fill memory or disk, and a question
+that fails only for some people answers something about them. Therefore no unit brings more rows into a join than a
+public number, so that no chain of joins makes more than `LARGEST_JOIN` of one unit. Of more rows a fair sample is taken
+(`sample`). What a unit brings is still a function of its own rows (curator.md, point 1).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,6 +27,7 @@ from lapwing.curator.plan import (
     Select,
     Where,
 )
+from lapwing.errors import UnsupportedQuery
 
 LARGEST_JOIN = 1 << 20
 """So many rows of one unit a chain of joins can make: 1,024 of each of two tables, 101 of each of three."""
@@ -62,7 +64,7 @@ def most_rows(plan: Any) -> int | None:
             return most_rows(plan.parents()[0])
         case JoinPublic():
             rows = most_rows(plan.parent)
-            return rows if rows is None or plan.public.unique_on(plan.on) else rows * max(1, len(plan.public.rows))
+            return None if rows is None else rows * plan.factor
         case PerUnit(keys=()):
             return 1
         case PerUnit():
@@ -78,20 +80,31 @@ def most_rows(plan: Any) -> int | None:
 
 
 def limited(plan: Plan, share: int | None = None) -> Plan:
-    """The same plan with a limit on what each unit brings into every join of private tables."""
+    """The same plan with a limit on what each unit brings into every join that can multiply its rows."""
     match plan:
         case JoinUnit():
-            share = share or _root(LARGEST_JOIN, sum(_brings(side) for side in plan.parents()))
+            share = share or _share(plan)
             return replace(plan, left=_side(plan.left, share), right=_side(plan.right, share))
+        case JoinPublic() if _multiplies(plan):
+            return replace(plan, parent=_side(plan.parent, share or _share(plan)))
         case Exists():
             return replace(plan, parent=limited(plan.parent, share), other=limited(plan.other))
         case Where() | Select() | JoinPublic():
-            return replace(plan, parent=limited(plan.parent, share if _is_rowwise(plan) else None))
+            return replace(plan, parent=limited(plan.parent, share))
         case PerUnit():
             return replace(plan, parent=limited(plan.parent))
         case Combine():
             return replace(plan, sides=tuple(limited(side) for side in plan.sides))
     return plan
+
+
+def check_joins(plan: Plan) -> None:
+    """Refuse a chain of joins with public tables that would make too many rows of a single one."""
+    if _factor(plan) > LARGEST_JOIN:
+        why = f"its joins with public tables can make more than {LARGEST_JOIN:,} rows of one"
+        raise UnsupportedQuery("the question", why, "Join on columns that tell the public rows apart, or join fewer.")
+    for parent in plan.parents():
+        check_joins(parent)
 
 
 def limits_of(plan: Plan) -> Iterator[int]:
@@ -111,26 +124,47 @@ def _side(plan: Plan, share: int) -> Any:
 
 
 def _joined(plan: Plan) -> bool:
-    """Whether the rows are those of a join, perhaps filtered or computed further."""
-    while _is_rowwise(plan):
+    """Whether the rows are those of a join that multiplies, perhaps filtered or computed further."""
+    while isinstance(plan, _STEPS) and not _multiplies(plan):
         plan = plan.parents()[0]
-    return isinstance(plan, JoinUnit)
+    return isinstance(plan, JoinUnit | JoinPublic)
 
 
-def _is_rowwise(plan: Plan) -> bool:
-    """Whether a step makes at most one row of one row."""
-    if isinstance(plan, JoinPublic):
-        return plan.public.unique_on(plan.on)
-    return isinstance(plan, Where | Select | Exists)
+_STEPS = (Where, Select, Exists, JoinPublic)
+"""What a chain of joins goes on through."""
+
+
+def _multiplies(plan: Plan) -> bool:
+    """Whether it is a join with a public table that makes several rows of one."""
+    return isinstance(plan, JoinPublic) and plan.factor > 1
+
+
+def _chain(plan: Plan) -> tuple[int, Plan]:
+    """How many rows public tables make of one, and the join of private tables, or the rows, that the chain comes to."""
+    factor = 1
+    while isinstance(plan, _STEPS):
+        factor *= plan.factor if isinstance(plan, JoinPublic) else 1
+        plan = plan.parents()[0]
+    return factor, plan
+
+
+def _factor(plan: Plan) -> int:
+    """How many rows a chain of joins makes of one of each table, by public tables."""
+    factor, start = _chain(plan)
+    return factor * math.prod(_factor(side) for side in start.parents()) if isinstance(start, JoinUnit) else factor
 
 
 def _brings(plan: Plan) -> int:
     """How many tables of a chain of joins can bring several rows of a unit."""
-    if _joined(plan):
-        while not isinstance(plan, JoinUnit):
-            plan = plan.parents()[0]
-        return sum(_brings(side) for side in plan.parents())
-    return 0 if most_rows(plan) == 1 else 1
+    _, start = _chain(plan)
+    if isinstance(start, JoinUnit):
+        return sum(_brings(side) for side in start.parents())
+    return 0 if most_rows(start) == 1 else 1
+
+
+def _share(plan: Plan) -> int:
+    """How many rows each table brings into a chain of joins."""
+    return _root(LARGEST_JOIN // _factor(plan), _brings(plan))
 
 
 def _root(value: int, degree: int) -> int:

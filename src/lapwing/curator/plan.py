@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -160,8 +161,8 @@ class Public(Node):
         """Its name."""
         return f"public {self.table}"
 
-    def unique_on(self, on: Iterable[tuple[Expression, str]]) -> bool:
-        """Whether no value can agree with two rows; a double cannot tell all whole numbers apart."""
+    def most_agreeing(self, on: Iterable[tuple[Expression, str]]) -> int:
+        """With how many rows a value can agree, at least 1; a double cannot tell all whole numbers apart."""
         columns = []
         for private, name in on:
             place = next(index for index, field in enumerate(self.fields) if field.name == name)
@@ -169,8 +170,7 @@ class Public(Node):
             columns.append(
                 [float(row[place]) if rounded and row[place] is not None else row[place] for row in self.rows]
             )
-        keys = list(zip(*columns, strict=True))
-        return len(set(keys)) == len(keys)
+        return max(Counter(zip(*columns, strict=True)).values(), default=1)
 
 
 @dataclass(frozen=True)
@@ -187,7 +187,7 @@ class JoinPublic(Node):
             why = "a join without a condition pairs everything"
             raise UnsupportedQuery(f"join {self.public.table}", why, "Say on which columns.")
         names = tuple(name for _, name in self.on)
-        if is_each_row(self.parent) and not self.public.unique_on(self.on):
+        if is_each_row(self.parent) and self.factor > 1:
             why = "every row is a unit here, and this join would make several rows of one"
             raise UnsupportedQuery(
                 f"join {self.public.table} on {', '.join(names)}", why, "Open the table with unit='…'."
@@ -207,6 +207,11 @@ class JoinPublic(Node):
                 for column in public
             )
         return (*self.parent.columns, *public)
+
+    @cached_property
+    def factor(self) -> int:
+        """How many rows it can make of one."""
+        return self.public.most_agreeing(self.on)
 
     def parents(self) -> tuple[Plan, ...]:
         return (self.parent,)

@@ -21,6 +21,7 @@ from lapwing.curator import typed
 from lapwing.curator.aggregates import Aggregate, Bound, bind_all
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping
+from lapwing.curator.multiplicity import check_joins
 from lapwing.curator.plan import Plan, check_depth, is_each_row
 from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price, share_out
 from lapwing.curator.statistics import Bounding, Statistic
@@ -124,6 +125,7 @@ class Query:
         if not self.aggregates:
             raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
         check_depth(self.plan)
+        check_joins(self.plan)
         names = [key.name for key in self.grouping.keys] + [one.output for one in self.aggregates]
         double = [name for name in names if names.count(name) > 1]
         if double:
