@@ -47,6 +47,9 @@ def test_a_failure_after_reading_began_says_nothing_about_it(
         read(visits.context, failing)
     assert caught.value.__context__ is caught.value.__cause__ is None
     assert "secret" not in "".join(traceback.format_exception(caught.value))
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    shown = [repr(list(frame.f_locals.values())) for frame in frames if "lapwing" in frame.f_globals["__name__"]]
+    assert not any("a secret record" in variables for variables in shown)
     assert str(caught.value) == str(EngineFailed("DuckDB"))
 
 

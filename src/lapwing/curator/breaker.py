@@ -78,7 +78,10 @@ def read(
         if reading is None or not reading.began:
             raise
         said = written(error)
-    _trip(context, said, analyst, charge)
+    try:
+        _trip(context, said, analyst, charge)
+    finally:
+        del said  # some programs print the variables of a frame that an error went through
     raise EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
 
 
