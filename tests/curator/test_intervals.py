@@ -81,8 +81,8 @@ def test_the_first_line_says_which_rows_an_answer_is_about(table: lw.PrivateTabl
 
 def test_a_count_of_rows_of_which_one_per_unit_counts_is_called_that(table: lw.PrivateTable) -> None:
     """4,045 ± 3 was printed for 336,776 flights of 4,044 planes."""
-    warned = "count counts each who once, not every row: for more rows, write .bounded(max_rows_per_group=…); "
-    warned += "for the number of whos, lw.units()"
+    warned = "count counts each who once, not every row: to count more rows, raise max_rows_per_unit; "
+    warned += "to count units, ask for lw.units() or COUNT(DISTINCT unit)"
     assert warned in table.agg(lw.count()).quote(epsilon=1).notes
     assert warned in table.agg(lw.count()).release(epsilon=1).notes
     for query in (table.agg(lw.units()), table.agg(lw.mean("x")), table.bounded(max_rows_per_group=5).agg(lw.count())):

@@ -26,9 +26,9 @@ def query(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print the columns as CSV.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw the answer into this file.")] = None,
     key: Annotated[
-        str | None, typer.Option(help="Asked again under the same key, the same answer comes back for free.")
+        str | None, typer.Option(help="A name for this question: asked again with it, the same answer costs nothing.")
     ] = None,
-    progress: Annotated[bool, typer.Option(help="Show how far it is, on a terminal, after a second.")] = True,
+    progress: Annotated[bool, typer.Option(help="Show a progress bar, on a terminal, after a second.")] = True,
 ) -> None:
     """Ask a private table: lapwing query visits.csv --unit patient --epsilon 0.5 "SELECT COUNT(*) FROM visits"."""
     with theme.told():
@@ -60,7 +60,9 @@ def quote(question: Question, as_json: AsJson = False) -> None:
 
 def _check(
     question: Question,
-    epsilon: Annotated[float, typer.Option(help="What a question would spend; limits are recommended for it.")] = 1.0,
+    epsilon: Annotated[
+        float, typer.Option(help="Privacy loss of a typical question: limits are recommended for it.")
+    ] = 1.0,
     plot: Annotated[Path | None, typer.Option(help="Also draw what limits per unit cost into this file.")] = None,
 ) -> None:
     """Compare a table with what you say about it. NOT PRIVATE: for the owner of the data only; nothing is spent."""
@@ -97,7 +99,7 @@ def describe(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        theme.console().print(f"[private]✓[/] {output.name} is there to be filled in", soft_wrap=True)
+        theme.console().print(f"[private]✓[/] {output.name} is ready to be filled in", soft_wrap=True)
 
 
 @contextmanager

@@ -40,60 +40,84 @@ class Question:
     ]
     sql: Annotated[
         str | None,
-        typer.Argument(metavar="SELECT", help="The question, FROM the file without its ending.", show_default=False),
+        typer.Argument(
+            metavar="SELECT",
+            help="The question in SQL. The table is called like the file, without its ending.",
+            show_default=False,
+        ),
     ] = None
     saved: Annotated[Path | None, typer.Option(help="A saved question (YAML or JSON) instead of a SELECT.")] = None
     save: Annotated[Path | None, typer.Option(help="Save the question to a new .yaml or .json file.")] = None
-    unit: Annotated[str | None, _option("The column that says whose row it is.", _TABLE)] = None
+    unit: Annotated[str | None, _option("The column that says whose row it is (the unit of privacy).", _TABLE)] = None
     each_row: Annotated[
-        bool, typer.Option("--each-row", help="Every row is a person of its own.", rich_help_panel=_TABLE)
+        bool, typer.Option("--each-row", help="Every row belongs to a different person.", rich_help_panel=_TABLE)
     ] = False
     bounds: Annotated[
-        list[str] | None, _option("Between which values a number counts.", _TABLE, metavar="COLUMN=LOW:HIGH")
+        list[str] | None,
+        _option("Range of a number column. Repeat the option for more columns.", _TABLE, metavar="COLUMN=LOW:HIGH"),
     ] = None
-    keys: Annotated[list[str] | None, _option("Values to group by.", _TABLE, metavar="COLUMN=A,B,…")] = None
+    keys: Annotated[
+        list[str] | None, _option("Values to group by. Can be repeated.", _TABLE, metavar="COLUMN=A,B,…")
+    ] = None
     types: Annotated[
         list[str] | None,
-        _option("boolean, integer, number, text, date or timestamp.", _TABLE, metavar="COLUMN=TYPE"),
+        _option("boolean, integer, number, text, date or timestamp. Can be repeated.", _TABLE, metavar="COLUMN=TYPE"),
     ] = None
-    complete: Annotated[list[str] | None, _option("A column without missing values.", _TABLE, metavar="COLUMN")] = None
+    complete: Annotated[
+        list[str] | None, _option("A column without missing values. Can be repeated.", _TABLE, metavar="COLUMN")
+    ] = None
     everything_else: Annotated[
-        bool, typer.Option("--everything-else", help="Count other keys together.", rich_help_panel=_TABLE)
+        bool,
+        typer.Option(
+            "--everything-else", help="Count all other values together, as one group.", rich_help_panel=_TABLE
+        ),
     ] = False
     table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
-    name: Annotated[str | None, _option("What the SELECT calls the table.", _TABLE)] = None
+    name: Annotated[str | None, _option("Name of the table in the SELECT.", _TABLE)] = None
     delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
     decimal: Annotated[str | None, _option("',' where a CSV has 1.234,50 and 31.12.2026.", _TABLE)] = None
     thousands: Annotated[str | None, _option("',' where a CSV has 1,234.50.", _TABLE)] = None
     true: Annotated[list[str] | None, _option("A word that means yes, for example J.", _TABLE, metavar="WORD")] = None
     false: Annotated[list[str] | None, _option("A word that means no.", _TABLE, metavar="WORD")] = None
-    population: Annotated[int | None, _option("How many units there are at least.", _TABLE)] = None
+    population: Annotated[
+        int | None, _option("The smallest number of units there can be; a delta is compared with it.", _TABLE)
+    ] = None
     public: Annotated[
         list[str] | None, _option("A public table to join with, for example zips.csv.", _TABLE, metavar="FILE")
     ] = None
     other: Annotated[
         list[Path] | None, _option("Another private table, described in YAML.", _TABLE, "--with", metavar="FILE")
     ] = None
-    epsilon: Annotated[float | None, _option("The privacy loss.", _SPENDING)] = None
-    delta: Annotated[float | None, _option("Beside epsilon: for secret keys, or Gaussian noise.", _SPENDING)] = None
-    rho: Annotated[float | None, _option("The loss in zCDP, with Gaussian noise.", _SPENDING)] = None
+    epsilon: Annotated[
+        float | None, _option("Privacy loss to spend: smaller is more private and less accurate.", _SPENDING)
+    ] = None
+    delta: Annotated[
+        float | None, _option("Used with --epsilon, where groups are not declared or noise is Gaussian.", _SPENDING)
+    ] = None
+    rho: Annotated[
+        float | None, _option("Instead of --epsilon: the privacy loss in zCDP, with Gaussian noise.", _SPENDING)
+    ] = None
     within: Annotated[
         list[str] | None,
-        _option("Or how accurate it must be: 5 for every output, n=5 for one.", _SPENDING, metavar="ERROR"),
+        _option("Instead of --epsilon: the largest error, 5 for all outputs, n=5 for one.", _SPENDING, metavar="ERROR"),
     ] = None
-    confidence: Annotated[float, typer.Option(help="How often errors hold.", rich_help_panel=_SPENDING)] = 0.95
-    count: Annotated[int | None, _option("Every group has so many rows, as everybody knows.", _SPENDING)] = None
-    max_groups_per_unit: Annotated[int | None, _option("Groups of one unit that count.", _UNIT)] = None
-    max_rows_per_group: Annotated[int | None, _option("Rows of one unit in each of them.", _UNIT)] = None
-    max_rows_per_unit: Annotated[int | None, _option("Or rows of one unit in all.", _UNIT)] = None
-    ledger: Annotated[str | None, _option("Who adds up what is spent: a file, or postgresql://…", _BOOK)] = None
-    anchor: Annotated[str | None, _option("The anchor file of the ledger.", _BOOK)] = None
-    dataset: Annotated[str | None, _option("The stable name of the data set.", _BOOK)] = None
+    confidence: Annotated[float, typer.Option(help="Confidence of the intervals.", rich_help_panel=_SPENDING)] = 0.95
+    count: Annotated[int | None, _option("Public knowledge: the smallest number of rows in a group.", _SPENDING)] = None
+    max_groups_per_unit: Annotated[int | None, _option("How many groups of one unit count.", _UNIT)] = None
+    max_rows_per_group: Annotated[int | None, _option("How many rows of one unit count in each group.", _UNIT)] = None
+    max_rows_per_unit: Annotated[
+        int | None, _option("Instead of both: how many rows of one unit count in all.", _UNIT)
+    ] = None
+    ledger: Annotated[
+        str | None, _option("File (or postgresql://…) that records how much privacy budget has been spent.", _BOOK)
+    ] = None
+    anchor: Annotated[str | None, _option("File that proves the ledger was not replaced.", _BOOK)] = None
+    dataset: Annotated[str | None, _option("Name of the data set in the ledger.", _BOOK)] = None
     allowance: Annotated[
         str | None,
-        _option("What may be spent in all: 3, or epsilon=3,delta=1e-6, or rho=0.5.", _BOOK, metavar="LOSS"),
+        _option("The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5.", _BOOK, metavar="LOSS"),
     ] = None
-    analyst: Annotated[str | None, _option("Who asks.", _BOOK)] = None
+    analyst: Annotated[str | None, _option("Name of the person who asks.", _BOOK)] = None
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""

@@ -64,7 +64,9 @@ def parse_one(text: str, *, name: str) -> exp.Expr:
         with _quiet():
             trees = [tree for tree in sqlglot.parse(text, dialect="duckdb") if tree is not None]
     except SqlglotError as error:
-        why = (str(error).splitlines() or ["it is no SQL"])[0]
+        why = (str(error).splitlines() or ["it is no SQL"])[0].rstrip(".")
+        if "<class" in why:  # the parser's own words
+            why = "something is missing or too much"
     except RecursionError:
         why = "it is nested too deeply"
     except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):

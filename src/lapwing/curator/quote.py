@@ -114,7 +114,7 @@ def notes(query: Query) -> tuple[str, ...]:
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             found.append(f"rows with another {key.name} than the public ones are left out")
     if context.ledger is None:
-        found.append("no ledger was given: nobody adds up what is spent")
+        found.append("no ledger was given, so nothing records what was spent")
     return tuple(found)
 
 
@@ -125,7 +125,7 @@ def _counts_units(query: Query) -> list[str]:
         return []
     which = " and ".join(one.output for one in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
-    instead = f"for more rows, write .bounded(max_rows_per_group=…); for the number of {unit}s, lw.units()"
+    instead = "to count more rows, raise max_rows_per_unit; to count units, ask for lw.units() or COUNT(DISTINCT unit)"
     return [f"{which} counts each {unit} {once}, not every row: {instead}"]
 
 

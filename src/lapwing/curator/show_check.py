@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from html import escape
 from os import PathLike
@@ -80,10 +81,12 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
         axes.set_ylim(0, 3 * max(one.error for one in part.limits))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.set_xticks([], minor=True)
+        axes.set_xticks([*(limit for limit in limits if 1.4 * limit < limits[-1]), limits[-1]])
         axes.set_xlabel(f"{part.keyword} (grey line: {part.recommended:,})", parse_math=False)
         axes.set_ylabel("error of a count")
         axes.set_title(f"{digits.visible(check.table)}: {_what(part)} per {check.unit}", loc="left", parse_math=False)
-        axes.legend(frameon=False, loc="center left")
+        axes.legend(frameon=False, loc="lower left")
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
     figure.suptitle("Not private: for the owner of the data only", color=show.PALETTE["adversary"], fontsize=10)
@@ -187,13 +190,20 @@ def _means(part: PerUnit) -> tuple[Sequence[str], list[tuple[str, ...]]] | tuple
     rows = []
     for one in part.limits:
         pairs = [one.means[name] for name in columns]
-        shown = [f"{digits.number(_short(mean))} ± {digits.number(_short(off, 2))}" for mean, off in pairs]
+        shown = [f"{_as_exact(mean, off)} ± {digits.number(_short(off, 2))}" for mean, off in pairs]
         rows.append((_marked(part, one), *shown))
     return (part.keyword, *(f"mean of {digits.visible(name)}" for name in columns)), rows
 
 
 def _marked(part: PerUnit, one: Limit) -> str:
     return f"→ {one.limit:,}" if one.limit == part.recommended else f"{one.limit:,}"
+
+
+def _as_exact(mean: float, off: float) -> str:
+    """A mean with as many decimals as its error has: 13.04 ± 0.85."""
+    if not off:
+        return digits.number(_short(mean))
+    return f"{mean:,.{min(6, max(0, 1 - math.floor(math.log10(off))))}f}".replace("-", "−")
 
 
 def _short(value: float, figures: int = 3) -> float:

@@ -85,7 +85,8 @@ def beside(answer: Answer) -> list[str]:
         rows = " over the rows that count" if counted(answer) else ""
         found.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
-        found.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it")
+        spread = "it is wide, because it assumes nothing about how the values are spread"
+        found.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it; {spread}")
     return found
 
 

@@ -64,7 +64,7 @@ def not_raised(known: Row, row: Row, allowance: Loss) -> None:
     if row["size"] > known["size"] or row["delta"] > known["delta"]:
         there = loss_of(known, known["size"], known["delta"])
         why = f"the ledger has {there} for {known['dataset']!r}, and an allowance is never raised"
-        hint = "Write that allowance or a smaller one, or leave allowance= out; for more, open another data set name."
+        hint = "Write that allowance or a smaller one, or leave allowance= out."
         raise InvalidParameter("allowance", str(allowance), why, hint)
 
 
