@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -10,6 +13,17 @@ from lapwing.cli import theme
 from lapwing.errors import MissingExtra
 
 DATABASE = typer.Option(help="A file, or postgresql://… for a team. Without it lapwing-school.db in this folder.")
+
+
+@contextmanager
+def _settling() -> Iterator[None]:
+    """What is made meanwhile stays as long as the school is open: nobody looks for garbage in it, now or later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def serve(
@@ -25,7 +39,7 @@ def serve(
     ] = False,
 ) -> None:
     """Serve the school to browsers."""
-    with theme.told():
+    with theme.told(), _settling():
         try:
             import uvicorn
 

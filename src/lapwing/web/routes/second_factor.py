@@ -7,7 +7,6 @@ import time
 from base64 import b64decode, b64encode
 from typing import Annotated
 
-import segno
 from fastapi import Form, Request, Response
 
 from lapwing.web import entering, passwords
@@ -123,6 +122,8 @@ def _may_enrol(person: Person | None) -> Person:
 
 
 def _enrolment(request: Request, site: Site, person: Person, secret: str, complaint: str = "") -> Response:
+    import segno
+
     address = passwords.enrolment(secret, person.name)
     drawn = io.BytesIO()
     segno.make(address, error="m").save(drawn, kind="svg", scale=5, border=3, light="white", xmldecl=False)
