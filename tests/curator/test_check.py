@@ -103,6 +103,15 @@ def test_a_file_with_semicolons_is_recognised(tmp_path: Path) -> None:
     assert any("delimiter=';'" in hint for hint in hints)
 
 
+def test_records_that_are_left_out_because_they_are_no_utf8_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "names[1].csv"
+    path.write_bytes("who,name\n1,Ada\n2,René\n3,Zoë\n".encode("latin-1"))
+    [hint] = lw.open(path, unit="who").check().hints
+    assert hint.startswith("Lines that are not UTF-8 (Latin-1, perhaps): 2.")
+    path.write_text("who,name\n1,Ada\n2,René\n3,Zoë\n", encoding="utf-8")
+    assert lw.open(path, unit="who").check().hints == ()
+
+
 def test_the_recommended_limit_has_the_smallest_error() -> None:
     found = Frequencies({1: 1000, 10: 100, 1000: 1})
     limits, best = trade_off(found, 1.0)

@@ -6,11 +6,13 @@ spends nothing and writes nothing, and its output must not reach an analyst.
 
 from __future__ import annotations
 
+import gzip
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -160,10 +162,9 @@ def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
         unit = None if is_each_row(table.plan) else context.unit
         per_unit = () if unit is None else tuple(look.per_unit(size))
     hints = _hints(table.plan, columns, per_unit, table.bounding.rows, table.bounding.max_groups_per_unit)
+    hints = (*_unreadable(context.relations[table.plan.table].table), *hints)
     labelled = next((one.read for one in columns if one.is_unit), rows)
-    return Check(
-        table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, tuple(hints)
-    )
+    return Check(table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, hints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +294,28 @@ def _among(value: exp.Expr, field: Column) -> exp.Expr:
 
 def _not_null(value: exp.Expr) -> exp.Expr:
     return exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
+
+
+def _unreadable(table: exp.Expr) -> Iterable[str]:
+    """Say how many lines of a CSV are no UTF-8: their records are left out wherever that text is read."""
+    read = table.find(exp.Anonymous)
+    if read is None or read.name != "read_csv":
+        return
+    path = re.sub(r"\[([*?[])\]", r"\1", read.expressions[0].name)  # the file, not a pattern for it
+    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    with opener(path, "rb") as file:
+        lines = sum(not _is_utf8(line) for line in file)
+    if lines:
+        why = "A question that reads such text leaves the record out"
+        yield f"Lines that are not UTF-8 (Latin-1, perhaps): {lines:,}. {why}: save the file as UTF-8."
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _hints(
