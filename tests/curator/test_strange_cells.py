@@ -108,6 +108,22 @@ def test_text_of_arrow_that_is_no_utf8_is_null(text: Any) -> None:
         assert counted(pd.DataFrame({"k": pd.Series(text, dtype=pd.ArrowDtype(text.type))})) == (3, 2)
 
 
+@pytest.mark.parametrize("library", ["arrow", "pandas"])
+@pytest.mark.parametrize("encoding", ["runs", "opaque", "json"])
+def test_text_of_arrow_is_checked_however_it_is_encoded(encoding: str, library: str) -> None:
+    text: Any = {
+        "runs": lambda: pytest.importorskip("pyarrow.compute").run_end_encode(BROKEN),
+        "opaque": lambda: pa.ExtensionArray.from_storage(pa.opaque(pa.string(), "a", "b"), BROKEN),
+        "json": lambda: pa.ExtensionArray.from_storage(pa.json_(pa.string()), BROKEN),
+    }[encoding]()
+    frame = pa.table({"k": text})
+    if library == "pandas":
+        pd = pytest.importorskip("pandas")
+        frame = pd.DataFrame({"k": pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([text])))})
+    assert counted(frame) == (3, 2)
+    assert counted(frame, types={"k": "date"}) == (3, 0)  # DuckDB's own functions fail here, and it with them for good
+
+
 @pytest.mark.parametrize(
     "strange",
     ["\ud800", Unspeakable(), 10**5000, None, float("nan"), pd.NA, pd.NaT],

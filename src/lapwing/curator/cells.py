@@ -8,7 +8,7 @@ as text or None. Text of Arrow, on the other hand, DuckDB does not check at all:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 UNCHECKED_TEXT = "UNCHECKED VARCHAR"
 """Our name for the type of text that may be no UTF-8."""
 _BLOCK = 1 << 16
-_UNCHECKED = ("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY")
+_TEXT = ("VARCHAR", "JSON")
+_UNCHECKED = ("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY", "BIT", "BIGNUM")
 
 
 def is_unchecked(declared: str) -> bool:
@@ -57,11 +58,26 @@ def without_rows(frame: Any) -> Any:
 _SLICED = ("DataFrame", "Table", "RecordBatch")
 
 
-def unchecked_text(frame: Any) -> tuple[str, ...]:
-    """The columns of text that may be no UTF-8; in Polars none can be."""
-    if not type(frame).__module__.startswith("pyarrow"):
+def unchecked_text(frame: Any, types: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns of text that may be no UTF-8, given DuckDB's types: of Arrow all, however they are encoded.
+
+    In Polars none can be. Of pandas, those of Arrow's types that `total` did not decode.
+    """
+    module = type(frame).__module__
+    if module.startswith("pyarrow"):
+        known = {field.name for field in frame.schema if _is_text(field.type)}
+    elif module.startswith("pandas"):
+        import pandas as pd  # type: ignore[import-untyped]
+
+        known = set()
+        types = {
+            str(label): types.get(str(label), "")
+            for label, kind in frame.dtypes.items()
+            if isinstance(kind, pd.ArrowDtype) and not _is_text(kind.pyarrow_dtype)
+        }
+    else:
         return ()
-    return tuple(field.name for field in frame.schema if _is_text(field.type))
+    return tuple(known | {name for name, declared in types.items() if declared in _TEXT})
 
 
 def parquet(path: Path) -> Any:
@@ -108,7 +124,7 @@ def _pandas(frame: Any) -> Any:
 
 
 def _column(column: Any) -> Any:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     kind = column.dtype
     if isinstance(kind, pd.DatetimeTZDtype):

@@ -89,7 +89,7 @@ class Embedded:
     def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
         types = {name: str(declared) for name, declared, *_ in cursor.execute(described).fetchall()}
-        return types | dict.fromkeys(cells.unchecked_text(relation.frame), cells.UNCHECKED_TEXT)
+        return types | dict.fromkeys(cells.unchecked_text(relation.frame, types), cells.UNCHECKED_TEXT)
 
     def _begun(self, relations: list[Relation]) -> duckdb.DuckDBPyConnection:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
