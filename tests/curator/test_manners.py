@@ -60,3 +60,16 @@ def test_a_private_table_in_a_notebook_shows_what_is_public_and_nothing_else(vis
     assert "0 to 120" in shown
     assert "the unit of protection" in shown
     assert "&lt;b&gt;" in shown
+
+
+def test_an_output_is_named_by_a_keyword(visits: lw.PrivateTable) -> None:
+    old = lw.mean("CASE WHEN age > 60 THEN 1 ELSE 0 END")
+    answer = visits.agg(lw.count(), old=old).release(epsilon=1)
+    assert [column.name for column in answer.columns] == ["count", "old"]
+    with pytest.raises(InvalidParameter, match="is not an aggregate"):
+        visits.agg(old="age")  # type: ignore[arg-type]
+
+
+def test_the_mean_of_a_condition_says_how_to_ask_for_a_share(visits: lw.PrivateTable) -> None:
+    with pytest.raises(UnsupportedQuery, match="CASE WHEN age > 60 THEN 1 ELSE 0 END"):
+        visits.agg(lw.mean("age > 60")).release(epsilon=1)

@@ -293,7 +293,10 @@ def _grid(key: Key, bits: int, aggregate: Aggregate) -> Gridded:
     value, bounds = key
     if value.kind not in NUMERIC:
         why = f"it is of kind {value.kind}, not a number"
-        raise UnsupportedQuery(str(aggregate), why, "Declare types={'…': 'number'} or bounds= when you open the table.")
+        hint = "Declare types={'…': 'number'} or bounds= when you open the table."
+        if value.kind == "boolean":
+            hint = f"Write CASE WHEN {aggregate.of[0]} THEN 1 ELSE 0 END, whose mean is the share of true rows."
+        raise UnsupportedQuery(str(aggregate), why, hint)
     if bounds is None:
         span = span_of(value)
         bounds = span.low, span.high

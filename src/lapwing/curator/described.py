@@ -95,7 +95,8 @@ def opened(facts: Mapping[str, Any]) -> PrivateTable:
     each_row, unit = options.pop("each_row", False), options.pop("unit", None)
     if each_row == (unit is not None):
         hint = (
-            "Write unit: patient_id (the column that says whose row it is), or each_row: true if nobody has two rows."
+            "Write unit: patient_id (the column that says whose row it is), or each_row: true if nobody has two rows; "
+            "on the command line, --unit patient_id or --each-row."
         )
         raise InvalidParameter("unit", unit, "every row needs exactly one unit of protection", hint)
     if "allowance" in options:

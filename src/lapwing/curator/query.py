@@ -347,9 +347,10 @@ def bounding_of(given: Mapping[str, Any]) -> Bounding:
     return Bounding(**{name: value for name, value in given.items() if value is not None})
 
 
-def named(aggregates: Sequence[Aggregate]) -> tuple[Aggregate, ...]:
-    """Aggregates as they were given; anything else is told what to write."""
-    for one in aggregates:
+def named(aggregates: Sequence[Aggregate], called: Mapping[str, Aggregate] | None = None) -> tuple[Aggregate, ...]:
+    """Aggregates as they were given, some by a name; anything else is told what to write."""
+    by_name = called or {}
+    for one in (*aggregates, *by_name.values()):
         if not isinstance(one, Aggregate):
             raise InvalidParameter("agg", one, "is not an aggregate", "Write .agg(lw.count(), lw.mean('age')).")
-    return tuple(aggregates)
+    return (*aggregates, *(one.named(name) for name, one in by_name.items()))

@@ -120,7 +120,10 @@ class Reader:
             meant = closest(name, [*self.common, *self.tables])
             hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join([*self.common, *self.tables])}."
             if node.name.isidentifier():
-                hint += f" Another table is opened first and handed over: sql(…, tables=[{node.name}])."
+                elsewhere = (
+                    f"on the command line: --public {node.name}.csv, or --with {node.name}.yaml if it is private"
+                )
+                hint += f" Another table is opened first and handed over: sql(…, tables=[{node.name}]); {elsewhere}."
             raise UnsupportedQuery(shown(node), "no table of that name was opened for this query", hint)
         return _named(self.declared.over(plan), _alias(node) or node.name)
 

@@ -62,7 +62,7 @@ class PrivateTable:
 
     def __repr__(self) -> str:
         columns = ", ".join(map(_described, self.plan.columns))
-        limits = self.bounding.explain(self.context.unit, grouped=True)
+        limits = self.bounding.by_rows().explain(self.context.unit, grouped=True)
         return f"<PrivateTable {self.plan.explain()}: {columns}; {limits}>"
 
     def _repr_html_(self) -> str:
@@ -143,9 +143,9 @@ class PrivateTable:
             found = [replace(key, everything_else=key.values is not None) for key in found]
         return Grouped(self, Grouping(tuple(found)))
 
-    def agg(self, *aggregates: Aggregate) -> Query:
-        """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`."""
-        return Grouped(self, Grouping()).agg(*aggregates)
+    def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
+        """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
+        return Grouped(self, Grouping()).agg(*aggregates, **called)
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
@@ -205,9 +205,9 @@ class Grouped:
     table: PrivateTable
     grouping: Grouping
 
-    def agg(self, *aggregates: Aggregate) -> Query:
+    def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
-        asked, table = named(aggregates), self.table
+        asked, table = named(aggregates, called), self.table
         grouping = self.grouping
         alone = [one for one in asked if one.kind in ("histogram", "top")]
         if alone and len(asked) > 1:
