@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from bench.tables import contenders, data
-from bench.tables.measure import Ran, ratio
+from bench.tables.measure import Ran, ratio, work_ratio
 
-LARGE, HUGE = 10_000_000, 100_000_000
+LARGE, LONG, HUGE = 10_000_000, 25_000_000, 100_000_000
 DRAWS, SLOW_DRAWS = 50, 15
 """For the error of a median; who takes ten seconds for one gets fewer."""
 
@@ -63,6 +63,10 @@ def _file(make: Callable[..., Callable[[], Any]], **options: Any) -> Callable[[P
     return lambda folder: make(str(folder / "visits.parquet"), **options)
 
 
+def _csv(make: Callable[..., Callable[[], Any]]) -> Callable[[Path], Callable[[], Any]]:
+    return lambda folder: make(str(folder / "visits.csv"))
+
+
 def _column(make: Callable[[Any], Callable[[], Any]]) -> Callable[[Path], Callable[[], Any]]:
     return lambda folder: make(np.load(folder / "values.npy"))
 
@@ -96,6 +100,17 @@ CASES = (
         _visits(LARGE, text=True),
         {"Lapwing": _file(contenders.lapwing_groups), **FLOORS},
         lambda found: [_floor(found, list(FLOORS), 1.0)],
+        turns=3,
+    ),
+    Case(
+        "25 M rows as CSV, 0.7 GB",
+        lambda folder: data.visits_csv(folder / "visits.csv", LONG),
+        {"Lapwing": _csv(contenders.lapwing_groups), "DuckDB, no noise": _csv(contenders.duckdb_groups)},
+        lambda found: [
+            at_most("work over DuckDB", work_ratio(found["Lapwing"], found["DuckDB, no noise"]), 2.0, "×"),
+            at_most("memory", found["Lapwing"].megabytes, 1000, " MB"),
+        ],
+        repeats=1,
         turns=3,
     ),
     Case(

@@ -17,12 +17,16 @@ from bench.measure import peak
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What one contender needed: seconds turn by turn, the largest memory in megabytes, and how far off it is."""
+    """What one contender needed, turn by turn: seconds, and those of all cores together (`work`).
+
+    Then the largest memory in megabytes, and how far off it is.
+    """
 
     name: str
     seconds: list[float] = field(default_factory=list)
     megabytes: float = 0.0
     errors: dict[str, float] = field(default_factory=dict)
+    work: list[float] = field(default_factory=list)
 
     @property
     def typical(self) -> float:
@@ -31,12 +35,13 @@ class Ran:
 
 def run_here(make: Callable[[], Callable[[], Any]], runs: int) -> dict[str, float]:
     """Build, run several times; the quietest counts."""
-    job, seconds = make(), []
+    job, seconds, work = make(), [], []
     for _ in range(runs):
-        start = time.perf_counter()
+        start, before = time.perf_counter(), time.process_time()
         job()
         seconds.append(time.perf_counter() - start)
-    return {"seconds": min(seconds), "megabytes": peak()}
+        work.append(time.process_time() - before)
+    return {"seconds": min(seconds), "work": min(work), "megabytes": peak()}
 
 
 def apart(task: str, case: str, name: str, folder: Path) -> Any:
@@ -52,10 +57,20 @@ def take_turns(case: str, names: list[str], folder: Path, turns: int) -> list[Ra
     for _ in range(turns):
         for name in names:
             one, before = apart("--run", case, name, folder), found[name]
-            found[name] = Ran(name, [*before.seconds, one["seconds"]], max(before.megabytes, one["megabytes"]))
+            found[name] = Ran(
+                name,
+                [*before.seconds, one["seconds"]],
+                max(before.megabytes, one["megabytes"]),
+                work=[*before.work, one["work"]],
+            )
     return list(found.values())
 
 
 def ratio(ours: Ran, theirs: Ran) -> float:
     """The median over turns of our time over theirs."""
     return statistics.median(a / b for a, b in zip(ours.seconds, theirs.seconds, strict=True))
+
+
+def work_ratio(ours: Ran, theirs: Ran) -> float:
+    """The same of all cores together, which other work on the machine disturbs less."""
+    return statistics.median(a / b for a, b in zip(ours.work, theirs.work, strict=True))
