@@ -166,7 +166,10 @@ def clamp(column: Expression) -> Expression:
         ends: tuple[int | float, ...] = (math.floor(column.bounds[0]), math.ceil(column.bounds[1]))
     else:
         ends = tuple(map(float, column.bounds))
-    span = Span(Fraction(ends[0]), Fraction(ends[1]), 0 if column.kind == "integer" else 100)
+    low, high = map(Fraction, ends)
+    # A bound itself may be tiny, and is a value of every row beyond it.
+    depth = 0 if column.kind == "integer" else max(100, -_exponent(low), -_exponent(high))
+    span = Span(low, high, depth)
     return Call("clamp", (column, *(Constant(end, column.kind) for end in ends)), column.kind, span)
 
 
