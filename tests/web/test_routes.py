@@ -122,6 +122,8 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /lab/{id}/delete": then(EVERYBODY, 404),
     "GET /lab/{id}/jobs/{job}": then(EVERYBODY, 404),
     "POST /lab/{id}/jobs/{job}/cancel": then(EVERYBODY, 404),
+    "GET /lab/{id}/failures": then(EVERYBODY, 404),
+    "POST /lab/{id}/failures": then(EVERYBODY, 404),
     "GET /uploads": LEARNERS,
     "POST /uploads": then(LEARNERS, 422),
     "GET /uploads/{name}": then(EVERYBODY, 404),
