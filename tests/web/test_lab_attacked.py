@@ -86,7 +86,7 @@ def test_what_was_spent_fixes_how_the_unit_is_read(lab: Lab) -> None:
     spend(bench, 0.25)
     with pytest.raises(Problem, match="Start over"):
         bench.state(numbers)
-    assert bench.remaining == lw.PureDP(0.75, unit="row")
+    assert bench.remaining == lw.PureDP(0.75, unit="“row”")
 
 
 def test_a_charge_that_comes_while_the_unit_changes_counts_and_blocks_nobody(lab: Lab) -> None:
