@@ -32,7 +32,7 @@ from lapwing.errors import (
     LedgerDamaged,
     LedgerUnavailable,
 )
-from lapwing.privacy import ZCDP, ApproxDP, PureDP
+from lapwing.privacy import ZCDP, ApproxDP, PureDP, Rules
 from lapwing.privacy.ledger import Charge, Ledger
 
 TENTH = PureDP(0.1)
@@ -333,7 +333,7 @@ def test_killed_at_random_times_under_load_whatever_was_seen_is_in_the_ledger(
     place: str, tmp_path: Path, turns: int
 ) -> None:
     chance, seen, anchor = random.Random(7), list[str](), str(tmp_path / "anchor")
-    Ledger(place, anchor=anchor).open("people", PureDP(100))
+    Ledger(place, anchor=anchor).open("people", PureDP(100), rules=Rules(parts=1 << 27))
     for turn in range(turns):
         command = [sys.executable, "-c", WRITER, place, anchor]
         crowd = [subprocess.Popen([*command, f"{turn}.{i}"], stdout=subprocess.PIPE, text=True) for i in range(2)]

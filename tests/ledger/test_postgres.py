@@ -23,7 +23,7 @@ from vandals import forge
 
 from lapwing.cli.ledger import app
 from lapwing.errors import BudgetExceeded, InvalidParameter, LapwingError, LedgerDamaged, LedgerUnavailable
-from lapwing.privacy import PureDP
+from lapwing.privacy import PureDP, Rules
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.postgres_store import TURN
 
@@ -50,7 +50,7 @@ def hasty_server() -> Iterator[Server]:
 def test_what_was_seen_survives_a_crash_of_the_server(hasty_server: Server, tmp_path: Path) -> None:
     url, cost = hasty_server.new_database(), PureDP(2**-20)
     ledger = Ledger(url, anchor=tmp_path / "anchor")
-    ledger.open("people", PureDP(1))
+    ledger.open("people", PureDP(1), rules=Rules(parts=1 << 21))
     seen: list[str] = []
     enough = threading.Event()
 

@@ -234,13 +234,16 @@ class Author:
                 return Grouped(bounded, grouping).agg(counted)
             except LapwingError:
                 self.refusals += 1
-        while True:
+        for _ in range(MOST_REFUSALS):
             try:
                 return Query(table.context, table.plan, grouping, tuple(self.aggregates(table)), bounding)
             except LapwingError:
                 self.refusals += 1
+        return self.query(steps)  # no question can be asked of such rows, of too many joins for example
 
 
+MOST_REFUSALS = 40
+"""After so many, another table is drawn."""
 STEPS: tuple[Callable[[Author, PrivateTable], PrivateTable], ...] = (
     Author.filtered,
     Author.computed,
