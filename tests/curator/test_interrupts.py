@@ -140,8 +140,9 @@ def test_postgresql_is_told_to_watch_its_client(postgres_url: str) -> None:
     connection.close()
 
 
+@pytest.mark.sweep  # a task inside of a window notices late that it was cancelled, and others wait for its core
 def test_ctrl_c_cancels_the_jobs_of_spark_and_no_others(spark: SparkSession, tmp_path: Path) -> None:
-    frame = spark.range(1 << 50).withColumnRenamed("id", "who")
+    frame = spark.range(1 << 26).withColumnRenamed("id", "who")
     unit = lw.PureDP(1, unit="who")
     table = lw.open(frame, unit="who", ledger=tmp_path / "ledger.db", dataset="visits", allowance=unit)
     tracker, ended = spark.sparkContext.statusTracker(), threading.Event()
