@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 PATIENCE = 60
 """Seconds until something that never happens counts as broken; no verdict on speed."""
 ASK = """
+import signal
 import sys
 import lapwing as lw
+signal.signal(signal.SIGINT, signal.default_int_handler)  # who starts tests in the background may have it ignored
 source, ledger = sys.argv[1:]
 table = lw.open(source, table="visits", unit="who", ledger=ledger, dataset="visits", allowance=lw.PureDP(1, unit="who"))
 print("ready", flush=True)
