@@ -86,9 +86,10 @@ def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
         axes.set_xlabel(f"{part.keyword} (grey line: {part.recommended:,})", parse_math=False)
         axes.set_ylabel("error of a count")
         axes.set_title(f"{digits.visible(check.table)}: {_what(part)} per {check.unit}", loc="left", parse_math=False)
-        axes.legend(frameon=False, loc="lower left")
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
+        if not number:
+            figure.legend(*axes.get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=3)
     figure.suptitle("Not private: for the owner of the data only", color=show.PALETTE["adversary"], fontsize=10)
     if path is not None:
         figure.savefig(path, dpi=160, facecolor="white")
@@ -202,7 +203,7 @@ def _marked(part: PerUnit, one: Limit) -> str:
 def _as_exact(mean: float, off: float) -> str:
     """A mean with as many decimals as its error has: 13.04 ± 0.85."""
     if not off:
-        return digits.number(_short(mean))
+        return digits.number(_short(mean, 6))
     return f"{mean:,.{min(6, max(0, 1 - math.floor(math.log10(off))))}f}".replace("-", "−")
 
 
