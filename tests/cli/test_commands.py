@@ -107,6 +107,16 @@ def test_the_owner_looks_at_failures_and_reopens(tmp_path: Path) -> None:
     ledger.charge("people", lapwing.PureDP(0.5), analyst="ada")
 
 
+@pytest.mark.parametrize("command", ["reopen", "failures"])
+def test_a_misspelt_data_set_is_not_taken_for_one_without_failures(tmp_path: Path, command: str) -> None:
+    path = str(tmp_path / "ledger.db")
+    ledger = lapwing.Ledger(path)
+    for name in ("people", "visits"):
+        ledger.open(name, lapwing.PureDP(1))
+    assert "Did you mean 'people'?" in " ".join(run("ledger", command, path, "poeple", code=2).split())
+    assert "Open it first" in " ".join(run("ledger", command, path, "xyz", code=2).split())
+
+
 def test_a_ledger_is_shown_verified_and_exported(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
     ledger = lapwing.Ledger(path)

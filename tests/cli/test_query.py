@@ -122,6 +122,36 @@ def test_the_ledger_adds_up_and_a_key_brings_the_same_answer_back() -> None:
     assert re.search(r"people\s+ε = 0.6 .*ε = 0.4", run("ledger", "show", "ledger.db"))
 
 
+def test_rules_are_declared_with_the_allowance_and_hold_from_then_on() -> None:
+    book = ("--ledger", "ledger.db", "--dataset", "people", "--json")
+    asked = (*VISITS, "--saved", "count.yaml", *book, "--allowance", "1", "--epsilon", "0.1")
+    run("query", *asked, "--rules", "questions=1,parts=10,failures=2")
+    assert "at least ε = 0.1 " in refused("query", *asked[:-1], "0.01")
+    assert "only become stricter" in refused("query", *asked, "--rules", "questions=2")
+    assert "has asked 1 question" in refused("query", *asked)
+    shown = " ".join(run("ledger", "show", "ledger.db").split())
+    assert (
+        "people: at most 1 question per analyst; each costs at least 1/10 of the allowance; 2 failures close" in shown
+    )
+
+
+def test_a_description_has_the_rules_beside_the_allowance() -> None:
+    text = "source: visits.csv\nunit: patient_id\nallowance: 1\nledger: ledger.db\n"
+    Path("ruled.yaml").write_text(f"{text}rules: {{parts: 10}}\n")
+    asked = ("ruled.yaml", "--saved", "count.yaml", "--epsilon")
+    assert "at least ε = 0.1 " in refused("query", *asked, "0.01")
+    run("query", *asked, "0.5")
+    assert "says it already" in refused("query", *asked, "0.5", "--rules", "parts=5")
+    for wrong, said in (
+        ("rules: {part: 10}", "Did you mean parts?"),
+        ("rules: 10", "must be a mapping"),
+        ("rules: {parts: 0}", "at least 1"),
+        ("rules: {parts: many}", "parts"),
+    ):
+        Path("ruled.yaml").write_text(f"{text}{wrong}\n")
+        assert said in refused("query", *asked, "0.5")
+
+
 def test_a_description_stands_for_all_options_and_cannot_be_overruled() -> None:
     run("describe", "visits.csv", "-o", "template.yaml")
     text = Path("template.yaml").read_text().replace("unit:", "unit: patient_id", 1)
@@ -216,6 +246,8 @@ def test_keys_are_values_of_their_columns() -> None:
         ((*VISITS, "--saved", "count.yaml", "--within", "5"), "twice"),
         ((*VISITS, "--saved", "count.yaml", "--confidence", "95"), "strictly between 0 and 1"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "3"), "Write ledger='ledger.db'"),
+        ((*VISITS, "--saved", "count.yaml", "--rules", "parts=9"), "are declared with an allowance"),
+        ((*VISITS, "--saved", "count.yaml", "--rules", "parts", "--ledger", "l.db"), "is no number"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "three", "--ledger", "l.db"), "is no number"),
         ((*VISITS, "--saved", "count.yaml", "--allowance", "sigma=3", "--ledger", "l.db"), "no such field"),
         ((*VISITS, "--saved", "count.yaml", "--ledger", "no/l.db", "--allowance", "3"), "no/l.db"),

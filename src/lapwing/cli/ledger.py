@@ -51,8 +51,21 @@ def show(path: Place, anchor: Anchor = None) -> None:
                     table.add_row(Text(f"  {who}" if who else dataset), Text(str(spent)), Text(str(remains)))
         console().print(table)
         for dataset in ledger.datasets():
-            for line in _stopped(ledger, dataset):
+            for line in (*_declared(ledger, dataset), *_stopped(ledger, dataset)):
                 console().print(line)
+
+
+def _declared(ledger: Ledger, dataset: str) -> list[Text]:
+    """The rules of a data set in a line, where its owner declared some."""
+    from lapwing.privacy import Rules
+
+    rules = ledger.rules(dataset)
+    if rules == Rules():
+        return []
+    asks = f"{rules.questions:,} question{'s' if rules.questions > 1 else ''} per analyst"
+    costs = f"each costs at least 1/{rules.parts} of the allowance"
+    closes = f"{rules.failures} failure{'s' if rules.failures > 1 else ''} close{'' if rules.failures > 1 else 's'} it"
+    return [Text(f"{dataset}: at most {asks}; {costs}; {closes}")]
 
 
 def _stopped(ledger: Ledger, dataset: str) -> list[Text]:
@@ -95,7 +108,6 @@ def reopen(
     """Let questions to a data set pass again, once you have looked at what failed."""
     with told():
         ledger = _opened(path, anchor, failures)
-        ledger.units(dataset)  # says what is wrong if there is no such data set
         if not _report(ledger, dataset):
             console().print(f"[private]✓[/] {dataset} is open: no question failed since the last reopening")
             return

@@ -117,6 +117,15 @@ class Question:
         str | None,
         _option("The whole privacy budget: 3, or epsilon=3,delta=1e-6, or rho=0.5.", _BOOK, metavar="LOSS"),
     ] = None
+    rules: Annotated[
+        str | None,
+        _option(
+            "Limits set with the allowance, for example questions=1000,parts=1000,failures=1: at most 1000 questions "
+            "per analyst, each at least 1/1000 of the allowance, closed after 1 failure.",
+            _BOOK,
+            metavar="RULES",
+        ),
+    ] = None
     analyst: Annotated[str | None, _option("Name of the person who asks.", _BOOK)] = None
 
     def query(self) -> Query:
@@ -200,12 +209,13 @@ class Question:
         said = {name: getattr(self, name) for name in _ASIDE}
         said["each_row"] = self.each_row or None
         said["allowance"] = None if self.allowance is None else _allowance(self.allowance)
+        said["rules"] = None if self.rules is None else _named(self.rules, "rules", "questions=1000,failures=1")
         said["types"] = _pairs(self.types, "types", "smoker=boolean", str) or None
         return said
 
 
 _LIMITS = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_COUNTING = ("ledger", "anchor", "dataset", "allowance", "analyst", "max_units_per")
+_COUNTING = ("ledger", "anchor", "dataset", "allowance", "rules", "analyst", "max_units_per")
 _ASIDE = (
     "unit",
     "complete",
@@ -254,7 +264,7 @@ def asks(command: Callable[..., None], *, leaving: tuple[str, ...] = ()) -> Call
 
 NOT_ABOUT_A_TABLE = (
     "sql", "saved", "save", "everything_else", "population", "public", "other", "epsilon", "delta", "rho", "within",
-    "confidence", "count", "ledger", "anchor", "dataset", "allowance", "analyst",
+    "confidence", "count", "ledger", "anchor", "dataset", "allowance", "rules", "analyst",
 )  # fmt: skip
 """Options that mean something only where a question is asked."""
 
@@ -324,10 +334,15 @@ def _allowance(text: str) -> dict[str, Any]:
     """3, or epsilon=3,delta=1e-6,unit=patient."""
     if "=" not in text:
         return {"epsilon": _number(text, "allowance", "3")}
+    return _named(text, "allowance", "epsilon=3,delta=1e-6")
+
+
+def _named(text: str, option: str, example: str) -> dict[str, Any]:
+    """Numbers with names, and the word for a unit: epsilon=3,delta=1e-6."""
     found: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
-        found[name] = value if name == "unit" else _number(value, "allowance", "epsilon=3,delta=1e-6")
+        found[name] = value if name == "unit" else _number(value, option, example)
     return found
 
 

@@ -10,6 +10,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from lapwing.curator.sources import find_source
 from lapwing.curator.table import EACH_ROW, PrivateTable
 from lapwing.curator.table import open as open_table
 from lapwing.errors import InvalidParameter
-from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP
+from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP, Rules
 
 VERSION = 1
 SUFFIXES = (".yaml", ".yml")
@@ -41,7 +42,7 @@ _TEXTS = (
 _WORDS = ("true", "false")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_WORDS, *_MAPPINGS, "complete", *_COUNTS, "allowance")
+_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_WORDS, *_MAPPINGS, "complete", *_COUNTS, "allowance", "rules")
 _PLACES = ("source", "ledger", "anchor")
 """Fields that name a file beside the description, or a URL."""
 
@@ -101,6 +102,8 @@ def opened(facts: Mapping[str, Any]) -> PrivateTable:
         raise InvalidParameter("unit", unit, "every row needs exactly one unit of protection", hint)
     if "allowance" in options:
         options["allowance"] = allowance_of(options["allowance"])
+    if "rules" in options:
+        options["rules"] = rules_of(options["rules"])
     anchor = options.pop("anchor", None)
     if anchor is not None:
         if "ledger" not in options:
@@ -121,6 +124,16 @@ def allowance_of(value: Any) -> Loss:
     if "rho" in given:
         return ZCDP(**given)
     return ApproxDP(**given) if "delta" in given else PureDP(**given)
+
+
+def rules_of(value: Any) -> Rules:
+    """Rules as one writes them down: {questions: 1000, failures: 1}."""
+    if isinstance(value, Rules):
+        return value
+    if not isinstance(value, Mapping):
+        raise InvalidParameter("rules", value, "must be a mapping", "Write {questions: 1000, failures: 1}.")
+    _known(value, tuple(one.name for one in fields(Rules)), "rules")
+    return Rules(**value)
 
 
 @helpful
@@ -199,6 +212,7 @@ def _template(
         "# the ledger that adds it up.",
         f"dataset: {word(name)}",
         "# allowance: {epsilon: 3}",
+        "# rules: {questions: 1000, parts: 1000, failures: 1}  # for one analyst; of the allowance; until it closes",
         "# ledger: ledger.db",
         "",
         "# How many units there are at least; a delta is compared with it.",

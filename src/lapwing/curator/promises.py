@@ -8,7 +8,7 @@ from dataclasses import replace
 from lapwing import checks
 from lapwing.curator.declarations import EachRow
 from lapwing.errors import InvalidParameter
-from lapwing.privacy import Ledger, Loss
+from lapwing.privacy import Ledger, Loss, Rules
 from lapwing.privacy.losses import as_loss
 from lapwing.privacy.neighbours import Unsaid
 
@@ -27,14 +27,19 @@ def word_for(unit: str | EachRow) -> str:
     return f"“{unit}”" if unit == ROW or unit.startswith("“") else unit
 
 
-def promised(book: Ledger | None, dataset: str, unit: str | EachRow, allowance: Loss | None) -> str:
-    """Open the allowance; the word for the unit that it protects.
+def promised(
+    book: Ledger | None, dataset: str, unit: str | EachRow, allowance: Loss | None, rules: Rules | None = None
+) -> str:
+    """Open the allowance with its rules; the word for the unit that it protects.
 
     Privacy: that a column tells patients apart is for its owner to say: a table per visit charged to an allowance per
     patient would promise what nobody proved. So a word that is not the column's must be written down, each time; the
     "person" of a loss whose unit nobody wrote is not written down.
     """
     word = word_for(unit)
+    if rules is not None and allowance is None:
+        why = "are declared with an allowance, of which a question costs at least a part"
+        raise InvalidParameter("rules", rules, why, "Write allowance=lw.PureDP(3) as well.")
     if book is None:
         if allowance is not None:
             raise InvalidParameter("ledger", None, "an allowance is kept in a ledger", "Write ledger='ledger.db'.")
@@ -59,7 +64,8 @@ def promised(book: Ledger | None, dataset: str, unit: str | EachRow, allowance: 
         hint = hint if same else "Open the table with another dataset= name, which has an allowance of its own."
         raise InvalidParameter("allowance", None if allowance is None else str(allowance), why, hint)
     if allowance is not None:
-        book.open(dataset, replace(allowance, unit=word) if allowance.unit != word else allowance)
+        stated = replace(allowance, unit=word) if allowance.unit != word else allowance
+        book.open(dataset, stated, rules=rules)
     elif not known:
         why = f"the ledger has no allowance for {dataset!r} yet"
         raise InvalidParameter("allowance", None, why, "Write allowance=lw.PureDP(3).")

@@ -24,7 +24,7 @@ from lapwing.curator.sources import find_source, rows_of
 from lapwing.curator.statistics import Bounding
 from lapwing.curator.written import notation
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
-from lapwing.privacy import Ledger, Loss
+from lapwing.privacy import Ledger, Loss, Rules
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
@@ -281,6 +281,7 @@ def open(
     types: Mapping[str, Kind] | None = None,
     complete: Sequence[str] = (),
     allowance: Loss | None = None,
+    rules: Rules | None = None,
     ledger: str | os.PathLike[str] | Ledger | None = None,
     dataset: str | None = None,
     name: str | None = None,
@@ -303,11 +304,12 @@ def open(
 
     `unit` is the column that says whose row it is (or EACH_ROW); `bounds`, `keys`, `types` and `complete` (columns with
     a value in every row; one that is missing counts as the middle of the bounds) are public knowledge
-    about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`; tables about
-    the same people share a `dataset` name there. Where the ledger also promises something to households, say how many
-    units one may have by public knowledge: `max_units_per={"household": 4}`. `decimal=","` is for text with numbers
-    like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like 1,234.50, `true="J"` and `false="N"` for
-    other truth values than yes and no (docs/curator.md lists what is read anyway).
+    about columns, never read from the data. `allowance` is what may be spent in all, kept in a `ledger`, with `rules`
+    about how to spend it; tables about the same people share a `dataset` name there. Where the ledger also promises
+    something to households, say how many units one may have by public knowledge: `max_units_per={"household": 4}`.
+    `decimal=","` is for text with numbers like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like
+    1,234.50, `true="J"` and `false="N"` for other truth values than yes and no (docs/curator.md lists what is read
+    anyway).
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
@@ -322,7 +324,7 @@ def open(
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
-    word = promised(book, about, unit, allowance)
+    word = promised(book, about, unit, allowance, rules)
     sizes = group_sizes({} if max_units_per is None else max_units_per, book, about, word)
     if population is not None:
         checks.whole(population=population)

@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Any
 
+from lapwing.calls import closest
 from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter
 from lapwing.privacy.journal import EVERYBODY, Database, Place
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
@@ -86,9 +87,16 @@ def rows_for(database: Database, dataset: str, analyst: str = EVERYBODY) -> dict
     if not rows:
         whose = "" if analyst == EVERYBODY else f", analyst={analyst!r}"
         hint = f"Open it first: ledger.open({dataset!r}, PureDP(1){whose})."
+        meant = None if whose else _meant(database, dataset)
+        hint = hint if meant is None else f"Did you mean {meant!r}?"
         name, value = ("analyst", analyst) if whose else ("dataset", dataset)
         raise InvalidParameter(name, value, "has no allowance in this ledger", hint)
     return rows
+
+
+def _meant(database: Database, dataset: str) -> str | None:
+    """The data set of this ledger whose name was probably misspelt."""
+    return closest(dataset, [row["dataset"] for row in database.execute("SELECT DISTINCT dataset FROM budget")])
 
 
 def the_row(database: Database, dataset: str, unit: str | None, analyst: str) -> dict[str, Any]:

@@ -237,6 +237,7 @@ class Ledger:
 
     def failures(self, dataset: str) -> list[Failure]:
         """The failures since the data set was last reopened, oldest first, with what was said: for its owner alone."""
+        self.units(dataset)  # of a data set that there is not, nothing is true
         said, found = reports.kept(self._store.failures), list[Failure]()
         for entry in self.entries():
             if entry.act == "reopen" and entry.body["dataset"] == dataset:
@@ -251,6 +252,7 @@ class Ledger:
     def rules(self, dataset: str) -> Rules:
         """How often one may ask, how little a question may cost, and how many may fail."""
         with self._store.transaction(write=False) as database:
+            rows_for(database, dataset)  # says if there is no such data set
             return standing.rules_of(database, dataset) if self._store.has_breaker(database) else Rules()
 
     def admit(self, datasets: Iterable[str], *, analyst: str = EVERYBODY) -> None:
