@@ -69,14 +69,15 @@ def _embedded(
     from sqlglot import exp
 
     from lapwing.curator.engines import duckdb as engines
+    from lapwing.curator.engines.databases import Database, within
 
     if threads is not None:
         checks.whole(threads=threads)
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
         raise InvalidParameter("delimiter", delimiter, "must be one character", "Write delimiter=';', for example.")
     if memory is not None:
-        engines.within(memory)
-    engine = engines.Embedded(memory, threads)
+        within(memory)
+    engine = engines.Embedded(Database(memory, threads))
     if module in ("duckdb", "_duckdb"):
         return engines.source(
             engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import csv
 import gzip
 import itertools
-import os
 import re
-import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +19,7 @@ from lapwing.curator import cells
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import ZONED, Dialect, DuckDB
 from lapwing.curator.engines.contained import Result, contained, reached, unchanged
+from lapwing.curator.engines.databases import Database
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.expressions import Kind
@@ -34,8 +30,6 @@ if TYPE_CHECKING:
 
 NAME = "DuckDB"
 _NUMBER = itertools.count()
-MEMORY, PER_THREAD = 10**9, 250 * 10**6
-"""Bytes that a question may use if nobody says: a gigabyte, or as much as many threads need."""
 OTHER_DELIMITERS = (";", "\t", "|")
 """Signs of a file that is separated by something else, if its first line, which is public, seems to be one name."""
 SETTINGS = {
@@ -65,10 +59,9 @@ def kind_of(declared: str) -> Kind | None:
 
 @dataclass(frozen=True)
 class Embedded:
-    """DuckDB in this process: one of our own (another one after a fork), or the database of a connection."""
+    """DuckDB in this process: a database of our own, or that of a connection."""
 
-    memory: str | None = None
-    threads: int | None = None
+    own: Database = field(default_factory=Database)
     given: duckdb.DuckDBPyConnection | None = None
     dialect: Dialect = field(default_factory=DuckDB)
     name: str = NAME
@@ -106,8 +99,7 @@ class Embedded:
         return {name: str(stored) for name, stored in found}
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
-        parent = _own(self.memory, self.threads, os.getpid()) if self.given is None else self.given
-        cursor = parent.cursor()
+        cursor = (self.own if self.given is None else self.given).cursor()
         for name, value in SETTINGS.items():
             cursor.execute(f"SET SESSION {name} = '{value}'")  # for this cursor, not for the user's connection
         for relation in relations:
@@ -146,48 +138,6 @@ def _taken_in(frame: Any) -> Any:
 def told(what: Callable[[], Result]) -> Result:
     """The result, or our own error, which says nothing about a record."""
     return contained(NAME, what)
-
-
-@lru_cache(maxsize=8)
-def _own(memory: str | None, threads: int | None, process: int) -> duckdb.DuckDBPyConnection:
-    """A database in memory, for everything of one process that asks for the same settings."""
-    import duckdb
-
-    spill = tempfile.mkdtemp(prefix="lapwing-")  # for nobody else to read: what does not fit into memory is rows
-    atexit.register(_remove, spill, process)
-    settings: dict[str, Any] = {
-        "preserve_insertion_order": False,
-        "pandas_analyze_sample": 0,
-        "temp_directory": spill,
-    }
-    settings["memory_limit"] = f"{_most(memory, threads) * 3 // 4}B"  # the rest is for what DuckDB does not count
-    if threads is not None:
-        settings["threads"] = threads
-    return duckdb.connect(":memory:", config=settings)
-
-
-def _most(memory: str | None, threads: int | None) -> int:
-    """Bytes of memory for everything: what was asked for, or enough for all threads and no more.
-
-    DuckDB would take most of the machine before it puts rows aside on disk, which costs it no time worth naming.
-    """
-    if memory is not None:
-        return within(memory)
-    wanted = max(MEMORY, PER_THREAD * (threads or os.cpu_count() or 1))
-    return min(wanted, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) if hasattr(os, "sysconf") else wanted
-
-
-def _remove(folder: str, process: int) -> None:
-    if os.getpid() == process:  # not the child of a fork
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def within(memory: object) -> int:
-    """A size such as "2GB", in bytes."""
-    size = re.fullmatch(r"(\d{1,9}(?:\.\d{1,3})?) ?([MGT])(i?)B", memory) if isinstance(memory, str) else None
-    if size is None:
-        raise InvalidParameter("memory", memory, "is not a size", "Write memory='2GB'.")
-    return int(float(size[1]) * (1024 if size[3] else 1000) ** (2 + "MGT".index(size[2])))
 
 
 def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
@@ -293,7 +243,4 @@ def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> S
 
 def from_database(path: Path, table: str) -> Source:
     """A table of a DuckDB database file, opened for reading."""
-    import duckdb
-
-    connection = reached(NAME, lambda: waited(lambda: duckdb.connect(str(path), read_only=True)))
-    return source(Embedded(given=connection), exp.to_table(table, dialect="duckdb"), table)
+    return source(Embedded(Database(file=path.absolute())), exp.to_table(table, dialect="duckdb"), table)
