@@ -7,11 +7,11 @@ import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from clinic_bench import CLINIC, brought, released
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, site_of, visitor
@@ -23,12 +23,8 @@ from lapwing.web.lab import asking, attacking, questions
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.lab.result import EPSILONS
-from lapwing.web.sessions import cookie_name
 
-CLINIC = EXAMPLES["clinic"]
 MEAN_AGE = "48.82933"
 """Of the clinic, exactly: 146,488 years over 3,000 patients."""
 
@@ -45,30 +41,6 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("rows") / "table.parquet"
     CLINIC.write(path)
     return path
-
-
-def brought(app: FastAPI, rows: Path, **changes: Any) -> tuple[TestClient, Bench]:
-    """A browser with the clinic, stated; not in teaching mode unless said."""
-    site, owner = site_of(app), new_owner()
-    bench = site.lab.bring(owner, CLINIC.title)
-    bench.path.write_bytes(rows.read_bytes())
-    bench.columns = CLINIC.taken.columns
-    bench.state(replace(CLINIC.statement, **{"teaching": False, **changes}))
-    client = visitor(app)
-    client.cookies.set(cookie_name(site.settings, COOKIE), owner, domain="testserver.local", path="/")
-    return client, bench
-
-
-def released(client: TestClient, bench: Bench, epsilon: float = 0.5, kind: str = "mean", **asked: str) -> str:
-    """The address of a new answer."""
-    form = {"column": "age", **asked, "epsilon": str(epsilon)}
-    answer = client.post(f"/lab/{bench.id}/ask/{kind}", data=form, headers=PERSON)
-    while "/jobs/" in answer.headers["location"]:
-        job = site_of(client.app).lab.jobs.get(bench.id, answer.headers["location"].rsplit("/", 1)[1])  # type: ignore[arg-type]
-        job.ended.wait(30)
-        answer = client.get(answer.headers["location"], headers=PERSON)
-    assert answer.status_code == 303, answer.text
-    return str(answer.headers["location"])
 
 
 def shown(client: TestClient, bench: Bench, address: str, what: str, **form: str) -> dict[str, Any]:
@@ -448,40 +420,3 @@ def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(row
     assert len(other) == len(before)
     [[mine_was], [now]] = [list(before - other), list(other - before)]
     assert mine_was[0] == now[0]
-
-
-def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
-    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client, bench = brought(app, rows)
-    form = {"column": "age", "epsilon": "0.5"}
-
-    def asked() -> str:
-        job = client.post(f"/lab/{bench.id}/ask/mean", data=form).json()["id"]
-        found = site_of(app).lab.jobs.get(bench.id, job)
-        found.ended.wait(30)
-        return found.error
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.curator.release.look", _fails)
-        first = asked()
-    assert "secret" not in first
-    assert asked() == first  # one text, for what failed and for what is refused
-    assert bench.spent.epsilon == 0.5
-    described = client.get(f"/lab/{bench.id}", headers=PERSON).text
-    assert f'href="/lab/{bench.id}/failures"' in described
-    assert "secret" not in described
-    assert "a &lt;secret&gt; record" in client.get(f"/lab/{bench.id}/failures", headers=PERSON).text
-    assert visitor(app).get(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 404
-    bench.state(replace(bench.stated, epsilon=bench.stated.epsilon / 2))
-    bench.start_over()
-    assert asked() == first  # neither a new promise nor a new budget reopens it
-    assert client.post(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 422
-    client.post(f"/lab/{bench.id}/failures", data={"looked": "yes"}, headers=PERSON)
-    assert not bench.failed
-    released(client, bench, 0.25)
-
-
-def _fails(*arguments: Any) -> None:
-    arguments[3].begin()
-    raise MemoryError("a <secret> record")

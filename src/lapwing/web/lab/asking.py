@@ -11,12 +11,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lapwing.errors import BudgetExceeded, LapwingError
+from lapwing.errors import BudgetExceeded, EngineFailed, LapwingError
 from lapwing.web.lab import attacking
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer, Bench
-from lapwing.web.lab.jobs import Progress
+from lapwing.web.lab.failures import on_record
+from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result
 from lapwing.web.lab.statement import Statement
@@ -153,6 +154,18 @@ def _ready(bench: Bench, answer: Answer) -> Analysis:
     return analysis
 
 
+def taught(work: Callable[[Progress], dict[str, Any]]) -> Callable[[Progress], dict[str, Any]]:
+    """What teaching mode shows. Its failures close nothing, so they do not say that the table is closed."""
+
+    def shown(progress: Progress) -> dict[str, Any]:
+        try:
+            return work(progress)
+        except EngineFailed:
+            raise Problem(409, PLAIN) from None
+
+    return shown
+
+
 def exact(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
     """The exact answer to the same question. Teaching mode only."""
     bench.teach()
@@ -161,7 +174,7 @@ def exact(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
     def work(progress: Progress) -> dict[str, Any]:
         return {"kind": "exact", "result": plain(analysis.exact(bench.data(charged=False), progress))}
 
-    return work
+    return taught(work)
 
 
 def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callable[[Progress], dict[str, Any]]:
@@ -195,10 +208,14 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
                         found[key] = value.value
 
         data = bench.data(charged=charged)
-        if charged:
+
+        def repeated() -> None:
             for turn in range(times):
-                progress(turn / times)
-                note(analysis.release(data, answer.epsilon, lambda _: None), "draws")
+                part = progress.part(turn / times, (turn + 1) / times)
+                note(analysis.release(data, answer.epsilon, part), "draws")
+
+        if charged:
+            on_record(data, repeated, of=TooLong)
         else:
             note(analysis.exact(data, lambda _: None), "exact")
             for result in analysis.draws(data, answer.epsilon, times, progress):
@@ -211,7 +228,7 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
             "outputs": plain(outputs),
         }
 
-    return work
+    return work if charged else taught(work)
 
 
 def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
@@ -229,7 +246,7 @@ def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]
             )
         return {"kind": "attacks", "outcomes": plain(attacking.play(analysis, data, answer.epsilon, loss, progress))}
 
-    return work
+    return taught(work)
 
 
 def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]]:
@@ -245,7 +262,7 @@ def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any
         found = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
         return {"kind": "clipping", "column": column.name, "stated": stated, "result": plain(found)}
 
-    return work
+    return taught(work)
 
 
 def look(bench: Bench, asked: Question) -> Callable[[Progress], dict[str, Any]]:
@@ -257,7 +274,7 @@ def look(bench: Bench, asked: Question) -> Callable[[Progress], dict[str, Any]]:
     def work(progress: Progress) -> dict[str, Any]:
         return {"kind": "look", "result": plain(analysis.exact(bench.data(charged=False), progress))}
 
-    return work
+    return taught(work)
 
 
 def plain(value: Any) -> Any:

@@ -74,12 +74,12 @@ class Stoppable:
         return made
 
     def stop(self) -> None:
-        """Stop whatever is asked now, because its owner wants that: no failure, and nothing is asked any more."""
+        """Stop whatever is asked now, and ask nothing any more. The engine did not fail: the job knows why it stops."""
         self._stopped = True
         self.interrupt()
 
     def stopped(self) -> bool:
-        """Whether its owner stopped it."""
+        """Whether its job stopped it."""
         return self._stopped
 
     def interrupt(self) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -49,6 +49,10 @@ class Cancelled(Exception):
     """Raised inside work that was cancelled."""
 
 
+class TooLong(Cancelled):
+    """Raised inside work that took longer than it may, which the rows that it reads may cause."""
+
+
 class Interruptible(Protocol):
     """A DuckDB connection, as far as stopping goes."""
 
@@ -61,19 +65,20 @@ class Progress:
 
     def __init__(self) -> None:
         self.share = 0.0
+        self._late = ""
         self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._working: list[Interruptible] = []
 
     def __call__(self, share: float) -> None:
-        """So much is done. Raises `Cancelled` if nobody wants the rest."""
+        """So much is done. Raises `Cancelled` if nobody wants the rest, `TooLong` if nobody waits for it."""
         if self._cancelled.is_set():
-            raise Cancelled
+            raise TooLong(self._late) if self._late else Cancelled
         self.share = max(self.share, min(1.0, share))
 
-    def part(self, start: float, end: float) -> Callable[[float], None]:
+    def part(self, start: float, end: float) -> Part:
         """The progress of a part of the work, which covers this stretch of the whole."""
-        return lambda share: self(start + (end - start) * share)
+        return Part(self, start, end)
 
     @contextmanager
     def stops(self, connection: Interruptible) -> Iterator[None]:
@@ -90,21 +95,35 @@ class Progress:
             with self._lock:
                 self._working.remove(connection)
 
-    @property
-    def cancelled(self) -> bool:
-        """Whether somebody asked to stop."""
-        return self._cancelled.is_set()
+    def cancel(self, late: str = "") -> None:
+        """Stop at the next occasion, and whatever DuckDB does now; `late` says that it took too long.
 
-    def cancel(self, late: bool = False) -> None:
-        """Stop at the next occasion, and whatever DuckDB does now.
-
-        Privacy: a question that takes too long fails, which the rows may cause; one that its owner stops does not.
+        Privacy: a question that takes too long fails, which the rows may cause; one that its owner stops does not. The
+        first word counts, so nobody makes a failure theirs by stopping what is being stopped.
         """
-        self._cancelled.set()
         with self._lock:
+            if not self._cancelled.is_set():
+                self._late = late
+                self._cancelled.set()
             for connection in self._working:
-                stop = connection.interrupt if late else getattr(connection, "stop", connection.interrupt)
-                stop()
+                getattr(connection, "stop", connection.interrupt)()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of the progress of some work; what stops the whole stops it."""
+
+    whole: Progress
+    start: float
+    end: float
+
+    def __call__(self, share: float) -> None:
+        """So much of the part is done."""
+        self.whole(self.start + (self.end - self.start) * share)
+
+    def stops(self, connection: Interruptible) -> AbstractContextManager[None]:
+        """Interrupt this connection if the work is cancelled meanwhile."""
+        return self.whole.stops(connection)
 
 
 @dataclass(slots=True, eq=False)
@@ -196,22 +215,14 @@ class Jobs:
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
-        late = threading.Event()
-
-        def stop() -> None:
-            late.set()
-            job.progress.cancel(late=True)
-
-        watch = threading.Timer(self._longest, stop)
-        watch.daemon = True
-        watch.start()
+        threading.Thread(target=self._watch, args=(job,), daemon=True).start()
         try:
             job.progress(0.0)
             job.state = "working"
             job.result = work(job.progress)
             job.state = "done"
-        except Cancelled:
-            job.state, job.error = "cancelled", TOO_LONG if late.is_set() else STOPPED
+        except Cancelled as error:
+            job.state, job.error = "cancelled", TOO_LONG if isinstance(error, TooLong) else STOPPED
         except (EngineFailed, DatasetClosed):
             job.state, job.error = "failed", FAILED.format(bench=job.bench)
         except LapwingError as error:
@@ -221,5 +232,11 @@ class Jobs:
         except Exception:
             job.state, job.error = "failed", PLAIN  # nothing is logged: a message could quote a record
         finally:
-            watch.cancel()
             job.ended.set()
+
+    def _watch(self, job: Job) -> None:
+        """Stop a job that takes too long, again and again: the first word may come before its statement began."""
+        wait = self._longest
+        while not job.ended.wait(wait):
+            job.progress.cancel(late=f"This took longer than {self._longest:g} seconds, so we stopped it.")
+            wait = 1.0

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import lapwing as lw
 from lapwing.errors import InvalidParameter
+from lapwing.web.lab.analyses.curated import answered
 from lapwing.web.lab.analyses.forms import cell
-from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import engine, quoted, text
 from lapwing.web.lab.statement import Stated, Statement, Type
 
@@ -51,14 +52,14 @@ def delta_for_keys(statement: Statement) -> float:
     return min(statement.delta / 4, 0.01 / statement.people)
 
 
-def private_bounds(data: Data, column: str, epsilon: float) -> Proposal:
+def private_bounds(data: Data, column: str, epsilon: float, progress: Progress = lambda _: None) -> Proposal:
     """Bounds that most values lie between, charged to the ledger.
 
     Privacy: one histogram over public bins, released by the curator; the rest looks at its noisy counts only.
     """
     stated = _as_number(data.statement, column)
     table = stated.open(data.path, data.ledger)
-    answer = table.agg(lw.histogram(column, edges=EDGES)).release(epsilon=epsilon)
+    answer = answered(data, table.agg(lw.histogram(column, edges=EDGES)), progress, epsilon=epsilon)
     counts = [list(row.values())[-1] for row in answer.table]
     least = threshold(epsilon, stated.max_rows_per_unit)
     filled = [ends for ends, count in zip(pairwise(EDGES), counts, strict=True) if count >= least]
@@ -74,7 +75,7 @@ def private_bounds(data: Data, column: str, epsilon: float) -> Proposal:
     return Proposal((low, high), type=stated.column(column).type, why=f"Found privately for {paid}. Keep or change it.")
 
 
-def private_keys(data: Data, column: str, epsilon: float) -> Proposal:
+def private_keys(data: Data, column: str, epsilon: float, progress: Progress = lambda _: None) -> Proposal:
     """Keys that enough people have, charged to the ledger."""
     statement = data.statement
     if not statement.delta:
@@ -84,7 +85,7 @@ def private_keys(data: Data, column: str, epsilon: float) -> Proposal:
         statement, columns=tuple(replace(one, keys=()) if one.name == column else one for one in statement.columns)
     )
     table, delta = stated.open(data.path, data.ledger), delta_for_keys(statement)
-    answer = table.group_by(column).agg(lw.count()).release(epsilon=epsilon, delta=delta)
+    answer = answered(data, table.group_by(column).agg(lw.count()), progress, epsilon=epsilon, delta=delta)
     keys = tuple(_written(key) for key in answer.table[column] if key is not None)
     paid = f"ε = {epsilon:g} and δ = {delta:.2g}"
     if not keys:

@@ -194,9 +194,9 @@ def propose(
 
     def work(progress: Progress) -> None:
         if what == "bounds":
-            bench.propose(column, proposals.private_bounds(data, column, price))
+            bench.propose(column, proposals.private_bounds(data, column, price, progress))
         else:
-            bench.propose(column, proposals.private_keys(data, column, price))
+            bench.propose(column, proposals.private_keys(data, column, price, progress))
 
     return _work(bench, site, work, f"Looking for {what} of {stated.name}")
 

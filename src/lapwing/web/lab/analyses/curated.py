@@ -17,6 +17,8 @@ from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analyses import rows
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.engine import Stoppable
+from lapwing.web.lab.failures import on_record
+from lapwing.web.lab.jobs import TooLong
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import DATASET, Statement
 
@@ -49,11 +51,23 @@ def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
             raise BudgetExceeded(loss, left)
 
 
-def stopping(table: PrivateTable, progress: Progress) -> AbstractContextManager[None]:
+def stopping(table: PrivateTable | Query, progress: Progress) -> AbstractContextManager[None]:
     """What the curator asks of a table meanwhile is interrupted when its job is cancelled."""
     stops = getattr(progress, "stops", None)
     given = getattr(table.context.engine, "given", None)
     return stops(given) if stops is not None and isinstance(given, Stoppable) else nullcontext()
+
+
+def answered(data: Data, asked: Query, progress: Progress, **spend: Any) -> Answer:
+    """The curator's answer, which charges before it reads. Its failures are on record; to take too long is one more."""
+
+    def look() -> Answer:
+        with stopping(asked, progress):
+            answer = asked.release(**spend)
+        progress(1.0)
+        return answer
+
+    return on_record(data, look, of=TooLong)
 
 
 class Curated(Analysis):
@@ -107,11 +121,8 @@ class Curated(Analysis):
         priced = self.query(blank(statement)).quote(**spend)
         affordable(data.ledger, statement, priced.loss)
         progress(0.1)
-        table = statement.open(data.path, data.ledger)
-        with stopping(table, progress):
-            answer = self.query(table).release(confidence=CONFIDENCE, **spend)
-        progress(1.0)
-        return self.result(answer)
+        asked = self.query(statement.open(data.path, data.ledger))
+        return self.result(answered(data, asked, progress, confidence=CONFIDENCE, **spend))
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """The same question again and again, of a table that is opened once and counts nothing."""

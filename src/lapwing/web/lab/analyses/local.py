@@ -23,6 +23,7 @@ from lapwing.privacy import Loss, PureDP
 from lapwing.web.lab.analyses import forms, grouping, rows
 from lapwing.web.lab.analyses.curated import CONFIDENCE, EACH, affordable
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
+from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
 from lapwing.web.lab.statement import DATASET, Stated, Statement
 
@@ -111,11 +112,15 @@ class Local(Analysis):
         made = self.of_size(epsilon, statement.unit_word)
         loss = self._charge(data, epsilon, made)
         progress(0.1)
-        values = self._read(data, progress)
-        progress(0.5)
-        found = self._collected(made, values, statement, loss)
-        progress(1.0)
-        return found
+
+        def look() -> Result:
+            values = self._read(data, progress)
+            progress(0.5)
+            found = self._collected(made, values, statement, loss)
+            progress(1.0)
+            return found
+
+        return on_record(data, look)
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """Everybody answers again and again; the answers are read once."""

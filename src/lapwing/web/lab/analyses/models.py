@@ -26,6 +26,7 @@ from lapwing.privacy import Loss
 from lapwing.web.lab.analyses import forms, rows, synthetic
 from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
+from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.result import Band, Preview, Result, Series, Shape
 from lapwing.web.lab.statement import DATASET, Stated, Statement
 
@@ -125,11 +126,15 @@ class Model(Analysis):
         """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""
         loss = self.charge(data, epsilon)
         progress(0.1)
-        table = self.read(data, progress)
-        progress(0.6)
-        made = self.fitted(table, epsilon, loss)
-        progress(1.0)
-        return made
+
+        def look() -> Result:
+            table = self.read(data, progress)
+            progress(0.6)
+            made = self.fitted(table, epsilon, loss)
+            progress(1.0)
+            return made
+
+        return on_record(data, look)
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """Fits again and again to the same rows, read once."""

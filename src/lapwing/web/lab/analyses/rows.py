@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from lapwing.curator.dialects import DuckDB
-from lapwing.curator.engines.contained import Result, written
-from lapwing.curator.engines.duckdb import told
-from lapwing.errors import EngineFailed
-from lapwing.privacy import Ledger
+from lapwing.curator.engines.contained import reached
+from lapwing.curator.engines.duckdb import NAME, told
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import connected
-from lapwing.web.lab.statement import DATASET
 
 if TYPE_CHECKING:
     import duckdb
@@ -31,27 +28,14 @@ class Rows:
 
     cursor: duckdb.DuckDBPyConnection
     source: str
-    ledger: Ledger | None
-    """Where a failure is written down; None in teaching mode."""
-    stopped: Callable[[], bool]
-    """Whether somebody stopped the job, which is no failure."""
 
     def all(self, sql: str) -> list[tuple[Any, ...]]:
         """Every row of an answer, which is small."""
-        return self._read(lambda: self.cursor.execute(self._with(sql)).fetchall())
+        return told(lambda: self.cursor.execute(self._with(sql)).fetchall())
 
     def arrays(self, sql: str) -> dict[str, Any]:
         """The columns of an answer as arrays of numpy; what is missing is masked."""
-        return self._read(lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
-
-    def _read(self, what: Callable[[], Result]) -> Result:
-        """What a statement finds; a failure trips the breaker of the table before it is shown."""
-        try:
-            return told(what)
-        except EngineFailed as error:
-            if self.ledger is not None and not self.stopped():
-                self.ledger.trip([DATASET], written(error))
-            raise
+        return told(lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
 
     def _with(self, sql: str) -> str:
         return f"WITH rows AS ({self.source}) {sql}"
@@ -59,7 +43,10 @@ class Rows:
 
 @contextmanager
 def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
-    """The rows of a file, for whoever has paid or is in teaching mode; a job that is cancelled interrupts it."""
+    """The rows of a file, for whoever is in teaching mode, or has paid and reads them under `failures.on_record`.
+
+    A job that is cancelled interrupts it.
+    """
     table = data.statement.open(data.path, None)
     relation = table.context.relations[data.statement.name]
     spelled, columns = DuckDB(), []
@@ -69,13 +56,11 @@ def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
         read = spelled.read(cell, declared, column.kind, notation=relation.notation)
         columns.append(read.as_(name.copy()))
     source = exp.select(*columns).from_(exp.alias_(relation.table.copy(), "s", table=True))
-    connection = told(lambda: connected(data.path.parent, MEMORY, THREADS))  # what it spills goes with the folder
+    connection = reached(NAME, lambda: connected(data.path.parent, MEMORY, THREADS))  # it spills into the folder
     stops = getattr(progress, "stops", None)
     try:
-        told(lambda: connection.execute("SET TimeZone = 'UTC'"))
+        reached(NAME, lambda: connection.execute("SET TimeZone = 'UTC'"))
         with nullcontext() if stops is None else stops(connection):
-            yield Rows(
-                connection, spelled.sql(source), data.ledger, lambda: bool(getattr(progress, "cancelled", False))
-            )
+            yield Rows(connection, spelled.sql(source))
     finally:
         connection.close()

@@ -1,0 +1,42 @@
+"""A browser with the clinic in the lab, stated."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from school_site import PERSON, site_of, visitor
+
+from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.owners import COOKIE, new_owner
+from lapwing.web.sessions import cookie_name
+
+CLINIC = EXAMPLES["clinic"]
+
+
+def brought(app: FastAPI, rows: Path, **changes: Any) -> tuple[TestClient, Bench]:
+    """A browser with the clinic, stated; not in teaching mode unless said."""
+    site, owner = site_of(app), new_owner()
+    bench = site.lab.bring(owner, CLINIC.title)
+    bench.path.write_bytes(rows.read_bytes())
+    bench.columns = CLINIC.taken.columns
+    bench.state(replace(CLINIC.statement, **{"teaching": False, **changes}))
+    client = visitor(app)
+    client.cookies.set(cookie_name(site.settings, COOKIE), owner, domain="testserver.local", path="/")
+    return client, bench
+
+
+def released(client: TestClient, bench: Bench, epsilon: float = 0.5, kind: str = "mean", **asked: str) -> str:
+    """The address of a new answer."""
+    form = {"column": "age", **asked, "epsilon": str(epsilon)}
+    answer = client.post(f"/lab/{bench.id}/ask/{kind}", data=form, headers=PERSON)
+    while "/jobs/" in answer.headers["location"]:
+        job = site_of(client.app).lab.jobs.get(bench.id, answer.headers["location"].rsplit("/", 1)[1])  # type: ignore[arg-type]
+        job.ended.wait(30)
+        answer = client.get(answer.headers["location"], headers=PERSON)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
