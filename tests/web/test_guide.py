@@ -112,15 +112,29 @@ def test_any_answers_get_a_page_with_a_verdict(client: TestClient) -> None:
         assert made.reasons, given
         assert made.read, given
         if made.verdict == "yes":
+            assert all(one.enough for one in made.replies), "yes to a question that fails"
             assert made.plan is not None or (given.form == "text" and given.statistics == ("model",)), given
         if made.plan is not None:
             assert all(one.expected.error >= 0 for one in made.outlook), given
 
 
+def test_a_question_that_fails_is_named_beside_the_verdict(client: TestClient) -> None:
+    given = answered(ask=("count", "histogram", "records"), groups=500)
+    made = advise(given)
+    assert made.headline == "Yes, but not for all of your questions"
+    assert [one.enough for one in made.replies] == [True, False, False]
+    for page in ("advice", "report"):
+        told = client.get(f"/guide/{page}?{given.address}").text
+        top = told[told.index("verdict-line") : told.index("<section")]
+        assert "How many, or what share: accurate enough." in top
+        assert "How many in each group: too noisy." in top
+        assert "Single records: cannot be answered this way." in top
+
+
 def test_every_rule_applies_to_somebody() -> None:
     seen = {rule.id for given in any_answers(3, 8000) for rule in first_rules(given)}
-    partly = answered(ask=("count", "histogram"), groups=500)
-    full = [case.answers for case in cases()] + [partly]
+    noisy, out_of_reach = answered(ask=("count", "histogram"), groups=500), answered(ask=("count", "records"))
+    full = [case.answers for case in cases()] + [noisy, out_of_reach]
     seen |= {rule.id for given in full for rule in advise(given).rules}
     assert seen == {rule.id for rule in engine.table()}
 
@@ -167,7 +181,8 @@ def test_no_plan_is_made_where_the_way_is_blocked() -> None:
 
 def test_single_records_beside_statistics_are_set_apart() -> None:
     made = advise(answered(ask=("count", "records")))
-    assert made.verdict == "yes"
+    assert made.verdict == "partly"
+    assert [(one.ask, one.enough) for one in made.replies] == [("count", True), ("records", False)]
     assert "part-needs-records" in {rule.id for rule in made.rules}
     assert made.plan is not None
     assert made.plan.asks == ("count",)

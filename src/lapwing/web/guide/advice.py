@@ -16,13 +16,14 @@ from lapwing.privacy.explain import Explanation, explain
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
 from lapwing.web.guide.expected import Bar, Expected
-from lapwing.web.guide.plan import Plan, parts, plan
+from lapwing.web.guide.plan import Plan, named, parts, plan
 from lapwing.web.guide.rules import Rule
 from lapwing.web.guide.snippets import number, program
 from lapwing.web.guide.trial import expected
 
 HEADLINES = {
     "yes": "Yes, use differential privacy",
+    "partly": "Yes, but not for all of your questions",
     "not yet": "Not yet",
     "no": "No, differential privacy is not for this",
 }
@@ -56,6 +57,20 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True)
+class Reply:
+    """What becomes of one question of the interview."""
+
+    ask: str
+    outlook: Outlook | None
+    """None if it cannot be answered where the noise is added, or not privately at all."""
+
+    @property
+    def enough(self) -> bool:
+        """Whether the answer will be as accurate as wanted."""
+        return self.outlook is not None and self.outlook.enough
+
+
+@dataclass(frozen=True, slots=True)
 class Advice:
     """All that the guide has to say."""
 
@@ -76,6 +91,11 @@ class Advice:
     def reasons(self) -> list[Rule]:
         """Those rules that gave this verdict."""
         return [rule for rule in self.rules if rule.verdict == self.verdict]
+
+    @property
+    def replies(self) -> list[Reply]:
+        """Each question of the interview, and whether it will be answered well enough."""
+        return _replies(self.answers, self.plan, self.outlook)
 
     def about(self, *topics: str) -> list[Rule]:
         """Rules that fired about something."""
@@ -181,9 +201,10 @@ def advise(answers: Answers) -> Advice:
     made = plan(answers, found) if engine.verdict(found) == "yes" else None
     outlook = _outlook(answers, found, made) if made else ()
     facts = known(answers) | {"parts": made.parts if made else 0}
-    if outlook:
+    if made and outlook:
         met = sum(one.enough for one in outlook)
-        facts |= {"met": met, "missed": len(outlook) - met}
+        left = sum(one.outlook is None for one in _replies(answers, made, outlook))
+        facts |= {"met": met, "missed": len(outlook) - met, "left": left}
     found = engine.fired(facts)
     return Advice(
         answers,
@@ -194,6 +215,14 @@ def advise(answers: Answers) -> Advice:
         explain(made.loss) if made else None,
         program(made) if made else "",
     )
+
+
+def _replies(answers: Answers, made: Plan | None, outlook: tuple[Outlook, ...]) -> list[Reply]:
+    """Nothing where no answer was foretold, or only some, because a library is missing."""
+    if made is None or len(outlook) < len(made.asks):
+        return []
+    by_ask = {one.ask: one for one in outlook}
+    return [Reply(ask, by_ask.get(named(answers, ask))) for ask in answers.ask]
 
 
 def _outlook(answers: Answers, rules: list[Rule], made: Plan) -> tuple[Outlook, ...]:

@@ -91,10 +91,15 @@ class Plan:
 def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
     """The questions that can be answered in the model that the rules settle."""
     known = POSSIBLE[settled(rules)["model"]]
-    asks = [IN_GROUPS.get(one, one) if _split(answers) else one for one in answers.statistics]
+    asks = [named(answers, one) for one in answers.statistics]
     return tuple(
         one for one in dict.fromkeys(asks) if one in known and (answers.form == "table" or one not in ("model",))
     )
+
+
+def named(answers: Answers, ask: str) -> str:
+    """The question that is planned for one of the interview: where results are split, about every group."""
+    return IN_GROUPS.get(ask, ask) if _split(answers) else ask
 
 
 def _split(answers: Answers) -> bool:

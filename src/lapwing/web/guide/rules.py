@@ -18,7 +18,7 @@ from lapwing.web.guide.answers import QUESTIONS, STATISTICS
 
 Facts = Mapping[str, Any]
 """What is known: words, whole numbers, and tuples of words."""
-VERDICTS = ("yes", "not yet", "no")
+VERDICTS = ("yes", "partly", "not yet", "no")
 """From the least to the most cautious."""
 TOPICS = {
     "verdict": "Should I, and can I?",
@@ -36,6 +36,7 @@ COMPUTED = {
     "parts": "parts of the budget",
     "met": "questions that come out accurate enough",
     "missed": "questions that come out too noisy",
+    "left": "questions that cannot be answered this way",
 }
 """Facts that are no answers, in words."""
 _TESTS: dict[str, Callable[[Any, tuple[Any, ...]], bool]] = {
@@ -128,7 +129,7 @@ class Rule:
 
     @property
     def verdict(self) -> str:
-        """Yes, not yet, no, or nothing."""
+        """Yes, partly, not yet, no, or nothing."""
         return str(self.then.get("verdict", ""))
 
     @property
