@@ -154,7 +154,15 @@ def _allowed(before: Statement, after: Statement, spent: Loss) -> None:
         raise Problem(409, f"You have spent {spent} already, more than that. Allow as much at least.")
 
 
-def _whose(statement: Statement) -> tuple[str, str, str]:
+_READ_BY = {
+    **dict.fromkeys(("number", "integer"), ("decimal", "thousands")),
+    "date": ("decimal",),
+    "boolean": ("true", "false"),
+}
+"""What else decides which cells are the same value."""
+
+
+def _whose(statement: Statement) -> tuple[str, str, tuple[Any, ...]]:
     """Whose rows belong together: a column, and how its cells are read. A name alone may be that of no column."""
     kind = statement.column(statement.unit).type if statement.unit else ""
-    return statement.unit, kind, statement.decimal if kind not in ("", "text") else "."
+    return statement.unit, kind, tuple(getattr(statement, name) for name in _READ_BY.get(kind, ()))

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import lapwing as lw
+from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses.curated import answered
 from lapwing.web.lab.analyses.forms import cell
@@ -95,10 +96,10 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
     return Proposal(keys=keys, why=f"Found privately for {paid}. Rare keys are not among them.")
 
 
-def read_bounds(path: Path, column: str, type: Type, decimal: str = ".") -> Proposal:
+def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN) -> Proposal:
     """The smallest and the largest value. Not private: teaching mode only."""
     with engine(path.parent) as connection:
-        value = cell(column, "number", decimal)
+        value = cell(column, "number", notation)
         query = (
             f"SELECT min(v), max(v) FROM (SELECT {value} AS v FROM read_parquet({text(str(path))})) WHERE isfinite(v)"
         )
@@ -108,10 +109,10 @@ def read_bounds(path: Path, column: str, type: Type, decimal: str = ".") -> Prop
     return Proposal((low, high), type=type, why="Read from the data: not private.", private=False)
 
 
-def read_keys(path: Path, column: Stated, decimal: str = ".") -> Proposal:
+def read_keys(path: Path, column: Stated, notation: Notation = PLAIN) -> Proposal:
     """The most frequent values. Not private: teaching mode only."""
-    is_plain = decimal == "." or column.type not in ("number", "integer", "date")
-    value = quoted(column.name) if is_plain else cell(column.name, column.type, decimal)
+    is_plain = column.type == "text" or (notation == PLAIN and column.type != "boolean")  # J, Ja and j are one key
+    value = quoted(column.name) if is_plain else cell(column.name, column.type, notation)
     with engine(path.parent) as connection:
         query = (
             f"SELECT CAST({value} AS VARCHAR) AS k, count(*) FROM read_parquet({text(str(path))}) "

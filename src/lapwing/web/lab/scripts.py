@@ -38,6 +38,9 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str =
     options = {
         **({"delimiter": repr(delimiter)} if delimiter not in ("", ",") else {}),
         **({"decimal": repr(statement.decimal)} if statement.decimal != "." else {}),
+        **({"thousands": repr(statement.thousands)} if statement.thousands else {}),
+        **({"true": repr(list(statement.true))} if statement.true else {}),
+        **({"false": repr(list(statement.false))} if statement.false else {}),
         "name": repr(statement.name),
         "unit": repr(statement.unit) if statement.unit else "lw.EACH_ROW",
         "types": _mapping((one.name, one.type) for one in statement.columns),

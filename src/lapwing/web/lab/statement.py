@@ -12,6 +12,7 @@ import lapwing as lw
 from lapwing.curator.engines.duckdb import Embedded
 from lapwing.curator.promises import word_for
 from lapwing.curator.table import PrivateTable
+from lapwing.curator.written import FALSE, TRUE, Notation, notation
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.engine import ASKING, Stoppable, connected
@@ -43,7 +44,7 @@ class Stated:
             raise InvalidParameter(f"the keys of {self.name}", ", ".join(self.keys), why, hint) from None
 
 
-_TRUTH = {"true": True, "yes": True, "1": True, "t": True, "false": False, "no": False, "0": False, "f": False}
+_TRUTH = {word.lower(): meant for words, meant in ((TRUE, True), (FALSE, False)) for word in words}
 _READ: Mapping[Type, Callable[[str], Any]] = {
     "number": float,
     "integer": int,
@@ -78,6 +79,11 @@ class Statement:
     teaching: bool = False
     decimal: str = "."
     """How numbers and dates are written where the file has text: "," for 1.234,50 and 31.12.2026."""
+    thousands: str = ""
+    """What stands between thousands there, beside a decimal point: "," for 1,234.50."""
+    true: tuple[str, ...] = ()
+    false: tuple[str, ...] = ()
+    """The words for yes and no there; empty where they are the usual ones."""
 
     def column(self, name: str) -> Stated:
         """The column of that name."""
@@ -95,6 +101,11 @@ class Statement:
     def bounded(self) -> tuple[Stated, ...]:
         """The columns that numbers can be made of: those with bounds."""
         return tuple(one for one in self.of_type("number", "integer") if one.bounds)
+
+    @property
+    def notation(self) -> Notation:
+        """How values are written where the file has text."""
+        return notation(self.decimal, self.thousands or None, self.true or None, self.false or None)
 
     @property
     def unit_word(self) -> str:
@@ -123,6 +134,9 @@ class Statement:
             population=self.people,
             max_rows_per_unit=self.max_rows_per_unit if self.max_rows_per_unit > 1 else None,
             decimal=self.decimal,
+            thousands=self.thousands or None,
+            true=self.true or None,
+            false=self.false or None,
         )
         if not isinstance(source, Path):
             return table

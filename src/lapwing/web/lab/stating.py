@@ -7,8 +7,9 @@ import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import get_args
+from typing import Any, get_args
 
+from lapwing.curator.written import LONGEST, notation
 from lapwing.errors import LapwingError
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.intake import Found
@@ -26,11 +27,17 @@ TYPE_WORDS: Mapping[Type, str] = {
     "date": "date",
 }
 DELTAS = ("0", "1e-9", "1e-7", "1e-6", "1e-5")
-DECIMALS: Mapping[str, str] = {
-    ".": "1234.50 and 2026-12-31",
-    ",": "1.234,50 or 1234,50, and 31.12.2026",
+NUMBERS: Mapping[str, tuple[str, str, str]] = {
+    ".": (".", "", "1234.50 and 2026-12-31"),
+    ".,": (".", ",", "1,234.50 or 1234.50, and 2026-12-31"),
+    ".'": (".", "'", "1'234.50 or 1234.50, and 2026-12-31"),
+    ".space": (".", " ", "1 234.50 or 1234.50, and 2026-12-31"),
+    "._": (".", "_", "1_234.50 or 1234.50, and 2026-12-31"),
+    ",": (",", "", "1.234,50 or 1234,50, and 31.12.2026"),
 }
-"""How numbers and dates are written in a file of text."""
+"""How numbers and dates are written in a file of text: the decimal sign, what stands between thousands, in words."""
+MOST_WORDS = 50
+"""Words for yes, and for no."""
 MOST_KEYS = 500
 LEAST_EPSILON, LARGEST_EPSILON = 0.01, 10.0
 MOST_PEOPLE = 10**10
@@ -98,7 +105,9 @@ def filled(bench: Bench) -> Filled:
         "people": str(stated.people),
         "epsilon": f"{stated.epsilon:g}",
         "delta": f"{stated.delta:g}".replace("e-0", "e-"),
-        "decimal": stated.decimal,
+        "numbers": next(name for name, (*signs, _) in NUMBERS.items() if signs == [stated.decimal, stated.thousands]),
+        "true": _joined(stated.true),
+        "false": _joined(stated.false),
     }
     return Filled(lines, values, stated.teaching)
 
@@ -141,9 +150,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     delta = _decimal(values["delta"])
     if delta is None or values["delta"] not in DELTAS:
         wrong["delta"] = "Choose one of the list."
-    values["decimal"] = decimal = (values["decimal"] or ".") if came_as_text(bench) else "."
-    if decimal not in DECIMALS:
-        wrong["decimal"] = "Choose one of the list."
+    way = _way(values, wrong) if came_as_text(bench) else {}
     if not teaching:
         _not_read(bench, columns, wrong)
     shown = Filled(lines, values, teaching, wrong)
@@ -158,7 +165,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
         epsilon=epsilon,
         delta=delta,
         teaching=teaching,
-        decimal=decimal,
+        **way,
     )
     try:
         made.open(bench.path, None)  # reads the schema and checks everything else that can be wrong
@@ -166,6 +173,27 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
         wrong["form"] = str(error)
         return None, shown
     return made, shown
+
+
+def _way(values: Mapping[str, str], wrong: dict[str, str]) -> dict[str, Any]:
+    """How the file writes numbers, dates and yes and no, as fields of a statement."""
+    chosen = values["numbers"] or "."
+    if chosen not in NUMBERS:
+        wrong["numbers"] = "Choose one of the list."
+    decimal, thousands, _ = NUMBERS.get(chosen, NUMBERS["."])
+    way: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
+    for name in ("true", "false"):
+        way[name] = _split(values[name])
+        if len(way[name]) > MOST_WORDS:
+            wrong[name] = f"At most {MOST_WORDS} words."
+    try:
+        notation(true=way["true"] or None, false=way["false"] or None)
+    except LapwingError:
+        wrong["true"] = (
+            "No word may mean both yes and no. If one of your words is a usual one for the opposite, fill in both "
+            f"fields. A word has at most {LONGEST} characters."
+        )
+    return way
 
 
 def _column(line: Line, wrong: dict[str, str]) -> Stated:

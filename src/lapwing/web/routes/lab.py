@@ -210,16 +210,16 @@ def look(
 ) -> Response:
     """Read bounds or keys from the data: teaching mode only, and marked."""
     bench.teach()
-    stated, decimal = bench.stated.column(column), bench.stated.decimal
+    stated, notation = bench.stated.column(column), bench.stated.notation
     if what not in ("bounds", "keys"):
         raise Problem(422)
 
     def work(progress: Progress) -> None:
         if what == "bounds":
             kind = stated.type if stated.type in ("integer", "number") else "number"
-            found = proposals.read_bounds(bench.path, column, kind, decimal)
+            found = proposals.read_bounds(bench.path, column, kind, notation)
         else:
-            found = proposals.read_keys(bench.path, stated, decimal)
+            found = proposals.read_keys(bench.path, stated, notation)
         bench.propose(column, found)
 
     return _work(bench, site, work, f"Reading {what} of {stated.name}")
@@ -322,7 +322,8 @@ def _describe(
         "teaching": teaching,
         "types": stating.TYPE_WORDS,
         "deltas": stating.DELTAS,
-        "decimals": stating.DECIMALS if stating.came_as_text(bench) else {},
+        "numbers": {name: words for name, (*_, words) in stating.NUMBERS.items()},
+        "came_as_text": stating.came_as_text(bench),
         "prices": proposals.PRICES,
         "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
         "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,

@@ -93,7 +93,7 @@ class Anonymous(Analysis):
         """Without `table`: nothing is charged, because nothing is promised."""
         columns = [one.name for one in self.columns]
         read = ", ".join(
-            f"{forms.cell(one.name, 'number', statement.decimal)} AS {forms.quoted(one.name)}"
+            f"{forms.cell(one.name, 'number', statement.notation)} AS {forms.quoted(one.name)}"
             if one.type in ("number", "integer")
             else forms.quoted(one.name)
             for one in self.columns

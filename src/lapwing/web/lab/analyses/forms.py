@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing.curator.dialects import DuckDB
-from lapwing.curator.written import Notation
+from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.statement import LONGEST_KEY, Stated, Type
@@ -141,13 +141,13 @@ def label_of(name: str) -> str:
     return f"left(CAST({quoted(name)} AS VARCHAR), {LONGEST_KEY + 1})"
 
 
-def cell(name: str, kind: Type, decimal: str) -> str:
+def cell(name: str, kind: Type, notation: Notation) -> str:
     """A column that DuckDB has as text, read as its type."""
-    if decimal == "." or kind not in ("number", "integer", "date"):
+    if notation == PLAIN or kind == "text":
         return f"TRY_CAST({quoted(name)} AS {_SQL_TYPES[kind]})"
     spelled = DuckDB()
     column = exp.column(exp.to_identifier(name, quoted=True))
-    return spelled.sql(spelled.read(column, "VARCHAR", kind, notation=Notation(decimal)))
+    return spelled.sql(spelled.read(column, "VARCHAR", kind, notation=notation))
 
 
 def quoted(name: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from lapwing import crowd
 from lapwing.crowd.protocol import Protocol
+from lapwing.curator.written import Notation
 from lapwing.noise import SYSTEM
 from lapwing.privacy import Loss, PureDP
 from lapwing.web.lab.analyses import forms, grouping, rows
@@ -225,7 +226,7 @@ class Local(Analysis):
 
     def _selecting(self, statement: Statement) -> str:
         name, unit = forms.quoted(self.column.name), forms.quoted(statement.unit)
-        read = f"coalesce({as_label(self.column, statement.decimal)}, '{self.blank}')"
+        read = f"coalesce({as_label(self.column, statement.notation)}, '{self.blank}')"
         source = "read_csv(?, all_varchar = true)"
         if not statement.unit:
             return f"SELECT {read} FROM {source} ORDER BY random()"
@@ -238,11 +239,11 @@ def permanent(epsilon: float) -> float:
     return min(1.0, ceil(2e6 / (1 + exp(epsilon / 2))) / 1e6)
 
 
-def as_label(column: Stated, decimal: str) -> str:
+def as_label(column: Stated, notation: Notation) -> str:
     """A column of a CSV as the text that the stated keys are."""
     if column.type == "text":
         return forms.quoted(column.name)
-    return f"CAST({forms.cell(column.name, column.type, decimal)} AS VARCHAR)"
+    return f"CAST({forms.cell(column.name, column.type, notation)} AS VARCHAR)"
 
 
 def _size(statement: Statement) -> tuple[int, float]:

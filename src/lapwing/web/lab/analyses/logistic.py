@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.curator.written import Notation
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
 from lapwing.web.lab.analyses import forms, grouping, synthetic
@@ -110,9 +111,9 @@ class Logistic(Model):
             "print(model.privacy_loss_)",
         )
 
-    def target_sql(self, decimal: str) -> str:
+    def target_sql(self, notation: Notation) -> str:
         """As the same text as the classes."""
-        return as_label(self.predicted, decimal)
+        return as_label(self.predicted, notation)
 
     def labels(self, values: Any) -> Any:
         """Text, and None where there is no label."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.curator.written import Notation
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
@@ -252,9 +253,9 @@ class Model(Analysis):
 
     def _selecting(self, statement: Statement) -> str:
         """The SQL of a script, which reads a CSV as text: what is no number is left to the estimator."""
-        numbers = {one.name: forms.cell(one.name, "number", statement.decimal) for one in self.columns}
+        numbers = {one.name: forms.cell(one.name, "number", statement.notation) for one in self.columns}
         if self.target:
-            numbers[self.target.name] = self.target_sql(statement.decimal)
+            numbers[self.target.name] = self.target_sql(statement.notation)
         read = ", ".join(f"{sql} AS {forms.quoted(name)}" for name, sql in numbers.items())
         names = [forms.quoted(name) for name in numbers]
         source = "read_csv(?, all_varchar = true)"
@@ -265,10 +266,10 @@ class Model(Analysis):
         known = f"{source} AS t WHERE {unit} IS NOT NULL"
         return f"SELECT DISTINCT ON ({unit}) {read} FROM {known} ORDER BY {unit}, hash({order}), {order}"
 
-    def target_sql(self, decimal: str) -> str:
+    def target_sql(self, notation: Notation) -> str:
         """The target as a script reads it."""
         assert self.target is not None
-        return forms.cell(self.target.name, "number", decimal)
+        return forms.cell(self.target.name, "number", notation)
 
     @abstractmethod
     def options(self, epsilon: float) -> Mapping[str, str]:
