@@ -309,6 +309,24 @@ def test_a_script_reads_a_file_with_semicolons(tmp_path: Path) -> None:
     assert "delimiter=';'" in notebook(question, CLINIC, 0.5, delimiter=";")
 
 
+@pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
+@pytest.mark.parametrize(
+    ("slug", "form"), [("mean", {"column": "age"}), ("linear", {"target": "cost", "columns": "visits"})]
+)
+def test_a_script_reads_a_file_in_another_encoding(
+    tmp_path: Path, encoding: str, slug: str, form: dict[str, str]
+) -> None:
+    source, clinic = tmp_path / "clinic.csv", clinic_csv().read_text()
+    source.write_text("\n".join(f"{line},Zoë €" for line in clinic.splitlines()) + "\n", encoding=encoding)
+    question = asked("clinic", slug, form)
+    text = script(question, CLINIC, 0.5, source=str(source), encoding=encoding)
+    assert _run([text], tmp_path)
+    cells = json.loads(notebook(question, CLINIC, 0.5, source=str(source), encoding=encoding))["cells"][1:]
+    assert f"encoding='{encoding}'" in "".join(cells[0]["source"])
+    (tmp_path / "ledger.db").unlink()
+    assert _run(["".join(cell["source"]) for cell in cells], tmp_path)
+
+
 def test_a_script_names_no_file_of_the_one_who_made_it() -> None:
     text = script(asked("clinic", "mean", {"column": "age"}), CLINIC, 0.5)
     assert "'your-table.csv'" in text

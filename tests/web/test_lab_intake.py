@@ -186,6 +186,9 @@ def test_text_that_is_not_utf8_is_read_as_latin_1_when_its_owner_says_so(client:
     bench_at(app, where).intake.ended.wait(60)
     assert "was read as Latin-1" in shown(client, where)
     assert proposals.first_rows(bench_at(app, where).path) == [("Jörg", "Köln")]
+    assert bench_at(app, where).encoding == "windows-1252"
+    assert bench_at(app, bring(client, "name\nJörg\n".encode("utf-16"))).encoding == "utf-16"
+    assert bench_at(app, bring(client, "name\nJörg\n".encode())).encoding == ""
     assert client.post(f"{where}/read", data={"encoding": "latin-1"}, headers=PERSON).status_code == 409
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from lapwing.cli import theme
-from lapwing.cli.question import NOT_ABOUT_A_TABLE, Question, asks
+from lapwing.cli.question import ENCODING, NOT_ABOUT_A_TABLE, Question, asks
 from lapwing.cli.waiting import waiting
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -90,12 +90,13 @@ def describe(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this new file.")] = None,
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
     delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
+    encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
 ) -> None:
     """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
     from lapwing.curator.described import describe
 
     with theme.told():
-        text = describe(source, output, table=table, delimiter=delimiter)
+        text = describe(source, output, table=table, delimiter=delimiter, encoding=encoding)
     if output is None:
         typer.echo(text, nl=False)
     else:

@@ -26,6 +26,8 @@ _TABLE, _SPENDING, _UNIT, _BOOK = (
     "Ledger",
 )
 
+ENCODING = "How a CSV is written, if not in UTF-8: windows-1252, latin-1 or utf-16."
+
 
 def _option(help: str, panel: str, *names: str, metavar: str | None = None) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, metavar=metavar, show_default=False)
@@ -75,6 +77,7 @@ class Question:
     table: Annotated[str | None, _option("The table of a database.", _TABLE)] = None
     name: Annotated[str | None, _option("Name of the table in the SELECT.", _TABLE)] = None
     delimiter: Annotated[str | None, _option("What separates the columns of a CSV.", _TABLE)] = None
+    encoding: Annotated[str | None, _option(ENCODING, _TABLE)] = None
     decimal: Annotated[str | None, _option("',' where a CSV has 1.234,50 and 31.12.2026.", _TABLE)] = None
     thousands: Annotated[str | None, _option("',' where a CSV has 1,234.50.", _TABLE)] = None
     true: Annotated[list[str] | None, _option("A word that means yes, for example J.", _TABLE, metavar="WORD")] = None
@@ -222,6 +225,7 @@ _ASIDE = (
     "table",
     "name",
     "delimiter",
+    "encoding",
     "decimal",
     "thousands",
     "true",
@@ -350,7 +354,8 @@ def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of the source and what they are, by its catalogue and by declaration."""
     from lapwing.curator.sources import find_source
 
-    found = find_source(facts["source"], table=facts.get("table"), delimiter=facts.get("delimiter"))
+    said = {name: facts[name] for name in ("table", "delimiter", "encoding") if name in facts}
+    found = find_source(facts["source"], **said)
     return {**found.kinds, **facts.get("types", {})}
 
 

@@ -307,7 +307,8 @@ def _unreadable(table: exp.Expr) -> Iterable[str]:
         lines = sum(not _is_utf8(line) for line in file)
     if lines:
         why = "A question that reads such text leaves the record out"
-        yield f"Lines that are not UTF-8 (Latin-1, perhaps): {lines:,}. {why}: save the file as UTF-8."
+        instead = "Open it with encoding='windows-1252' or encoding='latin-1' if it is that, or save it as UTF-8"
+        yield f"Lines that are not UTF-8 (Latin-1, perhaps): {lines:,}. {why}. {instead}."
 
 
 def _is_utf8(line: bytes) -> bool:

@@ -35,6 +35,7 @@ _TEXTS = (
     "anchor",
     "analyst",
     "delimiter",
+    "encoding",
     "decimal",
     "thousands",
     "memory",
@@ -138,15 +139,21 @@ def rules_of(value: Any) -> Rules:
 
 @helpful
 def describe(
-    source: Any, path: str | os.PathLike[str] | None = None, *, table: str | None = None, delimiter: str | None = None
+    source: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
 ) -> str:
     """A template of a description, with a place for everything that is to be filled in; written to `path` if given.
 
     Privacy: it is made from the names and declared types of the columns. No record is read, also not from a CSV file,
     whose columns are all text as long as nobody declares them.
     """
-    found = find_source(source, table=table, delimiter=delimiter)
-    text = "\n".join(_template(source, path, found.name, found.kinds, table, delimiter)) + "\n"
+    found = find_source(source, table=table, delimiter=delimiter, encoding=encoding)
+    said = {"table": table, "delimiter": delimiter, "encoding": encoding}
+    text = "\n".join(_template(source, path, found.name, found.kinds, said)) + "\n"
     if path is not None:
         try:
             with open(path, "x", encoding="utf-8") as file:
@@ -162,8 +169,7 @@ def _template(
     path: str | os.PathLike[str] | None,
     name: str,
     kinds: Mapping[str, Kind | None],
-    table: str | None,
-    delimiter: str | None,
+    said: Mapping[str, str | None],
 ) -> Iterator[str]:
     usable = {column: kind for column, kind in kinds.items() if kind is not None}
     is_text = bool(usable) and set(usable.values()) == {"text"}
@@ -173,10 +179,7 @@ def _template(
     yield f'# Then: lapwing query {_one_line(file)} --epsilon 0.5 "SELECT COUNT(*) FROM {_one_line(name)}"'
     yield f"lapwing_dataset: {VERSION}"
     yield f"source: {_place(source, path)}"
-    if table is not None:
-        yield f"table: {word(table)}"
-    if delimiter is not None:
-        yield f"delimiter: {word(delimiter)}"
+    yield from (f"{field}: {word(value)}" for field, value in said.items() if value is not None)
     yield from (
         "",
         "# Whose row is it? The column that names the unit of protection, a patient say; or each_row: true,",

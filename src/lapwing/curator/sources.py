@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
+from lapwing.curator.encodings import UTF_8, Encoding, encoding_of, is_csv
 from lapwing.curator.expressions import Column, Kind
 from lapwing.curator.plan import Public
 from lapwing.curator.written import PLAIN, Notation
@@ -31,11 +32,15 @@ def find_source(
     *,
     table: str | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     notation: Notation = PLAIN,
     memory: str | None = None,
     threads: int | None = None,
 ) -> Source:
     """The engine and the table that a source stands for."""
+    read_as = encoding_of(encoding)
+    if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)):
+        raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         from lapwing.curator.engines.postgres import from_url
 
@@ -46,8 +51,8 @@ def find_source(
         from lapwing.curator.engines import spark
 
         _pointed(notation)
-        return _noted(spark.from_spark(source, table), notation)
-    found = _embedded(source, module, table=table, delimiter=delimiter, memory=memory, threads=threads)
+        return _noted(spark.from_spark(source, table, read_as), notation)
+    found = _embedded(source, module, read_as, table=table, delimiter=delimiter, memory=memory, threads=threads)
     return _noted(found, notation)
 
 
@@ -64,7 +69,14 @@ def _pointed(notation: Notation) -> None:
 
 
 def _embedded(
-    source: Any, module: str, *, table: str | None, delimiter: str | None, memory: str | None, threads: int | None
+    source: Any,
+    module: str,
+    encoding: Encoding,
+    *,
+    table: str | None,
+    delimiter: str | None,
+    memory: str | None,
+    threads: int | None,
 ) -> Source:
     from sqlglot import exp
 
@@ -91,7 +103,7 @@ def _embedded(
         try:
             if is_database:
                 return engines.from_database(path, called)
-            return engines.from_file(path, engine, delimiter=delimiter)
+            return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding)
         except EngineUnreachable:
             why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
             raise InvalidParameter("source", str(source), why, _HINT) from None
@@ -127,14 +139,20 @@ def _needed(table: str | None) -> str:
 
 
 def rows_of(
-    source: Any, *, table: str | None, types: Mapping[str, Kind] | None, most: int, notation: Notation = PLAIN
+    source: Any,
+    *,
+    table: str | None,
+    types: Mapping[str, Kind] | None,
+    most: int,
+    notation: Notation = PLAIN,
+    encoding: str | None = None,
 ) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
     """A public table as a whole: its name, columns and rows."""
     from sqlglot import exp
 
     if isinstance(source, list):
         return _listed(source, types or {}, most)
-    found = find_source(source, table=table, notation=notation)
+    found = find_source(source, table=table, notation=notation, encoding=encoding)
     kinds = {name: (types or {}).get(name, kind) for name, kind in found.kinds.items()}
     fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
     columns = [

@@ -293,6 +293,7 @@ def open(
     max_rows_per_group: int | None = None,
     max_rows_per_unit: int | None = None,
     delimiter: str | None = None,
+    encoding: str | None = None,
     decimal: str = ".",
     thousands: str | None = None,
     true: str | Sequence[str] | None = None,
@@ -315,7 +316,9 @@ def open(
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
     way = notation(decimal, thousands, true, false)
-    found = find_source(source, table=table, delimiter=delimiter, notation=way, memory=memory, threads=threads)
+    found = find_source(
+        source, table=table, delimiter=delimiter, encoding=encoding, notation=way, memory=memory, threads=threads
+    )
     for column in found.opaque & set(types or ()):
         why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"
         raise InvalidParameter("types", (types or {})[column], why, "Convert the column in the source.")
@@ -342,6 +345,7 @@ def public(
     name: str | None = None,
     types: Mapping[str, Kind] | None = None,
     table: str | None = None,
+    encoding: str | None = None,
     decimal: str = ".",
     thousands: str | None = None,
     true: str | Sequence[str] | None = None,
@@ -352,7 +356,9 @@ def public(
     You state that it was not derived from private data, except from a release. It is read now, as a whole.
     """
     way = notation(decimal, thousands, true, false)
-    called, fields, rows = rows_of(source, table=table, types=types, most=LONGEST_PUBLIC, notation=way)
+    called, fields, rows = rows_of(
+        source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, encoding=encoding
+    )
     return PublicTable(Public(name or called, fields, rows))
 
 

@@ -10,6 +10,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from lapwing.curator.engines import spark as engine
+from lapwing.curator.sources import find_source
 from lapwing.errors import EngineFailed, InvalidParameter
 
 if TYPE_CHECKING:
@@ -169,6 +170,33 @@ def test_a_csv_with_other_line_ends_has_the_same_cells(spark: SparkSession, tmp_
     source = engine.from_spark(spark, str(tmp_path / "t.csv"))
     with source.engine.session([source.relation]) as session:
         assert session.fetch(exp.select("*").from_(source.relation.table)) == [("1", "a"), ("2", "b")]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "windows-1252"])
+def test_text_in_another_encoding_has_the_cells_that_duckdb_reads(
+    spark: SparkSession, tmp_path: Path, encoding: str
+) -> None:
+    path, structure = tmp_path / "t.csv", set(b',"\r\n')
+    odd = [byte for byte in range(1, 256) if byte not in structure]
+    path.write_bytes(b"u,gr\xf6\xdfe `\x8a\n" + b"".join(b"%d,<%c>\n" % (byte, byte) for byte in odd))
+    found = []
+    for source in (find_source(spark, table=str(path), encoding=encoding), find_source(path, encoding=encoding)):
+        query = exp.select("*").from_(source.relation.table.copy())
+        with source.engine.session([source.relation]) as session:
+            found.append((list(source.kinds), sorted(session.fetch(query))))
+    assert len(found[0][1]) == len(odd)
+    assert found[0] == found[1]
+
+
+def test_utf_16_is_refused_because_half_a_character_would_swallow_the_end_of_its_record(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("\ufeffu,k\n1,a\ud800\n2,b\n".encode("utf-16-le", "surrogatepass"))
+    with pytest.raises(InvalidParameter, match="swallows the end of its record"):
+        find_source(spark, table=str(path), encoding="utf-16")
+    read = spark.read.csv(str(path), header=True, encoding="UTF-16", **engine.CSV)
+    assert read.count() == 1  # of two: when this fails, Spark has learnt to read it
 
 
 @pytest.mark.parametrize("name", ["v[12]", "w*", "q?", "{a,b}"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import gzip
 import itertools
 import re
 import zlib
@@ -18,6 +17,7 @@ from sqlglot import exp
 from lapwing.curator import cells
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import ZONED, Dialect, DuckDB
+from lapwing.curator.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.contained import Result, contained, reached, unchanged
 from lapwing.curator.engines.databases import Database
 from lapwing.curator.engines.engine import Session, Source
@@ -69,10 +69,11 @@ class Embedded:
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """A cursor of its own with one transaction."""
-        cursor = reached(NAME, lambda: waited(lambda: self._begun(list(relations))))
-        stopped = getattr(self.given, "stopped", lambda: False)
-        with closing(NAME, lambda: cursor.execute("ROLLBACK").close()):  # temporary tables go with it
-            yield _Cursor(cursor, self.dialect, stopped)
+        tables, stopped = list(relations), getattr(self.given, "stopped", lambda: False)
+        with Copies() as copies:
+            cursor = reached(NAME, lambda: waited(lambda: self._begun(tables, copies), copies.stop))
+            with closing(NAME, lambda: cursor.execute("ROLLBACK").close()):  # temporary tables go with it
+                yield _Cursor(cursor, self.dialect, stopped)
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
@@ -84,9 +85,14 @@ class Embedded:
         types = {name: str(declared) for name, declared, *_ in cursor.execute(described).fetchall()}
         return types | dict.fromkeys(cells.unchecked_text(relation.frame, types), cells.UNCHECKED_TEXT)
 
-    def _begun(self, relations: list[Relation]) -> duckdb.DuckDBPyConnection:
+    def _begun(self, relations: list[Relation], copies: Copies) -> duckdb.DuckDBPyConnection:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
-        cursor = self._cursor(relations).execute("BEGIN TRANSACTION")
+        cursor = self._cursor([one for one in relations if not isinstance(one.frame, EncodedFile)])
+        for relation in relations:
+            if isinstance(relation.frame, EncodedFile):
+                shown = self.dialect.sql(exp.select("*").from_(_copied(relation.frame, copies)))
+                cursor.execute(f"CREATE TEMP VIEW {relation.table.name} AS {shown}")
+        cursor.execute("BEGIN TRANSACTION")
         for relation in relations:
             unchanged(NAME, relation, self._types(cursor, relation))
         return cursor
@@ -140,17 +146,18 @@ def told(what: Callable[[], Result]) -> Result:
     return contained(NAME, what)
 
 
-def from_file(path: Path, engine: Embedded, *, delimiter: str | None) -> Source:
+def from_file(path: Path, engine: Embedded, *, delimiter: str | None, encoding: Encoding = UTF_8) -> Source:
     """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records."""
     name = re.sub(r"(\.(csv|tsv|txt|parquet|pq|gz|zst))+$", "", path.name, flags=re.IGNORECASE)
+    if is_csv(path):
+        sign, names = _header(path, delimiter, encoding)
+        if encoding == UTF_8:
+            return source(engine, _csv(path, names, sign), name)
+        return _encoded(EncodedFile(path.absolute(), encoding, names, sign), engine, name)
     if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
         return _parquet(path, engine, name)
-    if re.search(r"\.(csv|tsv|txt)(\.gz)?$", path.name, flags=re.IGNORECASE):
-        table: exp.Expr = _csv(path, delimiter)
-    else:
-        hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
-        raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
-    return source(engine, table, name)
+    hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
+    raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
 
 
 def literal(path: Path) -> exp.Expr:
@@ -183,15 +190,20 @@ def _checked(found: Source) -> Source:
     return replace(found, opaque=frozenset(name for name in types if cells.is_unchecked(types[name])))
 
 
-def _csv(path: Path, given: str | None) -> exp.Expr:
-    """read_csv with everything said, so that DuckDB guesses nothing from the records."""
+def _header(path: Path, given: str | None, encoding: Encoding) -> tuple[str, tuple[str, ...]]:
+    """What separates the cells of a CSV, and the names in its first line, which are public."""
     delimiter, stated = given or ("\t" if ".tsv" in path.name.lower() else ","), given is not None
-    opener: Any = gzip.open if path.name.lower().endswith(".gz") else open
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="", errors="replace") as file:
+        with encoding.opened(path) as file:
             names = next(csv.reader(file, delimiter=delimiter), [])
+    except UnicodeError:
+        hint = "Write another encoding=, or save the file as UTF-8."
+        raise InvalidParameter("encoding", encoding.name, "the file does not begin with its mark", hint) from None
     except (OSError, EOFError, csv.Error, zlib.error):
         names = []  # what exactly is wrong may be told by a record
+    if encoding == UTF_8 and any("\ufffd" in name for name in names):
+        hint = "Say which, for example encoding='windows-1252', 'latin-1' or 'utf-16', or save the file as UTF-8."
+        raise InvalidParameter("encoding", encoding.name, "the first line is written in another one", hint)
     other = next((one for one in OTHER_DELIMITERS if len(names) == 1 and not stated and one in names[0]), None)
     if other is not None:
         why = f"the first line has no {delimiter!r}, so this would be a table of one column, called {names[0][:60]!r}"
@@ -200,6 +212,24 @@ def _csv(path: Path, given: str | None) -> exp.Expr:
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         why = "needs a first line with one distinct name for each column"
         raise InvalidParameter("source", str(path), why, "Write the names into the first line.")
+    return delimiter, tuple(names)
+
+
+def _encoded(file: EncodedFile, engine: Embedded, name: str) -> Source:
+    """A CSV of which every session makes a copy in UTF-8. Its columns are all text, so nothing is asked."""
+    types = dict.fromkeys(file.names, "VARCHAR")
+    table = exp.to_table(f"lapwing_file_{next(_NUMBER)}")
+    return Source(engine, Relation(table, types, file), {column: kind_of(types[column]) for column in types}, name)
+
+
+def _copied(file: EncodedFile, copies: Copies) -> exp.Expr:
+    with source_of(file) as found:  # no such file: no row was read
+        copy = told(lambda: copies.of(found, file.encoding))
+    return _csv(copy, file.names, file.delimiter)
+
+
+def _csv(path: Path, names: Iterable[str], delimiter: str) -> exp.Expr:
+    """read_csv with everything said, so that DuckDB guesses nothing from the records."""
     columns = exp.Struct(
         expressions=[
             exp.PropertyEQ(this=exp.to_identifier(name, quoted=True), expression=exp.Literal.string("VARCHAR"))
@@ -214,7 +244,7 @@ def _csv(path: Path, given: str | None) -> exp.Expr:
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),
         "new_line": exp.Literal.string("\\n"),  # or the first line end would say how the others are read
-        "compression": exp.Literal.string("gzip" if path.name.lower().endswith(".gz") else "none"),
+        "compression": exp.Literal.string("gzip" if is_packed(path) else "none"),
         "hive_partitioning": exp.false(),  # a folder called unit=1 is no column
         "null_padding": exp.true(),
         "parallel": exp.false(),  # of several readers, some guess where a record begins, and lose others

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
+from lapwing.curator.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
 from lapwing.curator.engines.contained import contained, reached
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import waited
@@ -240,7 +241,7 @@ def _silenced() -> Iterator[None]:
             logger.removeFilter(never)
 
 
-def from_spark(source: DataFrame | SparkSession | str, table: str | None = None) -> Source:
+def from_spark(source: DataFrame | SparkSession | str, table: str | None = None, encoding: Encoding = UTF_8) -> Source:
     """A DataFrame; or a session or the address of a cluster (`spark://host:7077`), and a table.
 
     The table is one of the catalogue, or a Parquet or CSV file (or a folder of them) that every worker can read; its
@@ -253,13 +254,16 @@ def from_spark(source: DataFrame | SparkSession | str, table: str | None = None)
     if "connect" in type(source).__module__ or not isinstance(source, DataFrame | SparkSession | str):
         why = "is neither a DataFrame nor a session of Spark in this process"
         raise InvalidParameter("source", type(source), why, "Pass a DataFrame, or 'spark://host:7077' and table='…'.")
+    if encoding.name not in _CHARSETS:
+        why = "in Spark half a character swallows the end of its record"
+        raise InvalidParameter("encoding", encoding.name, why, "Save the file as UTF-8.")
     if isinstance(source, DataFrame):
         return _source(source, table or "table")
     if table is None:
         raise InvalidParameter("table", None, "a session has many tables", "Write table='visits', or pass a DataFrame.")
     session = reached(NAME, lambda: _start(source)) if isinstance(source, str) else source
     try:
-        frame = reached(NAME, lambda: _read(session, table))
+        frame = reached(NAME, lambda: _read(session, table, encoding))
     except EngineUnreachable:
         why = "Spark finds no such table or file"
         raise InvalidParameter(
@@ -283,12 +287,34 @@ def _start(master: str) -> SparkSession:
     return builder.config("spark.log.level", "OFF").getOrCreate()  # what failing tasks log may quote a record
 
 
-def _read(session: SparkSession, table: str) -> DataFrame:
-    if re.search(f"{_CSV}$", table):  # text, whatever it looks like: guessing types would mean reading the records
-        return session.read.csv(literal(table), header=True, inferSchema=False, **CSV)
+def _read(session: SparkSession, table: str, encoding: Encoding) -> DataFrame:
+    if re.search(f"{_CSV}$", table):
+        return _csv(session, literal(table), encoding)
     if "/" in table or re.search(f"{_PARQUET}$", table):
         return _parquet(session, literal(table))
     return session.table(table)
+
+
+def _csv(session: SparkSession, path: str, encoding: Encoding) -> DataFrame:
+    """Files of text, whatever it looks like: guessing types would mean reading the records.
+
+    Spark 4 does not know Windows-1252. Its bytes are read as Latin-1, which has the same commas, quotes and line ends,
+    and the 32 characters that differ are replaced afterwards, cell by cell.
+    """
+    from pyspark.sql import functions
+
+    spelled = _CHARSETS[encoding.name]
+    frame = session.read.csv(path, header=True, inferSchema=False, encoding=spelled, **CSV)
+    if encoding != WINDOWS:
+        return frame
+    other = bytes(range(0x80, 0xA0))
+    signs = LATIN_1.text(other), WINDOWS.text(other)
+    columns = [functions.translate(frame[f"`{name.replace('`', '``')}`"], *signs) for name in frame.columns]
+    names = [name.translate(str.maketrans(*signs)) for name in frame.columns]
+    return frame.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
+
+
+_CHARSETS = {"utf-8": "UTF-8", "latin-1": "ISO-8859-1", "windows-1252": "ISO-8859-1"}
 
 
 def _parquet(session: SparkSession, path: str) -> DataFrame:

@@ -74,6 +74,8 @@ class Bench:
     """What intake did to the file, for the describe page."""
     delimiter: str = ""
     """What separates the cells in the file: a script that reads it again has to know."""
+    encoding: str = ""
+    """How the text of the file is written, if not in UTF-8: the script has to know that, too."""
     suggested: Statement | None = None
     """A statement to begin with, where there is a good one."""
     proposals: dict[str, Proposal] = field(default_factory=dict)

@@ -9,6 +9,7 @@ from typing import IO
 
 from fastapi.concurrency import run_in_threadpool
 
+from lapwing.curator.encodings import WINDOWS
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import Example
 from lapwing.web.lab.engine import SPARE, free_at
@@ -18,7 +19,8 @@ from lapwing.web.lab.keeping import Lab
 from lapwing.web.lab.plain import NotUtf8, readable
 from lapwing.web.problems import Problem
 
-LATIN = "cp1252"
+LATIN = WINDOWS.name
+"""What people call Latin-1 is Windows-1252, on most machines and in every browser."""
 _BUFFER = 4 << 20
 AT_ONCE_EACH = 3
 """Files that may be on their way from one address."""
@@ -95,7 +97,8 @@ def begin(lab: Lab, bench: Bench, encoding: str = "") -> Job:
             raw.unlink(missing_ok=True)
             raise
         raw.unlink(missing_ok=True)
-        bench.notes, bench.columns, bench.delimiter = taken.notes, taken.columns, taken.delimiter
+        bench.notes, bench.columns = taken.notes, taken.columns
+        bench.delimiter, bench.encoding = taken.delimiter, taken.encoding
 
     bench.asks_encoding = False
     bench.intake = lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}", title="Reading your table")

@@ -22,7 +22,13 @@ CHANGED = "You have changed what is stated about the table since. Ask this quest
 
 
 def file(
-    kind: str, answer: Answer, analysis: Analysis | None, statement: Statement, *, delimiter: str = ""
+    kind: str,
+    answer: Answer,
+    analysis: Analysis | None,
+    statement: Statement,
+    *,
+    delimiter: str = "",
+    encoding: str = "",
 ) -> Response:
     """A private answer as one kind of file."""
     if kind == "csv":
@@ -37,9 +43,9 @@ def file(
     if analysis is None:
         raise Problem(409, CHANGED)
     if kind == "py":
-        text = scripts.script(analysis, statement, answer.epsilon, delimiter=delimiter)
+        text = scripts.script(analysis, statement, answer.epsilon, delimiter=delimiter, encoding=encoding)
         return _sent(text, "text/x-python; charset=utf-8", "ask.py")
-    text = notebooks.notebook(analysis, statement, answer.epsilon, delimiter=delimiter)
+    text = notebooks.notebook(analysis, statement, answer.epsilon, delimiter=delimiter, encoding=encoding)
     return _sent(text, "application/x-ipynb+json", "ask.ipynb")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import duckdb
 
+from lapwing.curator.encodings import UTF_16, WINDOWS
 from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, size_of, text, watched
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import Name, cleaned
@@ -23,6 +24,7 @@ from lapwing.web.lab.plain import (
     first_line,
     is_packed,
     is_parquet,
+    is_utf_16,
     readable,
     refuse_others,
     unpacked,
@@ -64,6 +66,8 @@ class Taken:
     notes: tuple[str, ...] = ()
     delimiter: str = ""
     """What separates the cells of a line of text, by the first one."""
+    encoding: str = ""
+    """How the text was written, if not in UTF-8."""
 
 
 def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Taken:
@@ -80,7 +84,8 @@ def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str 
                 raise Unreadable("The file is packed twice. Unpack it once, then send it.")
         if is_parquet(source):
             return _from_parquet(source, into, progress, most)
-        return _from_text(as_utf8(source, made[1], encoding, progress, 0.15, 0.3), into, progress, most, encoding)
+        was = UTF_16.name if is_utf_16(source) else encoding
+        return _from_text(as_utf8(source, made[1], encoding, progress, 0.15, 0.3), into, progress, most, was)
     except BaseException:
         into.unlink(missing_ok=True)
         raise
@@ -109,12 +114,12 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
     rows = f"SELECT {chosen} FROM read_csv({text(str(source))}, {options})"
     _copy(rows, len(columns), into, progress, most)
     notes = [f"The cells of a line are separated by {_DELIMITERS[delimiter]}." if len(columns) > 1 else _ONE_COLUMN]
-    if encoding:
+    if encoding == WINDOWS.name:
         notes.append("The text was read as Latin-1 (Windows-1252).")
     if any(_is_value(one) for one in names):
         notes.append("The first line looks like values instead of names. If it is a record, put names above it.")
     found = tuple(Found(one.name, None, one.original) for one in columns)
-    return Taken(found, (*notes, *_renamed(columns)), delimiter)
+    return Taken(found, (*notes, *_renamed(columns)), delimiter, encoding)
 
 
 _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab or bar in it."

@@ -11,7 +11,13 @@ from lapwing.web.lab.statement import Statement
 
 
 def notebook(
-    analysis: Analysis, statement: Statement, epsilon: float, *, source: str = scripts.PLACEHOLDER, delimiter: str = ""
+    analysis: Analysis,
+    statement: Statement,
+    epsilon: float,
+    *,
+    source: str = scripts.PLACEHOLDER,
+    delimiter: str = "",
+    encoding: str = "",
 ) -> str:
     """Three cells: what it is, the table as it was stated, and the question."""
     words = [
@@ -24,8 +30,8 @@ def notebook(
     ]
     cells = [
         _cell("markdown", "what", "\n".join(words)),
-        _cell("code", "table", scripts.opening(statement, source=source, delimiter=delimiter)),
-        _cell("code", "question", analysis.script(statement, epsilon)),
+        _cell("code", "table", scripts.opening(statement, source=source, delimiter=delimiter, encoding=encoding)),
+        _cell("code", "question", scripts.asking(analysis, statement, epsilon, encoding)),
     ]
     document = {
         "cells": cells,

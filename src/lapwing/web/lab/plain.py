@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from lapwing.curator.encodings import encoding_of
 from lapwing.errors import LapwingError
 from lapwing.web.lab.jobs import Progress
 
@@ -51,6 +52,11 @@ def is_packed(path: Path) -> bool:
     return _head(path).startswith(b"\x1f\x8b")
 
 
+def is_utf_16(path: Path) -> bool:
+    """Whether it begins with the mark of UTF-16."""
+    return _head(path).startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
 def refuse_others(path: Path) -> None:
     """Name what it is, if it is something that we know and do not read."""
     head = _head(path)
@@ -83,10 +89,11 @@ def unpacked(path: Path, into: Path, most: int, progress: Progress, start: float
 
 def as_utf8(path: Path, into: Path, encoding: str, progress: Progress, start: float, end: float) -> Path:
     """The same file if it is UTF-8, or what it says in UTF-8. A sign that is none in its encoding is an error."""
-    head, size, share = _head(path), path.stat().st_size, progress.part(start, end)
-    wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
-    name = "utf-16" if wide else (encoding or "utf-8")
-    decoder = codecs.getincrementaldecoder(name)(errors="replace" if encoding and not wide else "strict")
+    size, share, wide = path.stat().st_size, progress.part(start, end), is_utf_16(path)
+    if encoding and not wide:
+        decoder = encoding_of(encoding).decoder()
+    else:
+        decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8")(errors="strict")
     rewritten = wide or bool(encoding)
     done = 0
     target = into.open("w", encoding="utf-8", newline="") if rewritten else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pprint import pformat
 
+from lapwing.curator.encodings import ENCODINGS
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.statement import DATASET, Statement
 
@@ -13,11 +14,17 @@ LEDGER = "ledger.db"
 
 
 def script(
-    analysis: Analysis, statement: Statement, epsilon: float, *, source: str = PLACEHOLDER, delimiter: str = ""
+    analysis: Analysis,
+    statement: Statement,
+    epsilon: float,
+    *,
+    source: str = PLACEHOLDER,
+    delimiter: str = "",
+    encoding: str = "",
 ) -> str:
     """All of it: open, state, ask, print."""
-    opened = opening(statement, source=source, delimiter=delimiter)
-    parts = [heading(analysis, statement), opened, analysis.script(statement, epsilon)]
+    opened = opening(statement, source=source, delimiter=delimiter, encoding=encoding)
+    parts = [heading(analysis, statement), opened, asking(analysis, statement, epsilon, encoding)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -32,11 +39,12 @@ def heading(analysis: Analysis, statement: Statement) -> str:
     )
 
 
-def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str = "") -> str:
+def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str = "", encoding: str = "") -> str:
     """The lines that open `table` and state everything about it."""
     spend = f"{statement.epsilon!r}, {statement.delta!r}" if statement.delta else f"{statement.epsilon!r}"
     options = {
         **({"delimiter": repr(delimiter)} if delimiter not in ("", ",") else {}),
+        **({"encoding": repr(encoding)} if encoding else {}),
         **({"decimal": repr(statement.decimal)} if statement.decimal != "." else {}),
         **({"thousands": repr(statement.thousands)} if statement.thousands else {}),
         **({"true": repr(list(statement.true))} if statement.true else {}),
@@ -58,6 +66,25 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str =
     files = [f"source = {source!r}", f"ledger = {LEDGER!r}", ""]
     imports = ["import datetime", ""] if dates else []
     return "\n".join([*imports, "import lapwing as lw", "", *files, "table = lw.open(", "    source,", *lines, ")"])
+
+
+def asking(analysis: Analysis, statement: Statement, epsilon: float, encoding: str = "") -> str:
+    """The lines that ask. Some of them read rows with DuckDB, which wants UTF-8."""
+    text = analysis.script(statement, epsilon)
+    if not encoding or "[source]" not in text:
+        return text
+    copied = (
+        "import shutil",
+        "import tempfile",
+        "",
+        "# The rows are read from a copy in UTF-8, which goes when this program ends.",
+        'copy = tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="")',
+        f'with open(source, encoding={ENCODINGS[encoding].codec!r}, errors="replace", newline="") as file:',
+        "    shutil.copyfileobj(file, copy)",
+        "copy.flush()",
+        "source = copy.name",
+    )
+    return "\n".join(copied) + "\n\n" + text
 
 
 def one_line(text: str) -> str:
