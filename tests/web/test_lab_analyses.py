@@ -230,6 +230,8 @@ def test_a_charge_comes_before_the_rows(slug: str, form: dict[str, Any], tmp_pat
     with pytest.raises(InvalidParameter):
         asked("clinic", slug, form).release(nowhere, 1.0, quiet)
     assert total(nowhere.ledger).epsilon > 0.9
+    assert nowhere.ledger is not None
+    assert nowhere.ledger.failures(DATASET) == []  # no row was read
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,7 @@ class Local(Analysis):
         made = self.of_size(epsilon, statement.unit_word)
         loss = self._charge(data, epsilon, made)
         progress(0.1)
+        rows.reachable(data)
 
         def look() -> Result:
             values = self._read(data, progress)

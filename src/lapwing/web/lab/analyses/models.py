@@ -127,6 +127,7 @@ class Model(Analysis):
         """Charged first; then one row of each unit is read, clamped by the estimator, and learnt from."""
         loss = self.charge(data, epsilon)
         progress(0.1)
+        rows.reachable(data)
 
         def look() -> Result:
             table = self.read(data, progress)

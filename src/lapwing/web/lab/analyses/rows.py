@@ -41,6 +41,11 @@ class Rows:
         return f"WITH rows AS ({self.source}) {sql}"
 
 
+def reachable(data: Data) -> None:
+    """Refuse a file that is not there, or not what it was, before a row of it is read: that is no failure."""
+    data.statement.open(data.path, None)
+
+
 @contextmanager
 def opened(data: Data, progress: Progress | None = None) -> Iterator[Rows]:
     """The rows of a file, for whoever is in teaching mode, or has paid and reads them under `failures.on_record`.
