@@ -388,12 +388,14 @@ def test_the_form_and_the_text_say_the_same(app: FastAPI) -> None:
         "objectives": ["Say: yes", "- no"],
         "after": "tools",
         "words": ["spine (spines, prickle): What keeps a fox away, e^3 times: often.", "quill: A long one."],
+        "picture": "tools",
     }
     look = author.post("/write/preview", json={"slug": SLUG, "text": text, "front": front}).json()
     assert look["front"] == front
     nugget = read(look["head"] + authoring.split(text)[1])
     assert (nugget.title, nugget.minutes, nugget.objectives) == (front["title"], 7, ("Say: yes", "- no"))
-    assert (nugget.after, [term.name for term in nugget.words]) == ("tools", ["spine", "quill"])
+    assert (nugget.after, nugget.picture) == ("tools", "tools")
+    assert [term.name for term in nugget.words] == ["spine", "quill"]
     assert nugget.words[0].also == ("spines", "prickle")
     typed = {name: "\n".join(front[name]) for name in ("objectives", "words")}
     data = {**front, **typed, "text": text, "base": mark_of(text), "action": "front"}

@@ -26,8 +26,11 @@ LONGEST = 60_000
 MOST_DRAFTS = {"learner": 30, "instructor": 300, "admin": 300}
 RESERVED = {"export", "import", "preview", BEGINNING}
 """Slugs that are addresses already."""
-FIELDS = ("title", "category", "minutes", "level", "roles", "needs", "helps", "summary", "objectives", "after", "words")
-_OPTIONAL = ("after", "words")
+FIELDS = (
+    *("title", "category", "minutes", "level", "roles", "needs", "helps", "summary", "objectives"),
+    *("after", "words", "picture"),
+)
+_OPTIONAL = ("after", "words", "picture")
 _LISTS = ("roles", "needs", "helps", "objectives")
 _MOST = {"title": 120, "summary": 500}
 _MOST_LISTED, _LONGEST_LISTED, _MOST_FORMULAS = 20, 400, 600

@@ -22,6 +22,7 @@ from lapwing.web.recommend import Offer, recommend, stages
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.school.page import Page
+from lapwing.web.school.picture import pictures
 from lapwing.web.school.term import words_of
 from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
 
@@ -80,6 +81,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
+        self.templates.globals["picture"] = lambda name: pictures()[name].html()
 
         self.show(school)
 

@@ -20,6 +20,7 @@ from lapwing.web.authoring import FIELDS, LONGEST, MOST_DRAFTS, Look
 from lapwing.web.difference import compared, merged
 from lapwing.web.problems import Problem
 from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget
+from lapwing.web.school.picture import pictures
 from lapwing.web.sessions import Learner, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
 from lapwing.web.snippets import SNIPPETS, widget_snippets
@@ -266,7 +267,13 @@ def editor(
         "complaint": complaint,
         "saved": when(draft.changed),
         "returned": last if last and last.note.startswith("Returned: ") else None,
-        "known": {"categories": CATEGORIES, "levels": LEVELS, "roles": ROLES, "beginning": BEGINNING},
+        "known": {
+            "categories": CATEGORIES,
+            "levels": LEVELS,
+            "roles": ROLES,
+            "beginning": BEGINNING,
+            "pictures": pictures(),
+        },
         "stands_after": authoring.front_of(draft.text)["after"],
         "others": [one.nugget for one in site.pages.school if one.nugget.slug != draft.slug],
         "snippets": SNIPPETS,
@@ -352,12 +359,13 @@ def save(
     helps: Listed = (),
     after: Typed = "",
     words: Annotated[str, Form(max_length=20_000)] = "",
+    picture: Typed = "",
 ) -> Response:
     """Keep a text, look at it, put what the form says into it, or set it aside for the newest one."""
     draft = mine(site, slug, person)
     kept = _short(text)
     if action == "front":
-        lines = (objectives.splitlines(), after, words.splitlines())
+        lines = (objectives.splitlines(), after, words.splitlines(), picture)
         values = (title, category, minutes, level, roles, needs, helps, summary, *lines)
         kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
     if action in ("preview", "front"):

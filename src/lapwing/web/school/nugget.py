@@ -11,6 +11,7 @@ needs: [the-definition]          # without these one is lost
 helps: [sensitivity]             # these make it easier
 after: the-definition            # only if it is to stand elsewhere than behind all others; the-beginning for the first
 words: {scale: {short: How wide the noise is.}}   # only if it brings words that the glossary does not have
+picture: the-laplace-mechanism   # what it opens with: a file of web/pictures, without .svg
 summary: One or two sentences for its tile.
 objectives:
   - Explain why the scale of the noise is sensitivity over epsilon.
@@ -54,7 +55,7 @@ LONGEST = 200_000
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LISTS = ("roles", "needs", "helps", "objectives")
-_OPTIONAL = {"needs", "helps", "after", "words"}
+_OPTIONAL = {"needs", "helps", "after", "words", "picture"}
 _KEYS = {"slug", "title", "category", "minutes", "level", "summary", *_LISTS, *_OPTIONAL}
 MOST_WORDS = 20
 """Words that one nugget may bring."""
@@ -86,6 +87,8 @@ class Nugget:
     """Behind which nugget it stands; without, where it always stood, or behind all others."""
     words: tuple[Term, ...] = ()
     """What it adds to the glossary."""
+    picture: str = ""
+    """What it opens with."""
     body: str = ""
 
     def written(self) -> str:
@@ -97,6 +100,7 @@ class Nugget:
         front["objectives"] = list(self.objectives)
         front |= {"after": self.after} if self.after else {}
         front |= {"words": {term.name: term.entry for term in self.words}} if self.words else {}
+        front |= {"picture": self.picture} if self.picture else {}
         head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
         return f"---\n{head}---\n{self.body}"
 
@@ -150,6 +154,9 @@ def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
     if not isinstance(after, str) or (after and not _SLUG.fullmatch(after)):
         hint = f"Write the slug of a nugget, or {BEGINNING}, or leave it out."
         raise InvalidNugget(where, f"after is {after!r}", hint)
+    picture = front.setdefault("picture", "")
+    if not isinstance(picture, str) or (picture and not _SLUG.fullmatch(picture)):
+        raise InvalidNugget(where, f"picture is {picture!r}", "Write the name of a picture, or leave it out.")
     try:
         front["words"] = read_terms(front.get("words", {}))
     except ValueError as error:

@@ -13,6 +13,7 @@ from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.graph import data_html, graph_html, read_data, read_graph
 from lapwing.web.school.markdown import Fence, Markdown
 from lapwing.web.school.nugget import InvalidNugget, Nugget
+from lapwing.web.school.picture import pictures
 from lapwing.web.school.quiz import Question, quiz_html, read_quiz
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _TAG = re.compile(r"<[^>]+>")
 _NO_OPTION = re.compile(r"on.*|style|class|id|is|slot|part|hidden|inert|popover|title|dir|lang|translate")
 """What a widget cannot be told, because browsers act on it."""
 MOST_SCREENS, MOST_FENCES = 60, 60
-"""Screens of one nugget; widgets, quizzes, exercises, graphs and tables."""
+"""Screens of one nugget; widgets, quizzes, exercises, graphs, tables and pictures."""
 PROSE = Markdown()
 """What a task, an answer or a comment may be written in: no blocks, no widgets."""
 
@@ -50,6 +51,8 @@ class Page:
     widgets: tuple[str, ...]
     questions: tuple[Question, ...]
     exercises: tuple[Exercise, ...]
+    opening: str = ""
+    """The figure it opens with."""
 
     @property
     def words(self) -> str:
@@ -106,23 +109,38 @@ def page_of(nugget: Nugget, glossary: Glossary | None = None, *, wrong: list[Wro
         widgets.append("data")
         return data_html(found, widgets.count("data"))
 
-    fences = {"widget": widget, "quiz": quiz, "exercise": exercise, "graph": graph, "data": data}
+    drawn: set[str] = set()
+
+    def picture(rest: str, text: str) -> str:
+        found = pictures().get(rest)
+        if found is None:
+            known = ", ".join(pictures())
+            raise InvalidNugget(nugget.slug, f"there is no picture {rest[:60]!r}", f"There are {known}.")
+        if rest in drawn:
+            raise InvalidNugget(nugget.slug, f"the picture {rest} stands twice", "Show it once.")
+        drawn.add(rest)
+        return found.html(PROSE.html(text) if text.strip() else "")
+
+    fences: dict[str, Fence] = {"widget": widget, "quiz": quiz, "exercise": exercise, "graph": graph, "data": data}
+    fences["picture"] = picture
     seen = [0]
     made = {name: _counted(fence, nugget.slug, seen) for name, fence in fences.items()}
     if wrong is not None:
         made = {name: _said_in_place(fence, wrong) for name, fence in made.items()}
+    opens = made["picture"] if wrong is not None else picture
+    opening = opens(nugget.picture, "") if nugget.picture else ""
     markdown = Markdown(made, blocks=True, glossary=glossary)
     screens = tuple(_screens(nugget, markdown))
     if not screens:
         raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")
-    return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises))
+    return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises), opening)
 
 
 def _counted(fence: Fence, where: str, seen: list[int]) -> Fence:
     def made(rest: str, text: str) -> str:
         seen[0] += 1
         if seen[0] > MOST_FENCES:
-            why = f"it has more than {MOST_FENCES} widgets, quizzes, exercises, graphs and tables"
+            why = f"it has more than {MOST_FENCES} widgets, quizzes, exercises, graphs, tables and pictures"
             raise InvalidNugget(where, why, "Make two nuggets of it.")
         return fence(rest, text)
 
