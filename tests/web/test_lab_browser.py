@@ -17,6 +17,7 @@ from sweeps import few
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.owners import COOKIE, new_owner
+from lapwing.web.lab.statement import DATASET
 from lapwing.web.sessions import cookie_name
 
 Visitor = Callable[..., Any]
@@ -175,3 +176,18 @@ def test_axe_finds_nothing_while_asking_and_answering(visit: Visitor, live_schoo
     if teaching:
         expect(page.locator("lw-answer .mark")).to_be_visible()
     assert complaints(page) == []
+
+
+def test_the_owner_looks_at_what_failed_and_reopens_the_table(visit: Visitor, live_school: Any) -> None:
+    begun = visit(bypass_csp=True)
+    bench = brought(begun, live_school, teaching=False)
+    for said in ("Traceback\n  File\nOut of Memory Error: " + "unbroken" * 30, "This took longer than 900 seconds."):
+        bench.ledger.trip([DATASET], said)
+    page = begun.open(f"/lab/{bench.id}/ask/mean")
+    page.get_by_role("link", name="see what failed").click()
+    expect(page.get_by_role("heading", name="2 questions failed")).to_be_visible()
+    assert complaints(page) == []  # a long line is folded, also on a phone
+    page.get_by_label("I have looked.").check()
+    page.get_by_role("button", name="Answer questions again").click()
+    expect(page.get_by_text("Questions are answered again.")).to_be_visible()
+    assert not bench.failed

@@ -54,6 +54,7 @@ def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
     described = client.get(f"/lab/{bench.id}", headers=PERSON).text
     assert f'href="/lab/{bench.id}/failures"' in described
     assert "secret" not in described
+    assert f'href="/lab/{bench.id}/failures"' in client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
     assert "a &lt;secret&gt; record" in client.get(f"/lab/{bench.id}/failures", headers=PERSON).text
     assert visitor(app).get(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 404
     bench.state(replace(bench.stated, epsilon=bench.stated.epsilon / 2))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from fastapi import Form, Request, Response
 
+from lapwing.privacy.standing import Failure
 from lapwing.web.lab.bench import TheBench
 from lapwing.web.lab.statement import DATASET
 from lapwing.web.problems import Problem
@@ -19,11 +20,17 @@ router = personal()
 @router.get("/lab/{id}/failures")
 def failures(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """What failed since the table was last reopened."""
-    found = [
-        (dt.datetime.fromtimestamp(one.time, dt.UTC).strftime("%Y-%m-%d %H:%M UTC"), one.said)
-        for one in bench.ledger.failures(DATASET)
-    ]
+    found = [_shown(one) for one in bench.ledger.failures(DATASET)]
     return page(request, site, "lab/failures.html", person, bench=bench, failures=found)
+
+
+def _shown(failure: Failure) -> dict[str, str]:
+    """A failure for people: what an engine says in the end says most, the way there is for those who want it."""
+    at = dt.datetime.fromtimestamp(failure.time, dt.UTC)
+    said = (failure.said or "").rstrip() or "The message was not kept."
+    last = said.rpartition("\n")[2]
+    when = {"iso": at.isoformat(timespec="seconds"), "when": f"{at:%Y-%m-%d %H:%M} UTC"}
+    return {**when, "last": last, "before": said if said != last else ""}
 
 
 @router.post("/lab/{id}/failures")
