@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
@@ -46,6 +46,15 @@ class Recipe(Protocol):
 
 
 R = TypeVar("R", bound=Recipe)
+Choice = TypeVar("Choice", bound="Rated")
+
+
+class Rated(Recipe, Protocol):
+    """A recipe that says how far off it is, so that two of them can be compared."""
+
+    @property
+    def error(self) -> float:
+        """How far noise moves what the model is made of, with 95 % confidence: by public facts alone."""
 
 
 class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: ignore[misc]
@@ -138,6 +147,19 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True  # a value that is no number is the middle of its bounds
         return tags
+
+
+def least_noise(estimator: PrivateEstimator[Any], make: Callable[[Spending], Choice]) -> Choice:
+    """The recipe for what an estimator may lose; for an epsilon with a delta, the one of two with the smaller error.
+
+    Pure ε is also (ε, δ), whatever δ is. So pure noise may be taken instead of Gaussian noise, and then no delta is
+    charged. Nothing but public parameters decides.
+    """
+    given = make(estimator._spending())
+    if getattr(estimator, "delta", None) is None:
+        return given
+    pure = make(Spending.of(estimator.epsilon, unit=unit_of(estimator.account)))
+    return pure if pure.error <= given.error else given
 
 
 class PrivateRegressor(RegressorMixin, PrivateEstimator[R]):  # type: ignore[misc]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms import Gaussian, Laplace
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
-from lapwing.models.estimator import PrivateClassifier
+from lapwing.models.estimator import PrivateClassifier, least_noise
 from lapwing.models.exact import rowwise
 from lapwing.models.moments import Boxed, numbers_of, shrunk
 from lapwing.models.quote import Line
@@ -45,12 +47,20 @@ class _Recipe:
         return Boxed(len(self.box.bounds), self.classes, self.parts[1])
 
     @property
+    def count(self) -> Laplace | Gaussian:
+        return self.parts[0].additive(l1=1, l2_squared=1, dimensions=self.classes)
+
+    @property
+    def error(self) -> float:
+        """Of a sum divided by a count: both in units of what one row can add."""
+        return math.hypot(self.count.accuracy(), self.moments.accuracy)
+
+    @property
     def lines(self) -> Sequence[Line]:
         for_counts, for_moments = self.parts
-        count = for_counts.additive(l1=1, l2_squared=1, dimensions=self.classes)
         what, off = "the sum of each column and of its squares in each class", self.moments.accuracy
         return (
-            Line("the number of rows of each class", for_counts.loss, count.accuracy(), "rows"),
+            Line("the number of rows of each class", for_counts.loss, self.count.accuracy(), "rows"),
             Line(what, for_moments.loss, off, "half widths"),
         )
 
@@ -95,7 +105,8 @@ class GaussianNB(PrivateClassifier[_Recipe]):
 
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         count = len(classes_of(self.classes))
-        return _Recipe(self._box(columns, names), count, _priors(self.priors, count), self._spending())
+        box, priors = self._box(columns, names), _priors(self.priors, count)
+        return least_noise(self, lambda spending: _Recipe(box, count, priors, spending))
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
         known = y >= 0

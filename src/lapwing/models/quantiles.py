@@ -14,7 +14,7 @@ from lapwing import checks
 from lapwing.errors import InvalidParameter
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
-from lapwing.models.estimator import PrivateTransformer
+from lapwing.models.estimator import PrivateTransformer, least_noise
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -43,6 +43,11 @@ class _Recipe:
         nodes = sum(_BRANCHES**level for level in range(1, _LEVELS + 1))
         nodes_of_row = columns * _LEVELS
         return self.spending.additive(l1=nodes_of_row, l2_squared=nodes_of_row, dimensions=columns * nodes)
+
+    @property
+    def error(self) -> float:
+        """Of one count."""
+        return float(self.noise.accuracy())
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -92,7 +97,8 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
             hint = "Write output_distribution='uniform' or 'normal'."
             raise InvalidParameter("output_distribution", self.output_distribution, "is not known", hint)
         quantiles = checks.whole(n_quantiles=self.n_quantiles, minimum=2)
-        return _Recipe(self._box(columns, names), quantiles, self._spending())
+        box = self._box(columns, names)
+        return least_noise(self, lambda spending: _Recipe(box, quantiles, spending))
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
         columns = len(recipe.box.bounds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin
 
+from lapwing.mechanisms import Gaussian, Laplace
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
-from lapwing.models.estimator import PrivateTransformer
+from lapwing.models.estimator import PrivateTransformer, least_noise
 from lapwing.models.moments import Boxed, numbers_of, shrunk
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
@@ -40,11 +42,19 @@ class _Recipe:
         return Boxed(len(self.box.bounds), 1, self.parts[1])
 
     @property
+    def count(self) -> Laplace | Gaussian:
+        return self.parts[0].additive(l1=1, l2_squared=1, dimensions=1)
+
+    @property
+    def error(self) -> float:
+        """Of a sum divided by a count: both in units of what one row can add."""
+        return math.hypot(self.count.accuracy(), self.moments.accuracy)
+
+    @property
     def lines(self) -> Sequence[Line]:
         for_count, for_moments = self.parts
-        count = for_count.additive(l1=1, l2_squared=1, dimensions=1)
         return (
-            Line("the number of rows", for_count.loss, count.accuracy(), "rows"),
+            Line("the number of rows", for_count.loss, self.count.accuracy(), "rows"),
             Line("the sum of each column and of its squares", for_moments.loss, self.moments.accuracy, "half widths"),
         )
 
@@ -80,7 +90,8 @@ class StandardScaler(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  # type
         self.random_state = random_state
 
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
-        return _Recipe(self._box(columns, names), self._spending())
+        box = self._box(columns, names)
+        return least_noise(self, lambda spending: _Recipe(box, spending))
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
         places = np.zeros(len(X), dtype=np.int64)

@@ -20,7 +20,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Exponential, PermuteAndFlip
 from lapwing.models.account import Account
 from lapwing.models.columns import BITS, Box, Floats, classes_of
-from lapwing.models.estimator import PrivateClassifier
+from lapwing.models.estimator import PrivateClassifier, least_noise
 from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy, uniform_below
@@ -170,6 +170,11 @@ class _Recipe:
         return part.additive(l1=1, l2_squared=1, dimensions=self.classes << self.depth)
 
     @property
+    def error(self) -> float:
+        """Of one count in a leaf; what the splits cost in accuracy is not foretold."""
+        return float(self.leaves.accuracy())
+
+    @property
     def lines(self) -> Sequence[Line]:
         rows, tree = self.parts
         known = Line("the number of rows", rows.loss, self.rows.accuracy(), "rows")
@@ -226,10 +231,12 @@ class DecisionTree(PrivateClassifier[_Recipe]):
 
     def _recipe(self, columns: int, names: Sequence[str] | None) -> _Recipe:
         looks = checks.one_of(("id3", "random"), method=self.method) == "id3"
-        box, spending = self._box(columns, names), self._spending()
+        box, classes = self._box(columns, names), len(classes_of(self.classes))
         usual = 0 if looks else BLIND_DEPTH
         depth = usual if self.max_depth is None else depth_of(self.max_depth)
-        return _Recipe(box, spending, len(classes_of(self.classes)), depth, looks)
+        if looks:
+            return _Recipe(box, self._spending(), classes, depth, looks)
+        return least_noise(self, lambda spending: _Recipe(box, spending, classes, depth, looks))
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Integers, entropy: Entropy) -> None:
         inside = y >= 0
