@@ -211,6 +211,23 @@ def test_the_two_curves_of_the_landing_page_are_laplace_curves_one_person_apart(
     assert f"{math.exp(apart / scale):.2f} times" in pictures()[HERO].caption
 
 
+def test_two_neighbours_differ_by_a_factor_of_two_and_no_more() -> None:
+    drawn = {one.get("class"): one for one in shapes("two-neighbours").iter("path")}
+    without, with_you = (dict(points(drawn[f"line-{who} strong"])) for who in ("people", "private"))
+    tips = [min(curve, key=lambda x: curve[x]) for curve in (without, with_you)]
+    for x in without.keys() & with_you.keys():
+        ratio = (262 - with_you[x]) / (262 - without[x])
+        assert 0.49 <= ratio <= 2.01
+        if x >= tips[1] or x <= tips[0]:
+            assert ratio == pytest.approx(2 if x >= tips[1] else 0.5, rel=0.01)
+
+
+def test_the_answers_of_two_worlds_have_the_ratio_that_is_said() -> None:
+    heights = [float(one.get("height", "0")) for one in shapes("two-worlds").iter("rect") if one.get("width") == "13"]
+    ratios = [with_you / without for without, with_you in zip(heights[::2], heights[1::2], strict=True)]
+    assert ratios == [pytest.approx(math.exp(sign * 0.5), rel=0.01) for sign in (-1, -1, -1, 1, 1, 1)]
+
+
 def test_the_bars_of_the_exponential_mechanism_have_its_law() -> None:
     root = shapes("the-exponential-mechanism")
     tall = [float(one.get("height", "0")) for one in root.iter("rect")]

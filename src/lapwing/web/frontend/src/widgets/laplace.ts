@@ -39,11 +39,11 @@ export class LaplaceStory extends Story {
       x: { from: 100 - reach, to: 100 + reach, label: "noisy answer" },
       y: { from: 0, to: top, label: "how likely", ticks: [] },
       marks: [
-        { kind: "area", ink: "private", points: curve(100) },
-        { kind: "line", ink: "private", points: curve(100) },
-        { kind: "down", ink: "private", points: [[100, 0]], label: "without you: 100", side: "left", dashed: true },
-        { kind: "line", ink: "noise", points: curve(100 + this.sensitivity) },
-        { kind: "down", ink: "noise", points: [[100 + this.sensitivity, 0]], label: `with you: ${short(100 + this.sensitivity)}`, side: "right", dashed: true },
+        { kind: "area", ink: "private", points: curve(100 + this.sensitivity) },
+        { kind: "line", ink: "exact", points: curve(100) },
+        { kind: "down", ink: "exact", points: [[100, 0]], label: "without you: 100", side: "left", dashed: true },
+        { kind: "line", ink: "private", points: curve(100 + this.sensitivity) },
+        { kind: "down", ink: "private", points: [[100 + this.sensitivity, 0]], label: `with you: ${short(100 + this.sensitivity)}`, side: "right", dashed: true },
       ],
     });
   }
