@@ -16,6 +16,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -56,13 +57,15 @@ def fuzz(first: int, last: int | None, end: float, places: dict[str, Any]) -> in
     started, seed, shown = time.monotonic(), first, 0.0
     while time.monotonic() < end and (last is None or seed < last):
         case = fuzzing.case_of(seed)
+        chosen = places_of(case, places)
         try:
-            seen += fuzzing.run(case, places_of(seed, places))
+            seen += fuzzing.run(case, chosen)
         except Exception as error:
             print(f"\n\nseed {seed}: {type(error).__name__}: {error}\n", flush=True)
             if isinstance(error, fuzzing.Broken):
                 again = f"tools/fuzz.py --seed {seed} --cases 1"
-                print(fuzzing.report(case, fuzzing.place_of(error, places_of(seed, places)), error, again))
+                shrinking: Any = import_module("shrinking")
+                print(shrinking.report(case, shrinking.place_of(error, chosen), error, again))
                 return 1
             raise
         seed += 1
@@ -74,13 +77,15 @@ def fuzz(first: int, last: int | None, end: float, places: dict[str, Any]) -> in
     return 0
 
 
-def places_of(seed: int, places: dict[str, Any]) -> list[Any]:
-    """Where a case is asked: of the files, one form after another."""
+def places_of(case: Any, places: dict[str, Any]) -> list[Any]:
+    """Where a case is asked: of the forms of files, and of Spark, one after another."""
+    fuzzing: Any = import_module("fuzzing")
+    alone = len(places) == 1
     chosen = []
     for engine, some in places.items():
-        if seed // EVERY[engine] * EVERY[engine] == seed:
-            chosen.append(some[seed % len(some)] if engine == "files" else some[seed // EVERY[engine] % len(some)])
-    return chosen or [next(iter(places.values()))[0]]
+        if alone or case.seed % EVERY[engine] == 0:
+            chosen += fuzzing.fitting(some, replace(case, seed=case.seed // EVERY[engine]))
+    return chosen
 
 
 def progress(cases: int, seconds: float, seed: int, seen: Counter[str]) -> str:

@@ -1,4 +1,4 @@
-"""Cases by number: a world, a question about it, and the laws on some engines. What breaks one is made small and shown.
+"""Cases by number: a world, a question about it, and the laws on some engines.
 
 A seed gives the same case on every machine. Four seeds in a row share a world, because engines take longer to fill than
 to ask. In one case of three the author makes slips, and the saved form of the question is spoiled in several ways:
@@ -12,16 +12,19 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import laws
+import oracle
 from laws import Broken
 from places import InFiles, InSpark, Place, is_readable
 from questions import Author, salted
 from worlds import Rows, World, draw_world
 
+from lapwing.curator import multiplicity
 from lapwing.curator.expressions import KINDS, Call, Column, Constant, Expression
 from lapwing.curator.query import Query
 from lapwing.curator.selection import Salt
@@ -31,8 +34,8 @@ TOGETHER = 4
 """Questions about one world."""
 SPOILED = 3
 """How often the saved form of one question is spoiled."""
-TRIES = 150
-"""How often a case is asked again to make it smaller."""
+LARGEST_JOINS = (multiplicity.LARGEST_JOIN, 64, 9)
+"""How many rows joins may make of one unit: nobody here has so many that the real limit is reached often."""
 
 
 @dataclass(frozen=True)
@@ -62,23 +65,36 @@ def case_of(seed: int) -> Case:
     """The case of a seed."""
     world, rng = world_of(seed // TOGETHER), random.Random(f"question {seed}")
     author = Author(rng.choice, world, slips=6 if seed % 3 == 0 else 0)
-    return Case(seed, world, author.query((0, 1, 1, 2, 2, 3)), author.refusals)
+    with joins_of(seed):
+        return Case(seed, world, author.query((0, 1, 1, 2, 2, 3)), author.refusals)
+
+
+@contextmanager
+def joins_of(seed: int) -> Iterator[None]:
+    """The limit on joins in the case of a seed, for the curator and for the oracle."""
+    before = multiplicity.LARGEST_JOIN, oracle.LARGEST_JOIN
+    multiplicity.LARGEST_JOIN = oracle.LARGEST_JOIN = LARGEST_JOINS[seed // TOGETHER % len(LARGEST_JOINS)]
+    try:
+        yield
+    finally:
+        multiplicity.LARGEST_JOIN, oracle.LARGEST_JOIN = before
 
 
 def run(case: Case, places: Sequence[Place], *, thorough: bool = True) -> Counter[str]:
     """Hold a case against the laws; what it consists of, or `Broken`. Without `thorough`, on the engines only."""
-    thorough = thorough and not isinstance(places[0], InSpark)
+    thorough = thorough and bool(places) and not isinstance(places[0], InSpark)
     seen = Counter(parts(case.query))
     seen["refused"] += case.refusals
     rng = random.Random(f"laws {case.seed}")
-    if thorough:
-        laws.kept(case.query, case.world)
-    for place in places:
-        if fits(place, case):
-            seen[f"on {place.name}"] += 1
-            obey(case.query, case, place, case.world.tables, rng, seen)
-    if thorough:
-        seen += mistaken(case, places[0], rng)
+    with joins_of(case.seed):
+        if thorough:
+            laws.kept(case.query, case.world)
+        for place in places:
+            if fits(place, case):
+                seen[f"on {place.name}"] += 1
+                obey(case.query, case, place, case.world.tables, rng, seen)
+        if thorough:
+            seen += mistaken(case, places[0], rng)
     return seen
 
 
@@ -104,6 +120,12 @@ def fits(place: Place, case: Case) -> bool:
         if any(storage.duckdb != "VARCHAR" or "" in storage.values for storage in columns):
             return False
     return not isinstance(place, InFiles) or is_readable(place, case.query, case.world)
+
+
+def fitting(places: Sequence[Place], case: Case) -> list[Place]:
+    """One of these places, in turn, of those that can hold the world; or none."""
+    able = [place for place in places if fits(place, case)]
+    return [able[case.seed % len(able)]] if able else []
 
 
 def parts(value: Any) -> Iterator[str]:
@@ -283,113 +305,4 @@ def put_spot(value: Any, spot: Sequence[Any], new: Any) -> Any:
 SPOILS: tuple[Callable[[Case, random.Random], Query | None], ...] = (from_file, from_hand)
 
 
-# ------------------------------------------------------------------------------------------------------ shrinking
-
-
-def shrunk(case: Case, place: Place, broken: Broken) -> tuple[Query, Rows]:
-    """A smaller question about fewer rows that breaks the same law."""
-    tries = iter(range(TRIES))
-    query: Query = getattr(broken, "query", case.query)
-    tables: Rows = case.world.tables
-
-    def breaks(asked: Query, shown: Rows) -> bool:
-        if next(tries, None) is None:
-            return False
-        try:
-            if broken.law.startswith("a saved"):
-                laws.kept(asked, case.world)
-            obey(asked, case, place, shown, random.Random(0), Counter())
-        except Broken as error:
-            return error.law == broken.law
-        except LapwingError:
-            return False
-        return False
-
-    tables = fewer_rows(query, tables, breaks)
-    query = fewer_words(case, query, tables, breaks)
-    return query, fewer_rows(query, tables, breaks)
-
-
-def fewer_rows(query: Query, tables: Rows, breaks: Callable[[Query, Rows], bool]) -> Rows:
-    """Leave out rows, half of them first, while the law stays broken."""
-    flat = [(name, row) for name, rows in tables.items() for row in rows]
-    size = max(1, len(flat) // 2)
-    while flat:
-        for start in range(0, len(flat), size):
-            left = flat[:start] + flat[start + size :]
-            some = {name: [row for whose, row in left if whose == name] for name in tables}
-            if breaks(query, some):
-                flat = left
-                break
-        else:
-            if size == 1:
-                break
-            size = max(1, size // 2)
-    return {name: [row for whose, row in flat if whose == name] for name in tables}
-
-
-def fewer_words(case: Case, query: Query, tables: Rows, breaks: Callable[[Query, Rows], bool]) -> Query:
-    """Leave out steps, columns, keys and parts of expressions while the law stays broken."""
-    smaller = True
-    while smaller:
-        smaller = False
-        for data in simpler(laws.document(query)):
-            try:
-                asked = reread(case, data)
-            except LapwingError:
-                continue
-            if breaks(asked, tables):
-                query, smaller = asked, True
-                break
-    return query
-
-
-def simpler(data: Any) -> Iterator[Any]:
-    """Documents with one thing less, the largest things first."""
-    for path in sorted(paths(data), key=len):
-        old = at(data, path)
-        options: list[Any] = []
-        if isinstance(old, list) and len(path) > 1 and isinstance(path[-1], str) and len(old) == 1:
-            continue
-        if isinstance(path[-1], int):  # one item of a list less
-            new = copy.deepcopy(data)
-            del at(new, path[:-1])[path[-1]]
-            yield new
-        if isinstance(old, dict) and len(old) == 1:
-            [inner] = old.values()
-            options = inner if isinstance(inner, list) else []
-        if isinstance(old, dict) and len(old) > 1:
-            for key in old:
-                new = copy.deepcopy(data)
-                del at(new, path)[key]
-                yield new
-        for option in options:
-            new = copy.deepcopy(data)
-            put(new, path, copy.deepcopy(option))
-            yield new
-
-
-def place_of(broken: Broken, places: Sequence[Place]) -> Place:
-    """Where a law was broken."""
-    named = [place for place in places if f" {place.name} " in f" {broken.law} "]
-    return max(named, key=lambda place: len(place.name), default=places[0])
-
-
-def report(case: Case, place: Place, broken: Broken, again: str) -> str:
-    """What to look at: the law, the rows, the question."""
-    query, tables = shrunk(case, place, broken)
-    lines = [f"seed {case.seed}: {broken}", f"again: {again}", ""]
-    for name, rows in tables.items():
-        used = case.world.schema[name]
-        lines += [f"{name}: {', '.join(f'{c} {s.duckdb} as {s.kind}' for c, s in used.items())}"]
-        lines += [f"  {row}" for row in rows]
-    bounds = {c.name: tuple(map(float, c.bounds)) for c in case.world.visits.plan.columns if c.bounds}
-    lines += [f"bounds: {bounds}", f"salt: {case.salt.seed!r}", ""]
-    try:
-        lines.append(query.to_yaml())
-    except (LapwingError, AssertionError, TypeError, AttributeError, ValueError):
-        lines.append(repr(query.plan))
-    return "\n".join(lines)
-
-
-__all__ = ["Broken", "Case", "case_of", "place_of", "report", "run"]
+__all__ = ["Broken", "Case", "case_of", "fits", "fitting", "run"]

@@ -52,6 +52,11 @@ PATTERNS = (
     "%.%",
     "[a-z]%",
     "%^$",
+    "NORTH%",
+    "%R%",
+    "%X",
+    "T%",
+    "A%",
 )
 WHOLES = ("0", "1", "-1", "2", "18", "65", "1000000", "2147483648", "9007199254740993", "9223372036854775807")
 NUMBERS = ("0.0", "0.5", "0.1", "2.5", "-2.5", "1e-3", "1e18", "1e-30", "99.99", "9007199254740993.0")
@@ -143,7 +148,7 @@ class Speaker:
                 lambda: f"{self.choose(('ABS', 'FLOOR', 'CEIL'))}({self.say('number', depth)})",
                 lambda: f"(- {self.say('number', depth)})",
                 lambda: f"CAST({self.say(self.choose(('text', 'boolean', 'integer', 'number')), depth)} AS number)",
-                lambda: self._power(depth),
+                *[self._power] * 2,
             ]
         if kind == "integer":
             ways.append(lambda: f"({self.say('integer', depth)} % {self.choose((1, 3, 100, 2**40))})")
@@ -153,10 +158,11 @@ class Speaker:
             ways += [*self._truths(depth), *self._truths(depth)]
         return ways
 
-    def _power(self, depth: int) -> str:
+    def _power(self) -> str:
         """The same again and again: what a bound promises, and a row does not keep, grows fastest here."""
-        text = self.choose((self.say("number", 0), f"CAST({self.say('integer', 0)} AS number)"))
-        for _ in range(self.choose((1, 2, 5))):
+        wholes = self._of("integer", bounded=True) or [self.say("integer", 0)]
+        text = self.choose((self.say("number", 0), *[f"CAST({self.choose(wholes)} AS number)"] * 2))
+        for _ in range(self.choose((1, 2, 5, 5))):
             text = f"({text} * {text})"
         return text
 
@@ -181,7 +187,7 @@ class Speaker:
         return [
             compared,
             lambda: f"({self.say('text', depth)} {self.choose(('=', '<>'))} {self.say('text', depth)})",
-            lambda: f"({self.say('text', depth)} LIKE {literal(self.choose(PATTERNS))})",
+            *[lambda: f"({self.say('text', self.choose((0, depth)))} LIKE {literal(self.choose(PATTERNS))})"] * 2,
             among,
             between,
             lambda: several("AND"),

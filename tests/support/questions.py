@@ -66,12 +66,13 @@ class Author:
         return expression(self.speaker(plan.columns).say(kind, depth), plan.by_name)
 
     def attempt(self, table: PrivateTable, step: Callable[[], PrivateTable]) -> PrivateTable:
-        """The table after a step, or as it is if that is refused."""
-        try:
-            return step()
-        except LapwingError:
-            self.refusals += 1
-            return table
+        """The table after a step, said in other words where it is refused, or as it is if all of them are."""
+        for _ in range(WORDINGS):
+            try:
+                return step()
+            except LapwingError:
+                self.refusals += 1
+        return table
 
     # ------------------------------------------------------------------------------------------------- plans
 
@@ -150,7 +151,7 @@ class Author:
             else:
                 keys[f"k{number}_{i}"] = self.says(table.plan, choose(KINDS), 1)
         totals: list[Any] = []
-        for i in range(choose((1, 2, 3))):
+        for i in range(choose((1, 1, 2, 3))):
             kind = choose(("count", "count distinct", "sum", "avg", "min", "max"))
             name = f"t{number}_{i}"
             if kind == "count" and choose((True, False)):
@@ -169,35 +170,41 @@ class Author:
     def aggregates(self, table: PrivateTable) -> list[Aggregate]:
         choose, columns = self.choose, table.plan.columns
         numbers = [c for c in columns if c.kind in ("integer", "number")]
-        speaker = self.speaker(columns)
+        speaker, tables = self.speaker(columns), (self.world.visits, self.world.drugs)
+        stored = {name for known in tables for name in known.plan.by_name}
+
+        def one_of(some: Sequence[Column]) -> str:
+            """A column, of those that a step has made more often than of those that were there."""
+            made = [column for column in some if column.name not in stored and not column.unit]
+            return quoted(choose(made if made and choose((True, False)) else some))
 
         def number() -> str:
-            return quoted(choose(numbers)) if numbers and choose((True, True, False)) else speaker.say("number")
+            return one_of(numbers) if numbers and choose((True, True, False)) else speaker.say("number")
 
         def anything() -> str:
-            return quoted(choose(columns)) if choose((True, True, False)) else speaker.say(choose(KINDS))
+            return one_of(columns) if choose((True, True, False)) else speaker.say(choose(KINDS))
 
         kinds = ("count", "count of", "units", "distinct", "sum", "mean", "variance", "std", "cov", "corr", "quantile")
-        made = []
+        asked = []
         for i in range(choose((1, 2, 3))):
             kind, name = choose(kinds), f"a{i}"
             bounds = choose((None, None, (0, 10), (-0.1, 0.3), (-(10**12), 10**15), (3, 4), (-7, -2), (0, 2**62)))
             if kind == "count":
-                made.append(lw.count(name=name))
+                asked.append(lw.count(name=name))
             elif kind == "count of":
-                made.append(lw.count(anything(), name=name))
+                asked.append(lw.count(anything(), name=name))
             elif kind == "units":
-                made.append(lw.units(name=name))
+                asked.append(lw.units(name=name))
             elif kind == "distinct":
-                made.append(lw.count_distinct(anything(), name=name))
+                asked.append(lw.count_distinct(anything(), name=name))
             elif kind == "quantile":
-                made.append(lw.quantile(number(), choose((0.5, 0.9)), bounds=bounds, name=name))
+                asked.append(lw.quantile(number(), choose((0.5, 0.9)), bounds=bounds, name=name))
             elif kind in ("cov", "corr"):
-                made.append((lw.covariance if kind == "cov" else lw.correlation)(number(), number(), name=name))
+                asked.append((lw.covariance if kind == "cov" else lw.correlation)(number(), number(), name=name))
             else:
                 one = {"sum": lw.sum, "mean": lw.mean, "variance": lw.variance, "std": lw.std}[kind]
-                made.append(one(number(), bounds=bounds, name=name))
-        return made
+                asked.append(one(number(), bounds=bounds, name=name))
+        return asked
 
     def grouping(self, table: PrivateTable) -> Grouping:
         choose, keys = self.choose, []
@@ -211,7 +218,7 @@ class Author:
                 keys.append(key_for(f"k{i}", by, values=values))
             except LapwingError:
                 self.refusals += 1
-        if keys and all(key.values is not None for key in keys) and choose((True, False)):
+        if keys and all(key.values is not None for key in keys) and choose((True, True, False)):  # most rows count
             keys = [replace(key, everything_else=True) for key in keys]
         return Grouping(tuple(keys))
 
@@ -242,6 +249,8 @@ class Author:
         return self.query(steps)  # no question can be asked of such rows, of too many joins for example
 
 
+WORDINGS = 4
+"""How often a step is said in other words."""
 MOST_REFUSALS = 40
 """After so many, another table is drawn."""
 STEPS: tuple[Callable[[Author, PrivateTable], PrivateTable], ...] = (
@@ -258,6 +267,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "timestamp": ((dt.datetime(2026, 3, 8, 2, 30), None), (dt.datetime(1, 1, 1), dt.datetime(1970, 1, 1))),
     "integer": (
         tuple(range(16, 20)),
+        tuple(range(5)),
         (2**53, 2**53 + 1, 0),
         tuple(range(-20, 0, 1)),
         (5, *range(40, 0, -2)),

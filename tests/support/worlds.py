@@ -66,6 +66,8 @@ MOMENTS = (
 WHEN = (None, "2024-02-29", "2023-02-29", "0000-01-01", "0001-01-01", "9999-12-31", "2024-2-3", "2024-01-01 ", "x")
 
 ODD = ("ﬀ", "😀", "\u200b", "İ", "ı", "a\nb", "a\rb", "x" * 300, "true", "2024-02-29", 'say "x"', "a,b", "\t", "%", "0")
+BROKEN = ("1\n2", "north\n01,north,18,1,2.5", '5\n"1","x"', "1\r\n2", 'x"\n"y', "\n")
+"""What a careless reader of files takes for several records, of other units."""
 TRUTHS = (
     None,
     "true",
@@ -161,7 +163,7 @@ STORAGES: dict[str, tuple[Storage, ...]] = {
         text_of("integer", (*NOTES, "17", "64", "-999999999999999999", "9223372036854775807")),
     ),
     "huge": (
-        Storage("integer", "BIGINT", "BIGINT", "BIGINT", HUGE),
+        *(Storage("integer", "BIGINT", "BIGINT", "BIGINT", HUGE),) * 4,  # of the other way there are no files
         Storage("integer", "HUGEINT", "BIGINT", "BIGINT", (*HUGE, Beyond("170141183460469231731687303715884105727"))),
     ),
     "cost": (
@@ -278,7 +280,7 @@ def draw_schema(choose: Choose[Any], *, plain: bool, written: bool) -> dict[str,
     def one(ways: tuple[Storage, ...]) -> Storage:
         if written:
             way = ways[-1] if ways[-1].spark == "STRING" else text_of(ways[-1].kind, NOTES)
-            return replace(way, values=tuple(value for value in way.values if value != ""))
+            return replace(way, values=(*(value for value in way.values if value != ""), *BROKEN))
         return ways[0] if plain else choose(ways)
 
     whose = choose(tuple(WHOSE)[::2] if written else tuple(WHOSE))
