@@ -56,6 +56,7 @@ def test_the_laws_hold_in_postgresql(postgres_url: str) -> None:
         hold(range(1000, 1010), [place], thorough=False)
 
 
+@pytest.mark.sweep
 def test_the_laws_hold_in_spark(spark: SparkSession) -> None:
     hold(range(2000, 2003), [InSpark(spark)], thorough=False)
 

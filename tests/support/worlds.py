@@ -163,7 +163,7 @@ STORAGES: dict[str, tuple[Storage, ...]] = {
         text_of("integer", (*NOTES, "17", "64", "-999999999999999999", "9223372036854775807")),
     ),
     "huge": (
-        *(Storage("integer", "BIGINT", "BIGINT", "BIGINT", HUGE),) * 4,  # of the other way there are no files
+        Storage("integer", "BIGINT", "BIGINT", "BIGINT", HUGE),
         Storage("integer", "HUGEINT", "BIGINT", "BIGINT", (*HUGE, Beyond("170141183460469231731687303715884105727"))),
     ),
     "cost": (
