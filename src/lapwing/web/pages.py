@@ -81,7 +81,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
-        self.templates.globals["picture"] = lambda name: pictures()[name].html()
+        self.templates.globals["drawn"] = pictures().__getitem__
 
         self.show(school)
 
