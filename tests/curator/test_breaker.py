@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -153,3 +155,50 @@ def test_without_a_ledger_a_failure_closes_what_was_opened(
     with pytest.raises(DatasetClosed, match=r"open the table again with lw\.open"):
         ask(visits)
     ask(again)
+
+
+def ended_in_order(table: lw.PrivateTable, fails: list[bool], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What questions show that all began to read before the first of them ended; they end one after the other."""
+    began, turns, look = threading.Barrier(len(fails)), [threading.Event() for _ in fails], releasing.look
+
+    def one_of_them(query: Any, items: Any, confidence: float, reading: Reading, entropy: Any) -> Any:
+        number = int(1000 * confidence) - 900
+        found = look(query, items, confidence, reading, entropy)
+        began.wait(60)
+        turns[number].wait(60)
+        if fails[number]:
+            raise MemoryError("a secret record")
+        return found
+
+    def shown(number: int) -> str:
+        try:
+            return type(ask(table, epsilon=0.5, confidence=(900 + number) / 1000)).__name__
+        except (EngineFailed, DatasetClosed) as error:
+            return str(error)
+
+    monkeypatch.setattr(releasing, "look", one_of_them)
+    with ThreadPoolExecutor(len(fails)) as pool:
+        asked = [pool.submit(shown, number) for number in range(len(fails))]
+        found = []
+        for turn, question in zip(turns, asked, strict=True):
+            turn.set()
+            found.append(question.result(60))
+    return found
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["with a ledger", "without one"])
+def test_of_questions_under_way_together_one_failure_is_seen_and_nothing_after_it(
+    visits: lw.PrivateTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    table = opened(tmp_path, analyst="eve") if kept else visits
+    found = ended_in_order(table, [False, True, False, True, True, True, False], monkeypatch)
+    assert found[0] == "Answer"
+    assert found[1] == str(EngineFailed("DuckDB"))
+    assert len(set(found[2:])) == 1, "what was under way tells whether it failed"
+    assert "is closed" in found[2]
+    if kept:
+        ledger = lw.Ledger(tmp_path / "ledger.db")
+        assert len(ledger.failures("visits")) == 4  # the owner sees them all
+        monkeypatch.undo()
+        ask(opened(tmp_path, analyst="bob"))  # one analyst does not close the data set
+        ledger.verify()

@@ -36,6 +36,22 @@ def test_a_failure_stops_its_analyst_and_the_third_closes_the_data_set(ledger: L
     ledger.verify()
 
 
+def test_what_was_under_way_when_its_analyst_was_stopped_is_neither_answered_nor_counted(ledger: Ledger) -> None:
+    ledger.open("drugs", PureDP(1))
+    one, other, late = (ledger.charge(["people", "drugs"], EIGHTH, analyst="eve") for _ in range(3))
+    assert ledger.trip(["people"], "first", analyst="eve", charge=one.number) is None
+    withheld = ledger.trip(["people", "drugs"], "second", analyst="eve", charge=other.number)
+    with pytest.raises(DatasetClosed) as refused:
+        ledger.record(late, b"an answer", datasets=["people", "drugs"], analyst="eve")
+    assert str(withheld) == str(refused.value)
+    ledger.charge("drugs", EIGHTH, analyst="eve")  # that would tell that the second one failed
+    assert [failed.charge for failed in ledger.failures("people")] == [one.number, other.number]
+    assert [failed.charge for failed in ledger.failures("drugs")] == [other.number]
+    ledger.verify()
+    ledger.reopen("people")
+    assert ledger.record(late, b"an answer", datasets=["people", "drugs"], analyst="eve") == b"an answer"
+
+
 def test_a_join_stops_the_analyst_in_every_data_set_it_touches(ledger: Ledger) -> None:
     for name in ("drugs", "other"):
         ledger.open(name, PureDP(1))

@@ -42,7 +42,7 @@ def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
     def asked() -> str:
         job = client.post(f"/lab/{bench.id}/ask/mean", data=form).json()["id"]
         found = site_of(app).lab.jobs.get(bench.id, job)
-        found.ended.wait(30)
+        found.ended.wait(300)
         return found.error
 
     with pytest.MonkeyPatch.context() as patch:
@@ -96,7 +96,7 @@ def started(app: FastAPI, bench: Bench, slug: str, step: float, late: str) -> Jo
     question = questions.question(bench.stated, slug, QUESTIONS[slug])
     release = asking.release(bench, question, 0.5, asking.moment())
     job = site_of(app).lab.jobs.start(bench.id, lambda progress: release(Late(progress, step, late)))  # type: ignore[arg-type]
-    job.ended.wait(30)
+    job.ended.wait(300)
     return job
 
 
@@ -143,7 +143,7 @@ def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_
     question = questions.question(bench.stated, slug, QUESTIONS[slug])
     jobs = Jobs(longest=0.3)
     job = jobs.start(bench.id, asking.release(bench, question, 0.5, asking.moment()))
-    assert job.ended.wait(60)
+    assert job.ended.wait(300)
     jobs.close()
     assert seen == [False]
     assert (job.state, job.error) == ("failed", FAILED.format(bench=bench.id))
@@ -157,7 +157,7 @@ def test_what_fails_in_teaching_mode_closes_nothing_and_does_not_say_so(
     released(client, bench)
     monkeypatch.setattr("lapwing.curator.release.look", _fails)
     job = site_of(app).lab.jobs.start(bench.id, asking.exact(bench, bench.answers[-1]))
-    job.ended.wait(30)
+    job.ended.wait(300)
     assert (job.state, job.error, bench.failed) == ("failed", PLAIN, False)
 
 
@@ -193,7 +193,7 @@ def test_draws_that_take_too_long_are_a_failure_although_the_first_were_answered
         return work(Slow())
 
     job = site_of(app).lab.jobs.start(bench.id, late)
-    job.ended.wait(30)
+    job.ended.wait(300)
     assert (job.state, job.error) == ("failed", FAILED.format(bench=bench.id))
     assert len(bench.ledger.failures("table")) == 1
     assert bench.spent.epsilon >= 0.3  # type: ignore[attr-defined]

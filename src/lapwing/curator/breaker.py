@@ -7,6 +7,7 @@ engine that stumbles over one row, memory that one person's rows fill, an error 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -45,6 +46,10 @@ class Reading:
         return self.session.keep(query)
 
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Of several questions that end together, the first to fail is the only one that is seen to."""
+
+
 @dataclass
 class Fuse:
     """The breaker of a table without a ledger: it lasts as long as what `lw.open` gave."""
@@ -66,32 +71,40 @@ def read(
 ) -> Result:
     """What `look` finds in a session; `EngineFailed` and nothing else if anything fails once it has begun to read.
 
-    The failure is on record before it is shown. Who interrupts a question (KeyboardInterrupt) learns how long it has
-    been running, as by waiting: no failure.
+    The failure is on record before it is shown. A question that was under way when another one failed shows neither an
+    answer nor a failure: here without a ledger, else where the answer is recorded (`Ledger.record`). Who interrupts a
+    question (KeyboardInterrupt) learns how long it has been running, as by waiting: no failure.
     """
     reading: Reading | None = None
     try:
         with context.engine.session(context.relations.values()) as session:
             reading = Reading(session)
-            return look(reading)
+            found = look(reading)
     except Exception as error:
         if reading is None or not reading.began:
             raise
         said = written(error)
+    else:
+        with _ONE_AT_A_TIME:
+            admit(context, analyst)
+        return found
     try:
-        _trip(context, said, analyst, charge)
+        closed = _trip(context, said, analyst, charge)
     finally:
         del said  # some programs print the variables of a frame that an error went through
-    raise EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
+    raise closed or EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
 
 
-def _trip(context: Context, said: str, analyst: str | None, charge: int | None) -> None:
-    """Stop the analyst in every data set of the question.
+def _trip(context: Context, said: str, analyst: str | None, charge: int | None) -> DatasetClosed | None:
+    """Stop the analyst in every data set of the question; what to show instead of a failure, if not that.
 
     Where the ledger cannot be written, it says so as it would have for the answer, which is recorded as well.
     """
-    for fuse in context.fuses:
-        fuse.blown = True
+    with _ONE_AT_A_TIME:
+        admit(context, analyst)
+        for fuse in context.fuses:
+            fuse.blown = True
     if context.ledger is not None:
         who = {} if analyst is None else {"analyst": analyst}
-        context.ledger.trip(context.datasets, said, charge=charge, **who)
+        return context.ledger.trip(context.datasets, said, charge=charge, **who)
+    return None

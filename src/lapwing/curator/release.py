@@ -64,7 +64,8 @@ def release(
         return replace(Answer.from_json(charge.stored.decode()), repeated=True)
     with shown("reading", progress):
         answer = _answer(query, spend, items, confidence, charge.number, entropy, analyst)
-    return Answer.from_json(ledger.record(charge, answer.to_json().encode()).decode())
+    content = answer.to_json().encode()
+    return Answer.from_json(ledger.record(charge, content, datasets=query.context.datasets, **who).decode())
 
 
 def _answer(

@@ -157,7 +157,7 @@ class State:
         elif act == "rules":
             self.rules[body["dataset"]] = body
         elif act == "failure":
-            for dataset in body["datasets"]:
+            for dataset in [] if body.get("withheld") else body["datasets"]:
                 self._add(dataset, body["analyst"], 0, 1)
         elif act == "reopen":
             for (dataset, who), (questions, _) in self.standing.items():

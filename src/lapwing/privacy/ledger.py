@@ -30,7 +30,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.errors import InvalidParameter, LedgerUnavailable
+from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable
 from lapwing.privacy import reports, standing
 from lapwing.privacy.allowances import (
     by_unit,
@@ -207,8 +207,14 @@ class Ledger:
         self._store.write_anchor()  # also for an earlier one, whose process may have been killed just before
         return charge
 
-    def record(self, charge: Charge, content: bytes) -> bytes:
-        """Store the release of a charge, durably, and return what may be shown: the first one stored for it."""
+    def record(
+        self, charge: Charge, content: bytes, *, datasets: Iterable[str] = (), analyst: str = EVERYBODY
+    ) -> bytes:
+        """Store the release of a charge, durably, and return what may be shown: the first one stored for it.
+
+        Name the `datasets` where a failure is an alarm (`trip`): if the analyst was stopped since the charge, nothing
+        is stored and `DatasetClosed` is raised, as for a failure.
+        """
         _must_be_bytes(content)
         with self._store.transaction() as database:
             number = min(charge.number, (1 << 63) - 1)  # the largest that SQLite can look for
@@ -219,21 +225,26 @@ class Ledger:
             if row["content"] is not None:
                 content = bytes(row["content"])
             else:
+                admit(database, datasets, somebody(analyst))
                 stored = {"charge": number, "content": content}
                 database.execute("UPDATE release SET content = :content WHERE charge = :charge", stored)
                 append(database, "release", {"charge": number, "sha256": hashlib.sha256(content).hexdigest()})
         self._store.write_anchor()
         return content
 
-    def trip(self, datasets: Iterable[str], said: str, *, analyst: str = EVERYBODY, charge: int | None = None) -> None:
+    def trip(
+        self, datasets: Iterable[str], said: str, *, analyst: str = EVERYBODY, charge: int | None = None
+    ) -> DatasetClosed | None:
         """Write down, durably, that a question failed while rows were read: the analyst is stopped from now on.
 
         What the engine `said` goes to a file that only the owner can read, before the failure is committed.
+        If the analyst was stopped since the charge, the error to show instead comes back: an answer raises the same.
         """
         with self._store.transaction() as database:
-            number = standing.trip(database, datasets, analyst, charge)
+            number, closed = standing.trip(database, datasets, analyst, charge)
             reports.keep(self._store.failures, number, said)
         self._store.write_anchor()
+        return closed
 
     def failures(self, dataset: str) -> list[Failure]:
         """The failures since the data set was last reopened, oldest first, with what was said: for its owner alone."""

@@ -106,12 +106,23 @@ def count(database: Database, costs: Costs, analyst: str) -> None:
         _add(database, dataset, analyst, questions=1)
 
 
-def trip(database: Database, datasets: Iterable[str], analyst: str, charge: int | None) -> int:
-    """Write a failure down; the number of its entry."""
+def trip(
+    database: Database, datasets: Iterable[str], analyst: str, charge: int | None
+) -> tuple[int, DatasetClosed | None]:
+    """Write a failure down; the number of its entry, and what to show instead if it must not be shown.
+
+    Of questions that were under way when their analyst was stopped, nobody hears whether they failed: they count for
+    nothing, and what is shown is what an answer would be replaced by (`admit`). The owner finds them in the journal.
+    """
     names, who = sorted({stable_name("dataset", name) for name in datasets}), somebody(analyst)
+    body = {"datasets": names, "analyst": who, "charge": charge}
+    try:
+        admit(database, names, who)
+    except DatasetClosed as closed:
+        return append(database, "failure", {**body, "withheld": True}), closed
     for dataset in names:
         _add(database, dataset, who, failures=1)
-    return append(database, "failure", {"datasets": names, "analyst": who, "charge": charge})
+    return append(database, "failure", body), None
 
 
 def reopen(database: Database, dataset: str) -> None:

@@ -21,18 +21,23 @@ Found = TypeVar("Found")
 def on_record(data: Data, look: Callable[[], Found], of: type[Exception] = Exception) -> Found:
     """What `look` finds; a failure of this kind trips the breaker of the table, durably, then it is `EngineFailed`.
 
-    A job that its owner stops is no failure (decision 019), nor is a database that cannot be opened: no row was read.
+    Once the table is closed, a job that was under way shows neither what it found nor that it failed. A job that its
+    owner stops is no failure (decision 019), nor is a database that cannot be opened: no row was read.
     Teaching mode, which counts nothing and promises nothing, has no breaker.
     """
     try:
-        return look()
+        found = look()
     except of as error:
         stopped = isinstance(error, Cancelled) and not isinstance(error, TooLong)
         if data.ledger is None or stopped or isinstance(error, EngineUnreachable):
             raise
         said = str(error) if isinstance(error, TooLong) else written(error)
+    else:
+        if data.ledger is not None:
+            data.ledger.admit([DATASET])
+        return found
     try:
-        data.ledger.trip([DATASET], said)
+        closed = data.ledger.trip([DATASET], said)
     finally:
         del said  # some programs print the variables of a frame that an error went through
-    raise EngineFailed("DuckDB")  # not above, where Python would attach what was caught
+    raise closed or EngineFailed("DuckDB")  # not above, where Python would attach what was caught
