@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 from xml.etree import ElementTree
 
@@ -87,7 +88,7 @@ def test_its_words_can_be_read_on_a_phone_and_stay_within_the_frame(name: str) -
     size = size_of_words(name)
     assert size * NARROW / width >= SMALLEST
     for word in root.iter("text"):
-        long = 0.6 * size * len("".join(word.itertext()))  # a little more than letters take
+        long = 0.53 * size * len("".join(word.itertext()))  # a little more than letters take
         left = float(word.get("x", "0")) - long * {"middle": 0.5, "end": 1.0}.get(word.get("text-anchor", ""), 0.0)
         assert left >= -2, word.text
         assert left + long <= width + 2, word.text
@@ -220,6 +221,17 @@ def test_two_neighbours_differ_by_a_factor_of_two_and_no_more() -> None:
         assert 0.49 <= ratio <= 2.01
         if x >= tips[1] or x <= tips[0]:
             assert ratio == pytest.approx(2 if x >= tips[1] else 0.5, rel=0.01)
+
+
+def test_the_red_area_is_delta() -> None:
+    drawn = {one.get("class"): points(one) for one in shapes("where-delta-is").iter("path") if "Z" in one.get("d", "")}
+    corners = drawn["fill-adversary"]
+    pairs = zip(corners, [*corners[1:], corners[0]], strict=True)
+    area = abs(sum(x1 * y2 - x2 * y1 for (x1, y1), (x2, y2) in pairs)) / 2
+    scale, tall = 72, 150
+    whole = tall * scale * math.sqrt(2 * math.pi)
+    below = NormalDist().cdf
+    assert area / whole == pytest.approx(below(-0.5) - math.e * below(-1.5), abs=0.002)  # Balle and Wang (2018)
 
 
 def test_the_answers_of_two_worlds_have_the_ratio_that_is_said() -> None:

@@ -44,6 +44,16 @@ def test_a_nugget_read_to_its_end_weighs_less_than_a_picture(
     assert not [url for url, _ in came if any(heavy in url for heavy in HEAVY)]
 
 
+@pytest.mark.sweep
+def test_the_landing_page_with_all_its_pictures_weighs_no_more(visit: Visitor) -> None:
+    begun = visit()
+    page = begun.context.new_page()
+    came = weighed(page)
+    page.goto(begun.url)
+    page.wait_for_load_state("networkidle")
+    assert sum(size for _, size in came) < MOST, sorted(came, key=lambda one: -one[1])[:12]
+
+
 def test_the_editor_comes_when_somebody_wants_to_write_and_python_when_it_is_to_run(visit: Visitor) -> None:
     page = visit().open("/learn/the-laplace-mechanism")
     came = weighed(page)
