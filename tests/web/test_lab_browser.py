@@ -141,7 +141,9 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.get_by_text("Only some rows").click()
     page.get_by_label("Only rows where").select_option("region")
     expect(page.locator("#wrong")).to_contain_text("Write one of North")
-    expect(page.get_by_role("button", name="Release")).to_be_disabled()
+    page.get_by_role("button", name="Release").click()
+    expect(page.locator("#waiting")).to_contain_text(re.compile("Nothing was released.*Write one of North"))
+    assert not bench.answers
     page.locator("#question input[name=equals]").fill("North")
     page.keyboard.press("Tab")
     expect(page.locator("#wrong")).to_be_hidden()
@@ -150,6 +152,41 @@ def test_another_column_is_priced_at_once_and_nonsense_is_explained(visit: Visit
     page.wait_for_url("**/answers/**")
     assert bench.answers[0].asked["equals"] == "North"
     assert bench.answers[0].asked["column"] == "cost"
+
+
+@pytest.mark.parametrize(
+    ("slug", "field", "text"),
+    [
+        ("histogram", "edges", "0, 30, 60, 100"),
+        ("sql", "sql", "SELECT region, COUNT(*) AS people FROM patients GROUP BY region"),
+    ],
+)
+def test_the_first_click_on_release_after_typing_releases_what_was_typed(
+    visit: Visitor, live_school: Any, slug: str, field: str, text: str
+) -> None:
+    begun = visit(viewport={"width": 1280, "height": 2400})
+    bench = brought(begun, live_school)
+    page = asking(begun, bench, slug)
+    if slug == "histogram":
+        page.locator("select[name=column]").select_option("age")
+    place = page.locator(f"#question [name={field}]")
+    place.click()
+    place.fill(text)
+    box = page.locator("#go").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()  # this takes the focus from what was typed, and a new price is asked for
+    page.mouse.up()
+    page.wait_for_url("**/answers/**")
+    [answer] = bench.answers
+    assert answer.asked[field] == text
+
+
+def test_a_price_follows_what_is_typed(visit: Visitor, live_school: Any) -> None:
+    begun = visit()
+    page = asking(begun, brought(begun, live_school), "histogram")
+    page.locator("#question [name=edges]").press_sequentially("x")
+    expect(page.locator("#wrong")).to_be_visible()  # nothing else was clicked or left
 
 
 def test_without_scripts_a_plain_form_releases(visit: Visitor, live_school: Any) -> None:

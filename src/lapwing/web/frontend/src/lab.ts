@@ -10,20 +10,26 @@ import "./lab/handles.js";
 import { told, type Asking } from "./lab/kinds.js";
 import { benchOf, follow, get, underWay } from "./lab/waiting.js";
 
+const PAUSE = 400; // milliseconds without a key, after which a price is asked for
+
 function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormElement): void {
   const typed = release.querySelector<HTMLInputElement>("input[name=epsilon]") as HTMLInputElement;
   const kept = document.querySelectorAll<HTMLInputElement>("input[data-epsilon]");
   const wrong = document.getElementById("wrong") as HTMLElement;
   const go = document.getElementById("go") as HTMLButtonElement;
   const copied = document.getElementById("copied") as HTMLElement;
+  const waiting = document.getElementById("waiting") as HTMLElement;
   let latest = 0;
-  let understood = true; // what stands in the form is what the price is for
+  let stale = false; // something was typed since the last quote was asked for
+  let typing: ReturnType<typeof setTimeout> | undefined;
+  let quote: Promise<boolean> = Promise.resolve(!wrong.textContent); // whether the form, as it stands, can be released
+  let pressed: Promise<unknown> = Promise.resolve(); // as long as the button is held down, nothing on the page moves
 
   const choose = (epsilon: number): void => {
     typed.value = String(epsilon);
     for (const one of kept) one.value = String(epsilon);
     const { left = 0, allowance = 1 } = handles.asking?.budget ?? {};
-    go.disabled = !understood || epsilon > left + allowance * 1e-9;
+    go.disabled = epsilon > left + allowance * 1e-9;
   };
   const begin = Number(typed.value);
   handles.asking = told<Asking>("asking");
@@ -49,50 +55,75 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     const found = await get<Nearby>(`${question.dataset.nearby}?${words()}`).catch(() => null);
     if (turn === latest) handles.nearby = found;
   };
-  const ask = async (): Promise<void> => {
-    const turn = ++latest;
-    understood = false;
-    go.disabled = true;
+  const quoted = async (turn: number): Promise<boolean> => {
+    let found: Asking | null = null;
+    let complaint = "";
     try {
-      const found = await get<Asking | { complaint: string }>(`${question.dataset.preview}?${words()}`);
-      if (turn !== latest) return;
-      if ("complaint" in found) throw new Error(found.complaint);
-      wrong.hidden = true;
-      understood = true;
-      handles.nearby = null;
-      handles.asking = found;
-      copied.replaceChildren(
-        ...found.asked.map(([name, value]) => Object.assign(document.createElement("input"), { type: "hidden", name, value })),
-      );
-      choose(handles.epsilon);
-      remember();
-      void spread(turn);
+      const told = await get<Asking | { complaint: string }>(`${question.dataset.preview}?${words()}`);
+      if ("complaint" in told) complaint = told.complaint;
+      else found = told;
     } catch (error) {
-      if (turn !== latest) return;
-      wrong.textContent = (error as Error).message;
-      wrong.hidden = false;
+      complaint = (error as Error).message;
     }
+    await pressed;
+    if (turn !== latest) return quote; // a newer one is under way
+    go.removeAttribute("aria-busy");
+    wrong.textContent = complaint;
+    wrong.hidden = !complaint;
+    if (!found) return false;
+    handles.nearby = null;
+    handles.asking = found;
+    copied.replaceChildren(
+      ...found.asked.map(([name, value]) => Object.assign(document.createElement("input"), { type: "hidden", name, value })),
+    );
+    choose(handles.epsilon);
+    remember();
+    void spread(turn);
+    return true;
   };
-  question.addEventListener("change", () => void ask());
+  const ask = (): Promise<boolean> => {
+    clearTimeout(typing);
+    stale = false;
+    go.setAttribute("aria-busy", "true");
+    quote = quoted(++latest);
+    return quote;
+  };
+  question.addEventListener("input", () => {
+    stale = true;
+    clearTimeout(typing);
+    typing = setTimeout(() => void ask(), PAUSE);
+  });
+  question.addEventListener("change", () => {
+    if (stale) void ask();
+  });
   question.addEventListener("submit", (event) => {
     event.preventDefault();
     void ask();
   });
+  go.addEventListener("pointerdown", () => {
+    pressed = new Promise((lifted) => {
+      for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, () => setTimeout(lifted), { once: true }); // after the click
+    });
+  });
 
+  let releasing = false;
   release.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const waiting = document.getElementById("waiting") as HTMLElement;
+    if (releasing) return;
+    releasing = true;
     const bench = benchOf();
-    const body = new URLSearchParams();
-    for (const [name, value] of new FormData(release)) body.append(name, String(value));
-    go.disabled = true;
     try {
+      render(html`<p class="hint">Checking the price …</p>`, waiting);
+      if (!(await (stale ? ask() : quote))) throw new Error(`Nothing was released. ${wrong.textContent}`);
+      const body = new URLSearchParams();
+      for (const [name, value] of new FormData(release)) body.append(name, String(value));
       const job = await follow(bench, release.action, body, (now) => render(underWay(now, bench), waiting));
       location.assign(job.where);
     } catch (error) {
       render(html`<p class="complaint" role="alert">${(error as Error).message}</p>`, waiting);
       await ask(); // what is left may be less by now
     }
+    releasing = false;
   });
   void spread(latest);
 }

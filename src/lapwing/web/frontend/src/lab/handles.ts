@@ -132,7 +132,7 @@ export class Handles extends LitElement {
     if (left < 10 && left >= 0.01) marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const same = !others.length;
-    const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : nothing;
+    const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
       <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: ${band.why ? "a guess from what you stated. " + band.why : "this follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
@@ -158,6 +158,8 @@ export class Handles extends LitElement {
       .accuracy input[type="range"] { accent-color: var(--noise); }
       .accuracy .typed { box-sizing: border-box; padding: 0.2rem 0.4rem; width: 100%; }
       figure { margin: 0.6rem 0 0; }
+      figure + p { min-height: 3em; }
+      .soon { visibility: hidden; }
       .noise { color: var(--noise); }
       @media print { .two { display: none; } }
     `,
