@@ -223,11 +223,21 @@ def compared(operator: str, a: Any, b: Any, kind: Any, other: Any) -> bool | Non
 
 
 def like(text: str, pattern: str) -> bool:
-    if not pattern:
-        return not text
-    if pattern[0] == "%":
-        return any(like(text[i:], pattern[1:]) for i in range(len(text) + 1))
-    return bool(text) and pattern[0] in ("_", text[0]) and like(text[1:], pattern[1:])
+    """By the set of places that the pattern can have reached, a bit for each, letter by letter."""
+    gaps = sum(1 << i for i, sign in enumerate(pattern) if sign == "%")
+    takes: dict[str, int] = {}
+
+    def over_gaps(reached: int) -> int:
+        while (further := reached | (reached & gaps) << 1) != reached:
+            reached = further
+        return reached
+
+    reached = over_gaps(1)
+    for letter in text:
+        if letter not in takes:
+            takes[letter] = sum(1 << i for i, sign in enumerate(pattern) if sign in (letter, "_") and sign != "%")
+        reached = over_gaps((reached & takes[letter]) << 1 | reached & gaps)
+    return bool(reached >> len(pattern) & 1)
 
 
 def clamped(e: Call, value: Any, low: Any, high: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from lapwing.curator import patterns
 from lapwing.curator.bins import bin_of
 from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, clamped_if_finite, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
@@ -86,6 +87,8 @@ class Compiler:
         arguments = [self.expression(argument, names) for argument in expression.arguments]
         if expression.operator == "to number" and expression.arguments[0].kind == "text":
             return self.dialect.number_from(arguments[0])
+        if expression.operator == "like" and isinstance(pattern := expression.arguments[1], Constant):
+            return exp.Paren(this=self.dialect.like(arguments[0], patterns.joined(pattern.value)))
         return _OPERATORS[expression.operator](expression, arguments)
 
     def cell(self, table: Scan, field: Column) -> exp.Expr:
@@ -256,7 +259,6 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
     "<=": _comparison(exp.LTE),
     ">": _comparison(exp.GT),
     ">=": _comparison(exp.GTE),
-    "like": _comparison(exp.Like),
     "and": lambda call, arguments: exp.Paren(this=exp.and_(*_truths(call, arguments))),
     "or": lambda call, arguments: exp.Paren(this=exp.or_(*_truths(call, arguments))),
     "not": lambda call, arguments: exp.Paren(this=exp.not_(exp.Paren(this=_truths(call, arguments)[0]))),

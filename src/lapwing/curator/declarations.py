@@ -9,7 +9,7 @@ from typing import Any, Final
 from lapwing import checks
 from lapwing.calls import closest
 from lapwing.curator.expressions import KINDS, Column, Kind
-from lapwing.curator.values import value_of
+from lapwing.curator.values import LONGEST, is_short, value_of
 from lapwing.errors import InvalidParameter
 
 
@@ -107,5 +107,8 @@ def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
             why = f"{column} is of kind {kind}"
             hint = f"Write keys of that kind, or types={{{column!r}: '…'}}."
             raise InvalidParameter("keys", value, why, hint) from None
+        if not is_short(value):
+            why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
+            raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
     if not values:
         raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")

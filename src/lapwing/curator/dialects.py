@@ -57,6 +57,10 @@ class Dialect(ABC):
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         """Whether the whole of a text matches a regular expression."""
 
+    def like(self, text: exp.Expr, pattern: str) -> exp.Expr:
+        """Whether a text matches a pattern of LIKE, in time about linear in the text, whatever the text is."""
+        return exp.Like(this=text, expression=exp.Literal.string(pattern))
+
     @abstractmethod
     def text_code(self, text: exp.Expr) -> exp.Expr:
         """The first 3 bytes of MD5, little-endian, as a whole number."""

@@ -16,6 +16,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
+from lapwing.curator import patterns
 from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
 
 Kind = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
@@ -323,8 +324,9 @@ def _like(operator: str, value: Expression, pattern: Expression) -> Expression:
         raise _misfit(
             operator, (value, pattern), "LIKE is for a text column and a written pattern", "Write x LIKE 'A%'."
         )
-    if "\\" in pattern.value:
-        raise _misfit(operator, (value, pattern), "engines disagree about the backslash", "Leave it out.")
+    misfit = patterns.misfit(pattern.value)
+    if misfit is not None:
+        raise UnsupportedQuery(f"{value} LIKE {Constant(patterns.shown(pattern.value), 'text')}", *misfit)
     return Call(operator, (value, pattern), "boolean")
 
 

@@ -20,6 +20,7 @@ from lapwing.curator.expressions import KINDS, NUMERIC, Column, Constant, Expres
 from lapwing.curator.inputs import TRUTH, Input
 from lapwing.curator.outputs import TOTALLED, check_total, output, total_column
 from lapwing.curator.values import value_of
+from lapwing.curator.written import LONGEST_TEXT
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 DEEPEST = 60
@@ -423,8 +424,10 @@ def same_kind(left: Expression, right: Expression) -> None:
 
 
 def _public_value(value: Any, field: Column) -> Any:
-    """NaN and infinities are NULL here as everywhere."""
+    """NaN, infinities and very long text are NULL here as everywhere."""
     if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str) and len(value.encode("utf-8", "replace")) > LONGEST_TEXT:
         return None
     try:
         return value_of(value, field.kind)

@@ -13,6 +13,7 @@ from lapwing import checks
 from lapwing.curator.encodings import UTF_8, Encoding, encoding_of, is_csv
 from lapwing.curator.expressions import Column, Kind
 from lapwing.curator.plan import Public
+from lapwing.curator.values import is_short
 from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
@@ -196,7 +197,8 @@ def _known(fields: tuple[Column, ...], rows: tuple[tuple[Any, ...], ...]) -> tup
     for i, field in enumerate(fields):
         values = list(dict.fromkeys(row[i] for row in rows))
         present = [value for value in values if value is not None]
-        if field.kind in ("boolean", "integer", "text", "date") and len(values) <= MOST_KEYS:
+        few = len(values) <= MOST_KEYS and all(map(is_short, values))
+        if field.kind in ("boolean", "integer", "text", "date") and few:
             field = replace(field, keys=tuple(values))
         if field.kind in ("integer", "number") and present and min(present) < max(present):
             field = replace(field, bounds=(Fraction(min(present)), Fraction(max(present))))

@@ -27,7 +27,7 @@ from lapwing.curator.expressions import (
 from lapwing.curator.groups import Key
 from lapwing.curator.inputs import TRUTH, Input
 from lapwing.curator.plan import Plan, Public, Scan
-from lapwing.curator.values import value_of
+from lapwing.curator.values import LONGEST, is_short, value_of
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -88,6 +88,13 @@ def _constant(constant: Constant) -> None:
         return
     if constant.kind not in KINDS or not _fits(constant.value, constant.kind, exactly=True):
         raise _refused(constant, f"is no value of kind {constant.kind}")
+    _short(constant.value)
+
+
+def _short(value: Any) -> None:
+    if not is_short(value):
+        why = f"a text of {len(value):,} characters stands in the question, and at most {LONGEST:,} are allowed"
+        raise UnsupportedQuery(repr(value[:40] + "…"), why, "Join a public table (lw.public) if rows need long texts.")
 
 
 def _fits(value: Any, kind: Any, *, exactly: bool = False) -> bool:
@@ -166,6 +173,7 @@ def _values(name: str, values: tuple[Any, ...], kind: Any) -> None:
         if not _fits(value, kind):
             why = f"{name} is of kind {kind}, and its keys are compared with every row"
             raise UnsupportedQuery(repr(value), why, "Write keys of that kind.")
+        _short(value)
 
 
 def _aggregate(asked: Aggregate, rows: _Seen) -> None:

@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from lapwing.curator.expressions import Kind
 
 
+LONGEST = 1_000
+"""Characters of a text that somebody writes into a question: a longer one would make every row expensive."""
+
+
 def value_of(value: Any, kind: Kind) -> Any:
     """A value that somebody wrote down, as the one Python value that stands for it; ValueError if a kind has it not."""
     if type(value).__module__ == "numpy":
@@ -36,3 +40,8 @@ def value_of(value: Any, kind: Kind) -> Any:
 def storable(text: str) -> bool:
     """Whether every engine can hold a text: no half characters, and no NUL, which PostgreSQL has not."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def is_short(value: Any) -> bool:
+    """Whether a value may stand in a question as a constant or a key."""
+    return not isinstance(value, str) or len(value) <= LONGEST

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 from sqlglot import exp
 
+from lapwing.curator import patterns
 from lapwing.curator.compile import Relation
 from lapwing.curator.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
@@ -100,6 +101,12 @@ class SparkDialect(Dialect):
     def matches(self, text: exp.Expr, pattern: str) -> exp.Expr:
         whole_text = f"(?s)^({pattern})(?!.)"  # Java's $ would accept a line feed at the end
         return exp.RegexpLike(this=text.copy(), expression=exp.Literal.string(whole_text))
+
+    def like(self, text: exp.Expr, pattern: str) -> exp.Expr:
+        # Spark's own LIKE is a regular expression with .* for each %: what fails is tried again in every combination.
+        if not patterns.goes_back(pattern):
+            return super(SparkDialect, self).like(text, pattern)
+        return exp.RegexpLike(this=text, expression=exp.Literal.string(patterns.regular(pattern)))
 
     def size(self, text: exp.Expr) -> exp.Expr:
         return exp.Anonymous(this="OCTET_LENGTH", expressions=[text])
