@@ -6,6 +6,7 @@ where a unit has more than 46,340 rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -142,8 +143,20 @@ def common_total(one: PerUnit, compiler: Compiler) -> exp.Query:
 
 def careless_likeness(patch: Patch) -> None:
     """LIKE takes capital letters for small ones."""
-    like = lambda call, arguments: exp.Paren(this=exp.ILike(this=arguments[0], expression=arguments[1]))  # noqa: E731
-    patch.setitem(compiling._OPERATORS, "like", like)
+
+    def like(self: dialects.Dialect, text: exp.Expr, pattern: str) -> exp.Expr:
+        return exp.ILike(this=text, expression=exp.Literal.string(pattern))
+
+    patch.setattr(dialects.Dialect, "like", like)
+
+
+def lines_apart(patch: Patch) -> None:
+    """LIKE as a regular expression whose point stops at a line break."""
+
+    def like(self: dialects.Dialect, text: exp.Expr, pattern: str) -> exp.Expr:
+        return self.matches(text, re.escape(pattern).replace("%", ".*").replace("_", "."))
+
+    patch.setattr(dialects.Dialect, "like", like)
 
 
 def raw_division(patch: Patch) -> None:
@@ -200,6 +213,7 @@ MUTANTS: dict[str, Mutant] = {
     "DISTINCT over people": Mutant(node(Combine, shared_rows), part="Combine"),
     "a total of all people": Mutant(node(PerUnit, common_total), part="PerUnit"),
     "LIKE without capital letters": Mutant(careless_likeness, cases=400, part="like"),
+    "LIKE line by line": Mutant(lines_apart, cases=400, part="like"),
     "division by zero, PostgreSQL": Mutant(raw_division, "postgres", part="/"),
     "a file that forgets bounds": Mutant(forgetful_file, cases=40, thorough=True),
     "people without a name": Mutant(unnamed_people, cases=40),
