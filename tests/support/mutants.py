@@ -188,7 +188,7 @@ def negative_offset(patch: Patch) -> None:
 
 def endless_joins(patch: Patch) -> None:
     """A join takes all rows of a unit, however many."""
-    patch.setattr(release, "limited", lambda plan: plan)
+    patch.setattr(release, "limited", lambda query: query.narrow)
 
 
 def split_records(patch: Patch) -> None:

@@ -36,6 +36,7 @@ from lapwing.curator.statistics import Statistic
 
 Q = 16_777_213
 LARGEST_JOIN = 2**20
+ROOM = 2**28
 Row = dict[str, Any]
 Tables = Mapping[str, Sequence[Row]]
 
@@ -65,7 +66,7 @@ def read(value: Any, kind: str) -> Any:
     if value is None or isinstance(value, Beyond):
         return None
     if kind == "text":
-        return str(value)
+        return at_most(str(value), 2**20)
     if isinstance(value, str):
         return from_text(value, kind)
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
@@ -76,6 +77,11 @@ def read(value: Any, kind: str) -> Any:
     if kind == "integer":
         return value if -(2**63) <= value < 2**63 else None
     return value
+
+
+def at_most(value: Any, size: int) -> Any:
+    """A value, or None instead of longer text."""
+    return None if isinstance(value, str) and len(value.encode()) > size else value
 
 
 def from_text(text: str, kind: str) -> Any:
@@ -284,31 +290,152 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 # ------------------------------------------------------------------------------------------------------ plans
 
 
-def rows_of(plan: Plan, tables: Tables, seed: bytes = b"", share: int = 0) -> list[tuple[Any, Row]]:
-    """The rows of a plan, each after its unit; `share` is how many of it each table brings into this chain of joins."""
-    if isinstance(plan, Scan):
-        return scanned(plan, tables[plan.table])
-    inner = share if isinstance(plan, STEPS) else 0
+@dataclass(frozen=True)
+class Reader:
+    """Who reads the rows of a plan: the tables, the salt, and how much there is room for."""
+
+    tables: Tables
+    seed: bytes = b""
+    most: int | None = None
+    """How many rows of a unit a chain of joins may make."""
+
+    def rows(self, plan: Plan, read: set[str], share: int = 0) -> list[tuple[Any, Row]]:
+        """The rows of a plan, each after its unit, for a reader of these columns.
+
+        `share` is how many of it each table brings into this chain of joins.
+        """
+        if isinstance(plan, Scan):
+            return scanned(plan, self.tables[plan.table])
+        below, inner = mentioned(plan, read), share if isinstance(plan, STEPS) else 0
+        if isinstance(plan, Where):
+            rows = self.rows(plan.parent, below[0], inner)
+            return [(u, row) for u, row in rows if value_of(plan.condition, row) is True]
+        if isinstance(plan, Select):
+            rows = self.rows(plan.parent, below[0], inner)
+            return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows]
+        if isinstance(plan, JoinPublic):
+            if rowwise(plan):
+                return joined_public(plan, cut(self.rows(plan.parent, below[0], inner)))
+            return joined_public(plan, self.brought(plan.parent, below[0], share or self.shared(plan)))
+        if isinstance(plan, JoinUnit):
+            share = share or self.shared(plan)
+            sides = [self.brought(side, names, share) for side, names in zip(plan.parents(), below, strict=True)]
+            return joined(plan, *sides)
+        if isinstance(plan, Exists):
+            there = {u for u, _ in self.rows(plan.other, below[1])}
+            rows = cut(self.rows(plan.parent, below[0], inner))
+            return [(u, row) for u, row in rows if (u in there) != plan.negated]
+        if isinstance(plan, Combine):
+            sides = [cut(self.rows(side, names)) for side, names in zip(plan.sides, below, strict=True)]
+            return combined(plan, sides)
+        assert isinstance(plan, PerUnit)
+        return totalled(plan, cut(self.rows(plan.parent, below[0])))
+
+    def shared(self, plan: Plan) -> int:
+        """How many rows of a unit each table brings into a chain of joins."""
+        leaves, factor = chain(plan)
+        many, room = sum(map(several, leaves)), (self.most or LARGEST_JOIN) // factor
+        return room if many < 2 else max(k for k in range(1, 1025) if k**many <= room)
+
+    def brought(self, plan: Plan, read: set[str], share: int) -> list[tuple[Any, Row]]:
+        """What one side brings into a join: a fair sample of the rows of each unit."""
+        if is_joined(plan):
+            return cut(self.rows(plan, read, share))
+        by_unit: dict[Any, list[Row]] = {}
+        for unit, row in cut(self.rows(plan, read)):
+            by_unit.setdefault(unit, []).append(row)
+        kind = next(field.kind for field in scans(plan)[0].fields if field.unit)
+        names = [column.name for column in plan.columns if column.name in read]
+        return [
+            (unit, row)
+            for unit, rows in by_unit.items()
+            for row in sampled(
+                sorted(rows, key=lambda row: [order(row[name]) for name in names]),
+                share,
+                [coded(unit, kind)],
+                self.seed,
+                "join",
+            )
+        ]
+
+
+def rows_of(plan: Plan, tables: Tables, seed: bytes = b"") -> list[tuple[Any, Row]]:
+    """The rows of a plan, each after its unit, for a reader of all columns."""
+    return Reader(tables, seed).rows(plan, set(plan.by_name))
+
+
+def cut(rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
+    """Rows as they are held in a step about several of them: without long text."""
+    return [(unit, {name: at_most(value, 2048) for name, value in row.items()}) for unit, row in rows]
+
+
+def names_in(*expressions: Expression | None) -> set[str]:
+    """The columns that expressions mention."""
+    found: set[str] = set()
+    for e in expressions:
+        if isinstance(e, Column):
+            found.add(e.name)
+        elif isinstance(e, Call):
+            found |= names_in(*e.arguments)
+    return found
+
+
+def mentioned(plan: Plan, read: set[str]) -> list[set[str]]:
+    """What is read of each plan below one of which these columns are read."""
     if isinstance(plan, Where):
-        rows = rows_of(plan.parent, tables, seed, inner)
-        return [(u, row) for u, row in rows if value_of(plan.condition, row) is True]
+        return [read | names_in(plan.condition)]
     if isinstance(plan, Select):
-        rows = rows_of(plan.parent, tables, seed, inner)
-        return [(u, {n: value_of(e, row) for n, e in plan.outputs}) for u, row in rows]
+        return [names_in(*([e for name, e in plan.outputs if name in read] or [plan.outputs[0][1]]))]
     if isinstance(plan, JoinPublic):
-        if rowwise(plan):
-            return joined_public(plan, rows_of(plan.parent, tables, seed, inner))
-        return joined_public(plan, brought(plan.parent, tables, seed, share or shared(plan)))
+        return [read | names_in(*(e for e, _ in plan.on))]
     if isinstance(plan, JoinUnit):
-        share = share or shared(plan)
-        return joined(plan, *(brought(side, tables, seed, share) for side in (plan.left, plan.right)))
+        return [read | names_in(plan.condition)] * 2
     if isinstance(plan, Exists):
-        there = {u for u, _ in rows_of(plan.other, tables, seed)}
-        return [(u, row) for u, row in rows_of(plan.parent, tables, seed, inner) if (u in there) != plan.negated]
+        return [read, set()]
     if isinstance(plan, Combine):
-        return combined(plan, [rows_of(side, tables, seed) for side in plan.sides])
+        return [set(side.by_name) for side in plan.sides]
     assert isinstance(plan, PerUnit)
-    return totalled(plan, rows_of(plan.parent, tables, seed))
+    return [names_in(*(e for _, e in plan.keys), *(e for _, _, e in plan.totals))]
+
+
+def widths(plan: Plan, read: set[str], label: int) -> list[int]:
+    """Bytes of a row in each step that holds several of them."""
+    found = []
+    for side, names in [] if isinstance(plan, Scan) else zip(plan.parents(), mentioned(plan, read), strict=True):
+        if not isinstance(plan, Where | Select):
+            carried = [column for column in side.columns if column.name in names]
+            held = label + sum(size(column.kind, 200 if column.unit else 2048) for column in carried)
+            if isinstance(plan, PerUnit):
+                keys = sum(size(e.kind, 4000) for _, e in plan.keys)
+                different = [e for _, total, e in plan.totals if total == "count distinct" and e is not None]
+                held += keys + 8 * len(plan.totals)
+                held += sum(label + keys + 64 + size(e.kind, 4000) for e in different)
+            found.append(held)
+        found += widths(side, names, label)
+    return found
+
+
+def size(kind: Any, longest: int) -> int:
+    return longest if kind in ("text", None) else 8
+
+
+def chains(plan: Plan, inside: bool = False) -> int:
+    """How many chains of joins multiply rows."""
+    own = isinstance(plan, JoinUnit) or (isinstance(plan, JoinPublic) and agreeing(plan) > 1)
+    on = own or (inside and isinstance(plan, STEPS))
+    below = [on, False] if isinstance(plan, Exists) else [on] * len(plan.parents())
+    return (own and not inside) + sum(map(chains, plan.parents(), below))
+
+
+def most_joined(query: Query, read: set[str]) -> int:
+    """How many rows of a unit a chain of joins may make."""
+    values, others = needed(query)
+    unit = next((field.kind for field in scans(query.plan)[0].fields if field.unit), "row")
+    label = 0 if any(scan.each_row for scan in scans(query.plan)) else size(unit, 200)
+    keys = sum(size(key.expression.kind, 1024) for key in query.grouping.keys) if query.grouping.secret else 8
+    counted = keys + label + 8 * len(values) + len(others) * (64 + keys)
+    widest = max([counted, *widths(query.plan, read, label)])
+    return min(LARGEST_JOIN, ROOM // max(1, chains(query.plan)) // widest)
 
 
 STEPS = (Where, Select, Exists, JoinPublic)
@@ -345,13 +472,6 @@ def chain(plan: Plan) -> tuple[list[Plan], int]:
     return [*left, *right], factor * first * second
 
 
-def shared(plan: Plan) -> int:
-    """How many rows of a unit each table brings into a chain of joins."""
-    leaves, factor = chain(plan)
-    many, room = sum(map(several, leaves)), LARGEST_JOIN // factor
-    return room if many < 2 else max(k for k in range(1, 1025) if k**many <= room)
-
-
 def is_joined(plan: Plan) -> bool:
     """Whether a join makes several rows of one in it, before anything but steps."""
     while rowwise(plan):
@@ -372,31 +492,12 @@ def several(plan: Plan) -> bool:
     return not rowwise(plan) or several(plan.parents()[0])
 
 
-def brought(plan: Plan, tables: Tables, seed: bytes, share: int) -> list[tuple[Any, Row]]:
-    """What one side brings into a join: a fair sample of the rows of each unit."""
-    if is_joined(plan):
-        return rows_of(plan, tables, seed, share)
-    by_unit: dict[Any, list[Row]] = {}
-    for unit, row in rows_of(plan, tables, seed):
-        by_unit.setdefault(unit, []).append(row)
-    kind = next(field.kind for field in scans(plan)[0].fields if field.unit)
-    return [
-        (unit, row)
-        for unit, rows in by_unit.items()
-        for row in sampled(sorted(rows, key=ordered), share, [coded(unit, kind)], seed, "join")
-    ]
-
-
-def ordered(row: Row) -> list[Any]:
-    return [order(value) for value in row.values()]
-
-
 def scanned(plan: Scan, source: Sequence[Row]) -> list[tuple[Any, Row]]:
     rows = [{field.name: read(row[field.name], field.kind) for field in plan.fields} for row in source]
     if plan.each_row:
         return list(enumerate(rows))
     unit = next(field.name for field in plan.fields if field.unit)
-    return [(row[unit], row) for row in rows if row[unit] is not None]
+    return [(row[unit], row) for row in rows if at_most(row[unit], 200) is not None]
 
 
 def joined_public(plan: JoinPublic, rows: list[tuple[Any, Row]]) -> list[tuple[Any, Row]]:
@@ -514,7 +615,10 @@ def stepped(value: Any, kind: Any, low: Any, high: Any, exponent: int) -> int:
 
 def place_of(key: Key, row: Row) -> int | None:
     """The number of a row's value among the public ones."""
-    value = value_of(key.expression, row)
+    return place_among(key, value_of(key.expression, row))
+
+
+def place_among(key: Key, value: Any) -> int | None:
     for i, known in enumerate(key.values or ()):
         if (value is None and known is None) or (
             None not in (value, known) and compared("=", value, known, key.expression.kind, like_kind(known))
@@ -530,8 +634,9 @@ def like_kind(value: Any) -> str:
 def group_of(grouping: Grouping, row: Row) -> Any:
     """The group of a row (a number, or its secret keys), or None if it is in none."""
     if grouping.secret:
-        values = tuple(value_of(key.expression, row) for key in grouping.keys)
-        known = all(key.values is None or place_of(key, row) is not None for key in grouping.keys)
+        values = tuple(at_most(value_of(key.expression, row), 1024) for key in grouping.keys)
+        pairs = zip(grouping.keys, values, strict=True)
+        known = all(key.values is None or place_among(key, value) is not None for key, value in pairs)
         return values if known else None
     number = 0
     for key in grouping.keys:
@@ -608,18 +713,26 @@ def order(value: Any) -> tuple[Any, ...]:
 def kept_rows(query: Query, tables: Tables, seed: bytes) -> list[Kept]:
     """The rows that count."""
     values, others = needed(query)
+    read = names_in(*others, *(one.expression for one in values), *(key.expression for key in query.grouping.keys))
     flat = []
-    for unit, row in rows_of(query.plan, tables, seed):
+    for unit, row in Reader(tables, seed, most_joined(query, read)).rows(query.plan, read):
         group = group_of(query.grouping, row)
         if group is not None:
             steps = tuple(on_grid(value, row, query) for value in values)
-            flat.append(Kept(unit, group, steps, tuple(value_of(other, row) for other in others)))
+            flat.append(Kept(unit, group, steps, tuple(short(value_of(other, row)) for other in others)))
     if any(scan.each_row for scan in scans(query.plan)):
         return flat
     by_unit: dict[Any, list[Kept]] = {}
     for one in flat:
         by_unit.setdefault(one.unit, []).append(one)
     return [one for mine in by_unit.values() for one in bounded(query, mine, seed)]
+
+
+def short(value: Any) -> Any:
+    """A value to be told from others: of long text, its MD5."""
+    if at_most(value, 32) is not None or value is None:
+        return value
+    return hashlib.md5(value.encode(), usedforsecurity=False).hexdigest()
 
 
 def scans(plan: Plan) -> list[Scan]:

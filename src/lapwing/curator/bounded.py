@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lapwing.curator.compile import Compiler, constant
+from lapwing.curator.compile import Compiler, Names, constant
 from lapwing.curator.dialects import attempt, cast, double, inline, when, whole
 from lapwing.curator.expressions import Column, Constant, Expression, Kind, columns_of, never_null
 from lapwing.curator.gridded import Gridded
@@ -24,6 +24,7 @@ from lapwing.curator.plan import Plan, Scan, Where, is_each_row, unit_kind
 from lapwing.curator.sample import Order, Sample
 from lapwing.curator.selection import Salt, Word, packing, stages, word
 from lapwing.curator.statistics import Bounding, Statistic
+from lapwing.curator.written import LONGEST_KEY
 
 FEW = 16
 """Up to so many public values are told apart by CASE, more by a join."""
@@ -81,6 +82,8 @@ class Bounded:
         for i, key in enumerate(self.grouping.keys):
             value = self.compiler.expression(key.expression, names)
             if self.grouping.secret:
+                if key.expression.kind == "text":
+                    value = self.compiler.dialect.short(value, LONGEST_KEY)
                 signless = key.expression.kind == "number"  # the sign of a zero is none of the public values
                 places.append(exp.Paren(this=value.copy()) + double(0.0) if signless else value)
                 if key.values is None:
@@ -105,8 +108,13 @@ class Bounded:
         if not is_each_row(self.plan):
             selected.insert(0, exp.column("u", table="r").as_("u"))
         selected += [compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
-        selected += [self.compiler.expression(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
+        selected += [self._different(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
         return query.select(*(selected or [whole(1).as_("one")]), copy=False)
+
+    def _different(self, other: Expression, names: Names) -> exp.Expr:
+        """What stands for a value where different ones are counted: of a public width, whatever the row has."""
+        value = self.compiler.expression(other, names)
+        return self.compiler.dialect.different(value) if other.kind == "text" else value
 
     def _only_gridded(self) -> frozenset[str]:
         """The columns of a table that nothing reads but a grid."""

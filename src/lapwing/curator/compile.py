@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from lapwing.curator import patterns
 from lapwing.curator.bins import bin_of
+from lapwing.curator.carried import Carried, is_simple
 from lapwing.curator.dialects import SQL_TYPES, Dialect, cast, clamped_if_finite, double, inline, whole
 from lapwing.curator.expressions import Call, Column, Constant, Expression, span_of
 from lapwing.curator.gridded import Gridded, gridded
@@ -37,7 +38,7 @@ from lapwing.curator.plan import (
 )
 from lapwing.curator.sample import Order, Sample
 from lapwing.curator.selection import Salt, word
-from lapwing.curator.written import PLAIN, Notation
+from lapwing.curator.written import LONGEST_CARRIED, LONGEST_TEXT, LONGEST_UNIT, PLAIN, Notation
 
 Names = Mapping[str, exp.Expr]
 """What stands for each column."""
@@ -97,7 +98,10 @@ class Compiler:
         column = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
         tested = field.name not in self.untested
         declared = relation.types[field.name]
-        return self.dialect.read(column, declared, field.kind, tested=tested, notation=relation.notation)
+        longest = LONGEST_UNIT if field.unit else LONGEST_TEXT
+        return self.dialect.read(
+            column, declared, field.kind, tested=tested, notation=relation.notation, longest=longest
+        )
 
     def steps(self, value: Gridded, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""
@@ -277,7 +281,7 @@ _OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
 }
 
 
-def _listed(plan: Plan, compiler: Compiler, names: Names, unit: exp.Expr | None) -> list[exp.Expr]:
+def _listed(plan: Plan | Carried, compiler: Compiler, names: Names, unit: exp.Expr | None) -> list[exp.Expr]:
     """The columns of a plan by position, after the unit."""
     columns = [names[column.name].copy().as_(f"c{i}") for i, column in enumerate(plan.columns)]
     return columns if unit is None else [unit.as_("u"), *columns]
@@ -288,7 +292,7 @@ def _unit(plan: Plan, alias: str) -> exp.Expr | None:
 
 
 @singledispatch
-def _rows(plan: Plan | AtMost, compiler: Compiler) -> exp.Query:
+def _rows(plan: Plan | AtMost | Carried, compiler: Compiler) -> exp.Query:
     raise TypeError(type(plan))
 
 
@@ -355,6 +359,16 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
 
 
 @_rows.register
+def _carried(plan: Carried, compiler: Compiler) -> exp.Query:
+    below, names = compiler.from_(plan.parent, "r")
+    kept = {column.name: names[column.name] for column in plan.kept}
+    for column in plan.kept:
+        if column.kind == "text" and not column.unit:  # the unit is shorter
+            kept[column.name] = compiler.dialect.short(kept[column.name], LONGEST_CARRIED)
+    return exp.select(*_listed(plan, compiler, kept, _unit(plan.parent, "r"))).from_(below, copy=False)
+
+
+@_rows.register
 def _at_most(plan: AtMost, compiler: Compiler) -> exp.Query:
     """A fair sample of each unit with more rows than that. Only these are sorted: most tables have none."""
     columns = ["u", *(f"c{i}" for i in range(len(plan.columns)))]
@@ -377,13 +391,6 @@ def _at_most(plan: AtMost, compiler: Compiler) -> exp.Query:
     sampled = sample.of(rows().where(has_many, copy=False), columns, listed, marked=False)
     both = exp.union(few, sampled, distinct=False)
     return exp.select(*columns).from_(both.subquery("f", copy=False), copy=False)
-
-
-def is_simple(plan: Plan) -> bool:
-    """Whether nothing happens but to single rows of a table."""
-    while isinstance(plan, Where | Select):
-        plan = plan.parent
-    return isinstance(plan, Scan)
 
 
 @_rows.register

@@ -102,17 +102,25 @@ class Dialect(ABC):
         """A timestamp so many minutes before."""
 
     def read(
-        self, column: exp.Expr, declared: str, kind: Kind, *, tested: bool = True, notation: Notation = PLAIN
+        self,
+        column: exp.Expr,
+        declared: str,
+        kind: Kind,
+        *,
+        tested: bool = True,
+        notation: Notation = PLAIN,
+        longest: int = written.LONGEST_TEXT,
     ) -> exp.Expr:
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
         `declared` is the engine's own name of the type, `kind` what the owner says it means. A number that is not
-        `tested` may be infinite or NaN. `notation` is how values are written where the source has text.
+        `tested` may be infinite or NaN. `notation` is how values are written where the source has text, and text of
+        more than `longest` bytes is NULL.
         """
         if kind == "text" or self.is_text(declared):
             text = self.text(column, declared)
             if kind == "text":
-                return when(self.size(text.copy()) <= whole(written.LONGEST_TEXT), text)
+                return self.short(text, longest)
             from_ = self.from_comma if notation.decimal == "," else self.from_text
             return when(self.size(text.copy()) <= whole(written.LONGEST), from_(text, kind, notation))
         if kind == "integer":
@@ -121,6 +129,15 @@ class Dialect(ABC):
             number = self.number(column, declared)
             return finite(number) if tested else number
         return column if kind == "boolean" else self.moment(column, declared, kind)
+
+    def short(self, text: exp.Expr, longest: int) -> exp.Expr:
+        """A text of at most so many bytes, otherwise NULL."""
+        return when(self.size(text.copy()) <= whole(longest), text)
+
+    def different(self, text: exp.Expr) -> exp.Expr:
+        """What stands for a text where different ones are counted: itself, or its MD5 where that is shorter."""
+        is_short = self.size(text.copy()) <= whole(written.LONGEST_DIFFERENT)
+        return when(is_short, text, exp.func("MD5", text.copy()))
 
     def number_from(self, text: exp.Expr) -> exp.Expr:
         """A number written in plain decimal notation, otherwise NULL."""

@@ -3,8 +3,8 @@
 A join of private tables makes k·l rows of k and l rows of one unit, and a join with a public table as many of each row
 as there are public rows that agree with it. Bounding comes last, so one unit could fill memory or disk, and a question
 that fails only for some people answers something about them. Therefore no unit brings more rows into a join than a
-public number, so that no chain of joins makes more than `LARGEST_JOIN` of one unit. Of more rows a fair sample is taken
-(`sample`). What a unit brings is still a function of its own rows (curator.md, point 1).
+public number, so that no chain of joins makes more of one unit than there is room for (`room`). Of more rows a fair
+sample is taken (`sample`). What a unit brings is still a function of its own rows (curator.md, point 1).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from lapwing.curator.carried import Carried
 from lapwing.curator.expressions import Column
 from lapwing.curator.plan import (
     Combine,
@@ -30,7 +31,7 @@ from lapwing.curator.plan import (
 from lapwing.errors import UnsupportedQuery
 
 LARGEST_JOIN = 1 << 20
-"""So many rows of one unit a chain of joins can make: 1,024 of each of two tables, 101 of each of three."""
+"""So many rows of one unit a chain of joins can make, if they are narrow: 1,024 of each of two tables, 101 of three."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def most_rows(plan: Any) -> int | None:
             return 1
         case AtMost():
             return plan.rows
-        case Where() | Select() | Exists():
+        case Where() | Select() | Exists() | Carried():
             return most_rows(plan.parents()[0])
         case JoinPublic():
             rows = most_rows(plan.parent)
@@ -79,32 +80,45 @@ def most_rows(plan: Any) -> int | None:
     return None
 
 
-def limited(plan: Plan, share: int | None = None) -> Plan:
-    """The same plan with a limit on what each unit brings into every join that can multiply its rows."""
+def limited(plan: Any, most: int = LARGEST_JOIN, share: int | None = None) -> Any:
+    """The same plan with a limit on what each unit brings into every join that can multiply its rows.
+
+    No chain of joins makes more than `most` rows of a unit.
+    """
     match plan:
         case JoinUnit():
-            share = share or _share(plan)
-            return replace(plan, left=_side(plan.left, share), right=_side(plan.right, share))
+            share = share or _share(plan, most)
+            return replace(plan, left=_side(plan.left, most, share), right=_side(plan.right, most, share))
         case JoinPublic() if _multiplies(plan):
-            return replace(plan, parent=_side(plan.parent, share or _share(plan)))
+            return replace(plan, parent=_side(plan.parent, most, share or _share(plan, most)))
         case Exists():
-            return replace(plan, parent=limited(plan.parent, share), other=limited(plan.other))
-        case Where() | Select() | JoinPublic():
-            return replace(plan, parent=limited(plan.parent, share))
+            return replace(plan, parent=limited(plan.parent, most, share), other=limited(plan.other, most))
+        case Where() | Select() | JoinPublic() | Carried():
+            return replace(plan, parent=limited(plan.parent, most, share))
         case PerUnit():
-            return replace(plan, parent=limited(plan.parent))
+            return replace(plan, parent=limited(plan.parent, most))
         case Combine():
-            return replace(plan, sides=tuple(limited(side) for side in plan.sides))
+            return replace(plan, sides=tuple(limited(side, most) for side in plan.sides))
     return plan
 
 
-def check_joins(plan: Plan) -> None:
+def check_joins(plan: Plan, most: int) -> None:
     """Refuse a chain of joins with public tables that would make too many rows of a single one."""
-    if _factor(plan) > LARGEST_JOIN:
-        why = f"its joins with public tables can make more than {LARGEST_JOIN:,} rows of one"
+    if _factor(plan) > most:
+        why = f"its joins with public tables can make more than {most:,} rows of one"
         raise UnsupportedQuery("the question", why, "Join on columns that tell the public rows apart, or join fewer.")
     for parent in plan.parents():
-        check_joins(parent)
+        check_joins(parent, most)
+
+
+def chains(plan: Plan, *, inside: bool = False) -> int:
+    """How many chains of joins multiply rows, each for itself."""
+    multiplies = isinstance(plan, JoinUnit) or _multiplies(plan)
+    goes_on = multiplies or (inside and isinstance(plan, _STEPS))
+    found = int(multiplies and not inside)
+    for i, parent in enumerate(plan.parents()):
+        found += chains(parent, inside=goes_on and not (isinstance(plan, Exists) and i == 1))
+    return found
 
 
 def limits_of(plan: Plan) -> Iterator[int]:
@@ -115,12 +129,12 @@ def limits_of(plan: Plan) -> Iterator[int]:
         yield from limits_of(parent)
 
 
-def _side(plan: Plan, share: int) -> Any:
+def _side(plan: Plan, most: int, share: int) -> Any:
     """One side of a join: what it is itself joined from shares the same limit."""
     if _joined(plan):
-        return limited(plan, share)
-    inside, most = limited(plan), most_rows(plan)
-    return inside if most is not None and most <= share else AtMost(inside, share)
+        return limited(plan, most, share)
+    inside, rows = limited(plan, most), most_rows(plan)
+    return inside if rows is not None and rows <= share else AtMost(inside, share)
 
 
 def _joined(plan: Plan) -> bool:
@@ -130,7 +144,7 @@ def _joined(plan: Plan) -> bool:
     return isinstance(plan, JoinUnit | JoinPublic)
 
 
-_STEPS = (Where, Select, Exists, JoinPublic)
+_STEPS = (Where, Select, Exists, JoinPublic, Carried)
 """What a chain of joins goes on through."""
 
 
@@ -162,9 +176,9 @@ def _brings(plan: Plan) -> int:
     return 0 if most_rows(start) == 1 else 1
 
 
-def _share(plan: Plan) -> int:
+def _share(plan: Plan, most: int) -> int:
     """How many rows each table brings into a chain of joins."""
-    return _root(LARGEST_JOIN // _factor(plan), _brings(plan))
+    return _root(most // _factor(plan), _brings(plan))
 
 
 def _root(value: int, degree: int) -> int:

@@ -19,11 +19,13 @@ from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator import typed
 from lapwing.curator.aggregates import Aggregate, Bound, bind_all
-from lapwing.curator.expressions import Column, Expression, Kind
+from lapwing.curator.carried import narrowed
+from lapwing.curator.expressions import Column, Expression, Kind, columns_of
+from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping
-from lapwing.curator.multiplicity import check_joins
 from lapwing.curator.plan import Plan, check_depth, is_each_row
 from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price, share_out
+from lapwing.curator.room import check_reads
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms import epsilon_for
@@ -124,8 +126,8 @@ class Query:
     def __post_init__(self) -> None:
         if not self.aggregates:
             raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
+        check_reads(self.plan)
         check_depth(self.plan)
-        check_joins(self.plan)
         names = [key.name for key in self.grouping.keys] + [one.output for one in self.aggregates]
         double = [name for name in names if names.count(name) > 1]
         if double:
@@ -163,6 +165,21 @@ class Query:
         if self.grouping.secret or self.top is not None:
             wanted.append(Statistic("units"))
         return tuple(dict.fromkeys(wanted))
+
+    @cached_property
+    def contents(self) -> tuple[tuple[Gridded, ...], tuple[Expression, ...]]:
+        """What is needed of each row: numbers on their grids, and expressions whose different values are counted."""
+        grids = [grid for statistic in self.statistics for grid in statistic.arguments]
+        grids += [grid for bound in self.bounds if bound.finish is None for grid in bound.grids]
+        others = [statistic.of for statistic in self.statistics if statistic.of is not None]
+        return tuple(dict.fromkeys(grids)), tuple(dict.fromkeys(others))
+
+    @cached_property
+    def narrow(self) -> Any:
+        """The plan without what the question does not read."""
+        values, others = self.contents
+        read = [*others, *(value.expression for value in values), *(key.expression for key in self.grouping.keys)]
+        return narrowed(self.plan, set().union(*map(columns_of, read)))
 
     def output_columns(self) -> dict[str, Column]:
         """The columns of the answer, for HAVING and ORDER BY."""

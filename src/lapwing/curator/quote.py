@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
+from lapwing.curator.carried import carries_text
 from lapwing.curator.expressions import Column
-from lapwing.curator.multiplicity import limited, limits_of, most_rows
+from lapwing.curator.multiplicity import limits_of, most_rows
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
+from lapwing.curator.room import limited
+from lapwing.curator.written import LONGEST_CARRIED
 from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import Loss
 
@@ -106,8 +109,13 @@ def notes(query: Query) -> tuple[str, ...]:
         if leaves_rows_out(query):
             found.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
             found += _counts_units(query)
-    for rows in sorted(set(limits_of(limited(query.plan)))):
+    plan = limited(query)
+    for rows in sorted(set(limits_of(plan))):
         found.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
+    if carries_text(plan):
+        found.append(
+            f"where rows are joined, compared or grouped first, text of more than {LONGEST_CARRIED:,} bytes is NULL"
+        )
     for key in keys:
         if key.values is None:
             found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")

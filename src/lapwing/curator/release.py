@@ -20,12 +20,12 @@ from lapwing.curator.compile import Compiler
 from lapwing.curator.estimates import Confidence
 from lapwing.curator.evaluate import evaluate
 from lapwing.curator.groups import Key
-from lapwing.curator.multiplicity import limited
 from lapwing.curator.picks import SqlCells, draw_all
 from lapwing.curator.plan import is_each_row
 from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, Tops
 from lapwing.curator.progress import shown
 from lapwing.curator.quote import leaves_rows_out, noise_notes, notes, ranks_note
+from lapwing.curator.room import limited
 from lapwing.curator.selection import Salt
 from lapwing.curator.statistics import Statistic
 from lapwing.noise import Entropy
@@ -126,18 +126,8 @@ def look(
 
 def statement_of(query: Query, compiler: Compiler, salt: Salt) -> Bounded:
     """The statements that read the data."""
-    grids = [grid for statistic in query.statistics for grid in statistic.arguments]
-    grids += [grid for bound in query.bounds if bound.finish is None for grid in bound.grids]
-    others = [statistic.of for statistic in query.statistics if statistic.of is not None]
-    return Bounded(
-        replace(compiler, salt=salt),
-        limited(query.plan),
-        query.grouping,
-        query.effective,
-        tuple(dict.fromkeys(grids)),
-        tuple(dict.fromkeys(others)),
-        salt,
-    )
+    compiler = replace(compiler, salt=salt)
+    return Bounded(compiler, limited(query), query.grouping, query.effective, *query.contents, salt)
 
 
 def _public(query: Query, fetched: Sequence[tuple[Any, ...]]) -> tuple[Groups, Groups, Counts]:

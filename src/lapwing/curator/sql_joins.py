@@ -9,13 +9,11 @@ from sqlglot import exp
 
 from lapwing.curator.expressions import Column, Expression, call, columns_of
 from lapwing.curator.parse import shown
-from lapwing.curator.plan import JoinPublic, JoinUnit, Outer, Plan, Public, Where, scans
+from lapwing.curator.plan import JoinPublic, JoinUnit, Outer, Plan, Public, Where
+from lapwing.curator.room import check_reads
 from lapwing.curator.sql_names import Scope
 from lapwing.curator.sql_syntax import clauses, conjuncts, part, unwrapped
 from lapwing.errors import UnsupportedQuery
-
-LARGEST = 32
-"""Private tables in one plan, each as often as it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +92,13 @@ def join_unit(left: Plan, right: Plan, asked: Conditions, how: Outer) -> Plan:
         why = "private tables are joined on the unit of both, so that no row is about two units"
         raise UnsupportedQuery(asked.text, why, f"Write ON {units[0]} = {units[1]}, and other conditions after AND.")
     rest = [call("=", *pair) for pair in asked.pairs if pair not in links] + list(asked.others)
-    check_size(left, right)
+    check_reads(left, right)
     return JoinUnit(left, right, how, all_of(rest) if rest else None)
 
 
 def all_of(conditions: Sequence[Expression]) -> Expression:
     """All conditions as one."""
     return conditions[0] if len(conditions) == 1 else call("and", *conditions)
-
-
-def check_size(*plans: Plan) -> None:
-    """Plans double with every name that is used twice: stop before a short text becomes an endless statement."""
-    if sum(1 for plan in plans for _ in scans(plan)) > LARGEST:
-        raise UnsupportedQuery("FROM …", f"private tables are read more than {LARGEST} times", "Join fewer of them.")
 
 
 def member(node: exp.Expr) -> tuple[exp.Expr, bool] | None:

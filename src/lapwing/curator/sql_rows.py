@@ -26,9 +26,10 @@ from lapwing.curator.plan import (
     Total,
     Where,
 )
+from lapwing.curator.room import check_reads
 from lapwing.curator.sql_aggregates import Asked, has_aggregates
 from lapwing.curator.sql_groups import Groups, Item, items
-from lapwing.curator.sql_joins import all_of, check_size, conditions, how_of, join_public, join_unit, member
+from lapwing.curator.sql_joins import all_of, conditions, how_of, join_public, join_unit, member
 from lapwing.curator.sql_names import Declared, Named, Scope, named
 from lapwing.curator.sql_syntax import clauses, conjuncts, inner_query, part, unique, unwrapped
 from lapwing.errors import UnsupportedQuery
@@ -177,7 +178,7 @@ class Reader:
         plan = Where(scope.plan, all_of(plain)) if plain else scope.plan
         for node, negated in members:
             other = self._existing(node, scope) if isinstance(node, exp.Exists) else self._listed(node, scope)
-            check_size(plan, other)
+            check_reads(plan, other)
             plan = Exists(plan, other, negated)
         return scope.over(plan)
 
@@ -236,7 +237,7 @@ class Reader:
             why = "which of them comes first is read differently by different engines"
             raise UnsupportedQuery(shown(query), why, "Put one of them into parentheses.")
         left, right = self.rows(query.this), self.rows(query.expression)
-        check_size(left, right)
+        check_reads(left, right)
         return Combine(cast(Setting, word), (left, right))
 
     def _per_unit(self, scope: Scope, query: exp.Expr) -> Plan:

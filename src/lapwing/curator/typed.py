@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from lapwing.curator import room
 from lapwing.curator.aggregates import Aggregate, argument
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import (
@@ -121,6 +122,7 @@ def check(query: Query) -> None:
         _taken("ORDER BY", by, KINDS, shown)
     if post.having is not None:
         _taken("HAVING", post.having, TRUTH, shown)
+    room.check(query)
 
 
 def _plan(plan: Plan, query: Query, checked: set[int]) -> None:

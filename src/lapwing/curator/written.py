@@ -18,6 +18,14 @@ LONGEST = 100
 would run out of memory."""
 LONGEST_TEXT = 1 << 20
 """Bytes of text; longer text is NULL, so that no single cell fills the memory of an engine."""
+LONGEST_CARRIED = 1 << 11
+"""Bytes of text that is held on the way, in a join or another step that looks at several rows; longer text is NULL."""
+LONGEST_KEY = 1 << 10
+"""Bytes of text that is a secret key; longer text is NULL."""
+LONGEST_UNIT = 200
+"""Bytes of text that names a unit, which every row is held with; rows with longer ones are left out."""
+LONGEST_DIFFERENT = 32
+"""Bytes of text whose different values are counted; for longer text its MD5 stands, as so many digits."""
 
 WHOLE = "[+-]?[0-9]{1,18}([.]0)?"
 """12, and 12.0 as programs write it where a column also has missing values; 12.000 may be twelve thousand."""
