@@ -91,3 +91,30 @@ def test_long_texts_of_a_public_table_are_data_and_no_keys() -> None:
     assert [column.keys is None for column in found.plan.fields] == [False, True]
     joined = table().join(found, on="s").where("about LIKE '%a%a%'")
     assert joined.agg(lw.count()).release(epsilon=1)["count"]
+
+
+def nested(column: str, depth: int) -> str:
+    """A text inside so many CASEs."""
+    return column if not depth else f"CASE WHEN s = 'a' THEN {nested(column, depth - 1)} ELSE 'x' END"
+
+
+def test_expressions_nest_no_deeper_through_several_steps_than_in_one() -> None:
+    whole = table()
+    flat = whole.select("p", "s", z=nested("s", 40)).select("p", "s", z=nested("z", 40))
+    flat.where("z = 'a'").agg(lw.count())
+    deep = flat.select("p", "s", z=nested("z", 40))
+    for ask in (
+        lambda: deep.agg(lw.count()),
+        lambda: deep.having_rows_in(whole).agg(lw.count()),
+        lambda: flat.agg(lw.count_distinct(nested("z", 40))),
+        lambda: flat.where(f"{nested('z', 40)} = 'a'").agg(lw.count()),
+        lambda: whole.having_rows_in(deep).agg(lw.count()),
+    ):
+        with pytest.raises(UnsupportedQuery, match=r"nests 1\d\d operators"):
+            ask()
+
+
+def test_what_is_written_out_three_times_is_counted_so() -> None:
+    numbers = lw.open(FRAME, name="t", unit="p", bounds={"p": (0, 2**60)})
+    with pytest.raises(UnsupportedQuery, match="more than 20000 parts"):
+        numbers.where(f"{'FLOOR(' * 30}p{')' * 30} > 5")

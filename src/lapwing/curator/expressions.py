@@ -98,6 +98,8 @@ class Call:
         length = 1 + sum(one.length if isinstance(one, Call) else 1 for one in self.arguments)
         if self.operator == "to number":
             length *= 2  # of a truth value, both cases are asked for
+        if self.operator in ("floor", "ceil") and self.span is not None and self.span.size > 1 << 53:
+            length *= 3  # of so large a number, it is asked first whether it has a part to cut off
         if length > LONGEST:
             why = f"it has more than {LONGEST} parts when it is written out"
             raise UnsupportedQuery(self.operator, why, "Nest it less deeply: BETWEEN and CASE x repeat what they test.")

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator import room
+from lapwing.curator import nesting, room
 from lapwing.curator.aggregates import Aggregate, argument
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import (
@@ -110,11 +110,15 @@ def check(query: Query) -> None:
     """Refuse a question unless all its parts are of the kinds that whatever takes them states."""
     checked: set[int] = set()
     _plan(query.plan, query, checked)
+    depths = nesting.check_plan(query.plan)
     rows = _Seen(query.plan.by_name)
     for key in query.grouping.keys:
         _key(key, rows)
+        nesting.check(key.expression, depths)
     for asked in query.aggregates:
         _aggregate(asked, rows)
+        for text in asked.of:
+            nesting.check(argument(text, rows.columns), depths)
     shown, post = _Seen(query.output_columns(), answer=True), query.post
     for _, output in post.outputs or ():
         _taken("a column of the answer", output, (*KINDS, None), shown)
