@@ -142,6 +142,8 @@ def test_every_answer_of_every_question_gets_its_feedback(visit: Visitor, slug: 
         for place, option in enumerate(question.options):
             form.locator("input").nth(place).press("Space")
             told = form.locator(".feedback").nth(place)
+            expect(told).to_be_hidden()  # one answers, then checks
+            form.get_by_role("button", name="Check").click()
             expect(told).to_be_visible()
             assert told.inner_text().startswith("Right." if option.right else "Not quite.")
         shown = form.locator(".feedback:visible").count()

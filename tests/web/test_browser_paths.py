@@ -51,10 +51,14 @@ def test_a_newcomer_lands_looks_reads_plays_answers_writes_and_comes_back(visit:
     page.locator("lw-laplace").get_by_role("slider").press("ArrowLeft")
     expect(sentence).not_to_have_text(told)
 
-    page.locator("form.question").first.locator("[data-wrong]").first.check()
-    expect(page.get_by_text("Not quite.").first).to_be_visible()
-    page.locator("form.question").first.locator("[data-right]").first.check()
-    expect(page.get_by_text("Right.").first).to_be_visible()
+    question = page.locator("form.question").first
+    question.locator("[data-wrong]").first.check()
+    question.get_by_role("button", name="Check").click()
+    expect(question.get_by_text("Not quite.").first).to_be_visible()
+    question.locator("[data-right]").first.check()
+    expect(question.locator(".feedback:visible")).to_have_count(0)
+    question.get_by_role("button", name="Check").click()
+    expect(question.get_by_role("status")).to_have_text("✓ Right.")
 
     exercise = page.locator("lw-exercise").first
     exercise.get_by_role("button", name="Write it here").click()
@@ -91,6 +95,8 @@ def test_without_scripts_one_can_read_filter_answer_and_open_what_is_closed(visi
     expect(block.locator("> div")).to_be_visible()
     question = page.locator("form.question").first
     question.locator("label").first.click()
+    expect(question.locator(".feedback:visible")).to_have_count(0)
+    question.get_by_label("Check my answer").check()
     expect(question.locator(".feedback:visible")).to_have_count(1)
     expect(page.locator("lw-exercise pre").first).to_be_visible()
     expect(page.locator("#theme")).to_be_hidden()

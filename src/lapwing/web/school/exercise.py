@@ -104,7 +104,8 @@ def exercise_html(exercise: Exercise, markdown: Markdown) -> str:
         told = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
         starter, solution = _code(exercise.starter), _closed("A solution", _code(exercise.solution))
         editor = f'<lw-exercise data-exercise="{told}">{starter}</lw-exercise>'
-        inside = f"{markdown.html(exercise.task)}{hint}{editor}{solution}"
+        task = f'<div class="task">{markdown.html(exercise.task)}{hint}</div>'
+        inside = f'<div class="coding">{task}<div class="answer">{editor}{solution}</div></div>'
     name = html.escape(exercise.id, quote=True)
     title = html.escape(exercise.title)
     return f'<section class="exercise" id="exercise-{name}"><h3>Exercise: {title}</h3>{inside}</section>'

@@ -29,8 +29,8 @@ BLOCKS = {
     "more": "More about this",
 }
 """Blocks that are closed until somebody opens them: `::: proof Why the scale is right` … `:::`."""
-BOXES = ("remember", "takeaways", "warning", "aside")
-"""Blocks that are always open."""
+BOXES = {"remember": "Remember", "takeaways": "What to take away", "warning": "Warning", "aside": "By the way"}
+"""Blocks that are always open, each with its label."""
 Fence = Callable[[str, str], str]
 """From what stands behind the name of a fence, and its text, to HTML."""
 _LINK = re.compile(r"(https?:|mailto:|/(?!/)|#)", re.IGNORECASE)
@@ -198,7 +198,7 @@ def _container(name: str) -> Callable[..., str]:
         token = tokens[place]
         closes = token.nesting != 1
         if name in BOXES:
-            return "</div>\n" if closes else f'<div class="box {name}">\n'
+            return "</div>\n" if closes else f'<div class="box {name}"><strong class="label">{BOXES[name]}</strong>\n'
         if closes:
             return "</div></details>\n"
         title = token.info.strip()[len(name) :].strip() or BLOCKS[name]

@@ -10,8 +10,8 @@
           feedback: Yes, and on nothing else.
     ```
 
-More than one right option makes it a question with several answers. Feedback appears as an answer is chosen, by style
-sheet alone: a quiz needs no script.
+More than one right option makes it a question with several answers. One answers, then checks: feedback appears once
+“Check my answer” is ticked, by style sheet alone, so a quiz needs no script. With scripts the tick is a button.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def _option(entry: Any, where: str) -> Option:
 def quiz_html(questions: list[Question], markdown: Markdown, *, first: int) -> str:
     """The questions as forms; `first` numbers them through the nugget."""
     forms = "".join("".join(_form(question, markdown, first + place)) for place, question in enumerate(questions))
-    return f'<div class="quiz">{forms}</div>'
+    heading = f"Check what you know: {len(questions)} question{'s' if len(questions) > 1 else ''}"
+    return f'<section class="quiz" aria-label="Quiz"><h3>{heading}</h3><div class="questions">{forms}</div></section>'
 
 
 def _form(question: Question, markdown: Markdown, number: int) -> Iterator[str]:
@@ -96,11 +97,15 @@ def _form(question: Question, markdown: Markdown, number: int) -> Iterator[str]:
         right = "right" if option.right else "wrong"
         yield (
             f'<div class="option {right}"><input type="{kind}" name="q{number}" id="{name}" value="{place}" '
-            f'data-{right} aria-describedby="{name}-f"><label for="{name}">{_inline(markdown, option.text)}</label>'
+            f'data-{right}><label for="{name}">{_inline(markdown, option.text)}</label>'
             f'<div class="feedback" id="{name}-f"><span class="verdict">{"Right." if option.right else "Not quite."}'
             f"</span> {_inline(markdown, option.feedback)}</div></div>"
         )
-    yield "</fieldset></form>"
+    yield (
+        f'<p class="checking"><label class="tick"><input type="checkbox" class="check" id="q{number}-check"> '
+        'Check my answer</label><button class="button main" hidden>Check</button>'
+        '<span class="result" role="status"></span></p></fieldset></form>'
+    )
 
 
 def _inline(markdown: Markdown, text: str) -> str:

@@ -50,6 +50,11 @@ class Term:
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
     @property
+    def letter(self) -> str:
+        """Where it stands in the alphabet."""
+        return self.anchor[0].upper()
+
+    @property
     def names(self) -> list[str]:
         """The words it is called by."""
         return words_of(" ".join((self.name, *self.also)))

@@ -6,6 +6,7 @@ export interface Done {
   at: number;
 }
 const KEY = "lapwing-progress";
+export const FINISHED = 0.8; // as in lapwing.web.recommend
 
 export function progress(): Record<string, Done> {
   try {
@@ -57,6 +58,7 @@ export function showProgress(): void {
     bar.setAttribute("aria-label", `${Math.round(100 * part)} % done`);
     bar.hidden = false;
   }
+  showCounts(all);
   const latest = Object.entries(all).sort(([, a], [, b]) => b.at - a.at)[0];
   const link = document.querySelector<HTMLAnchorElement>("#continue");
   if (link && latest && share(latest[1]) < 1) {
@@ -67,6 +69,23 @@ export function showProgress(): void {
   }
 }
 
+/** How many of these nuggets are done: counted, never written. */
+function showCounts(all: Record<string, Done>): void {
+  const done = (slug: string): boolean => share(all[slug]) >= FINISHED;
+  for (const tick of document.querySelectorAll<HTMLElement>("[data-ticked]")) tick.hidden = !done(tick.dataset.ticked ?? "");
+  for (const line of document.querySelectorAll<HTMLElement>("[data-counted]")) {
+    const slugs = (line.dataset.counted ?? "").split(" ");
+    const count = slugs.filter(done).length;
+    if (!count && !line.id) continue;
+    const bar = document.createElement("span");
+    bar.className = "done-bar";
+    bar.append(document.createElement("span"));
+    (bar.firstElementChild as HTMLElement).style.width = `${(100 * count) / slugs.length}%`;
+    line.replaceChildren(`${count} of ${slugs.length} nuggets done`, bar);
+    line.hidden = false;
+  }
+}
+
 export function watchReading(): void {
   const article = document.querySelector<HTMLElement>("article[data-slug]");
   if (!article) return;
@@ -74,28 +93,92 @@ export function watchReading(): void {
   const screens = [...article.querySelectorAll<HTMLElement>("section.screen")];
   const questions = [...article.querySelectorAll<HTMLFormElement>("form.question")];
   const total = screens.length + questions.length;
+  const kept = (change: (done: Done) => void): void => {
+    keep(slug, (done) => {
+      done.total = total;
+      change(done);
+    });
+    showMap(slug, screens, questions.length);
+  };
+  showMap(slug, screens, questions.length);
+  followMap(screens);
   const seen = new IntersectionObserver((entries) => {
     for (const { isIntersecting, target } of entries) {
       if (!isIntersecting) continue;
       seen.unobserve(target);
       const id = (target as HTMLElement).closest("section.screen")?.id ?? "";
-      keep(slug, (done) => {
-        done.total = total;
-        if (!done.screens.includes(id)) done.screens.push(id);
-      });
+      kept((done) => void (done.screens.includes(id) || done.screens.push(id)));
     }
   });
   for (const screen of screens) seen.observe(screen.lastElementChild ?? screen);
-  for (const form of questions) {
-    form.addEventListener("change", (event) => {
-      const chosen = event.target as HTMLInputElement;
-      if (!("right" in chosen.dataset)) return;
+  for (const form of questions)
+    answerThenCheck(form, () => {
       const number = Number(form.dataset.question);
-      keep(slug, (done) => {
-        done.total = total;
-        if (!done.questions.includes(number)) done.questions.push(number);
-      });
+      kept((done) => void (done.questions.includes(number) || done.questions.push(number)));
     });
-    form.addEventListener("submit", (event) => event.preventDefault());
-  }
+}
+
+/** A question is answered, then checked; whoever changes an answer checks again. */
+function answerThenCheck(form: HTMLFormElement, right: () => void): void {
+  const check = form.querySelector<HTMLInputElement>("input.check");
+  const button = form.querySelector<HTMLButtonElement>(".checking button");
+  const result = form.querySelector<HTMLElement>(".result");
+  if (!check || !button || !result) return;
+  const answers = [...form.querySelectorAll<HTMLInputElement>(".option > input")];
+  const say = (words: string, kind = ""): void => {
+    result.textContent = words;
+    result.className = `result ${kind}`;
+  };
+  (check.parentElement as HTMLElement).hidden = true;
+  button.hidden = false;
+  check.checked = false;
+  form.addEventListener("change", () => {
+    check.checked = false;
+    say("");
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const ticked = answers.filter((answer) => answer.checked);
+    check.checked = ticked.length > 0;
+    if (!ticked.length) return say("Choose an answer first.");
+    const good = answers.every((answer) => answer.checked === "right" in answer.dataset);
+    const some = ticked.every((answer) => "right" in answer.dataset);
+    say(good ? "✓ Right." : some ? "Right so far. There is more." : "Not quite. Try again.", good ? "right" : some ? "" : "wrong");
+    if (good) right();
+  });
+}
+
+/** The map beside the text: what was read, and how far one is. */
+function showMap(slug: string, screens: HTMLElement[], questions: number): void {
+  const done = progress()[slug];
+  const read = screens.filter(({ id }) => done?.screens.includes(id));
+  for (const { id } of read)
+    for (const link of document.querySelectorAll(`.map a[href="#${CSS.escape(id)}"]`)) link.classList.add("read");
+  const right = Math.min(questions, done?.questions.length ?? 0);
+  const titled = screens.filter((screen) => screen.querySelector(":scope > h2"));
+  const said = `${read.filter((screen) => titled.includes(screen)).length} of ${titled.length} sections read` + (questions ? `, ${right} of ${questions} questions right` : "");
+  const line = document.querySelector<HTMLElement>("#so-far");
+  if (!line) return;
+  const bar = document.createElement("span");
+  bar.className = "bar";
+  bar.append(document.createElement("span"));
+  (bar.firstElementChild as HTMLElement).style.width = `${100 * share(done)}%`;
+  line.replaceChildren(said, bar);
+  line.hidden = false;
+}
+
+/** Where one is, marked in the map. */
+function followMap(screens: HTMLElement[]): void {
+  const near = new IntersectionObserver(
+    (entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (!isIntersecting) continue;
+        for (const link of document.querySelectorAll(".map a"))
+          if (link.getAttribute("href") === `#${target.id}`) link.setAttribute("aria-current", "true");
+          else link.removeAttribute("aria-current");
+      }
+    },
+    { rootMargin: "-15% 0px -75% 0px" },
+  );
+  for (const screen of screens) near.observe(screen);
 }
