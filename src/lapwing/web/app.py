@@ -28,7 +28,8 @@ from lapwing.web.site import Site
 def create_app(settings: Settings | None = None, school: School | None = None, assets: Assets | None = None) -> FastAPI:
     """The application, ready to be served; its database is there and up to date."""
     settings = settings or Settings.of()
-    pages = Pages(school or School.read(), assets or Assets())
+    built = assets or Assets()  # first: the nuggets need KaTeX, and whoever misses it is told what to run
+    pages = Pages(school or School.read(), built)
     site = Site(settings, Database(settings.database), pages, Limits(), Lab(settings))
     publishing.refresh(site)
 

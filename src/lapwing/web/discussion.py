@@ -10,10 +10,10 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from sqlalchemy.orm import Session
 
+from lapwing.web.cache import TextCache
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.sessions import Person
 from lapwing.web.store import comments
@@ -21,6 +21,8 @@ from lapwing.web.store.comments import Kept, Place
 
 LONGEST = 5000
 """Characters of a comment."""
+MOST_FORMULAS = 60
+"""In one comment: a short formula becomes some hundred times as much HTML."""
 AT_ONCE = 20
 """Threads on a page."""
 ORDERS = {"newest": "Newest first", "oldest": "Oldest first"}
@@ -36,12 +38,18 @@ REASONS = {
 MOST_WAITING = 20
 """Reports of one person that nobody has looked at yet."""
 _TALK = Markdown(plain=True)
+_READY = TextCache(32 << 20)
+"""Comments as HTML, as many as fit."""
 _UNSEEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-@lru_cache(maxsize=2048)
 def html_of(text: str) -> str:
     """A comment as safe HTML: no pictures, no headings."""
+    return _READY.of(text, lambda: previewed(text))
+
+
+def previewed(text: str) -> str:
+    """The same for a comment that only its author sees so far: it is not kept."""
     return _TALK.html(text)
 
 
@@ -57,6 +65,8 @@ def complaint_about(text: str) -> str:
         return "Write something first."
     if len(text) > LONGEST:
         return f"Take at most {LONGEST} characters; these are {len(text)}."
+    if text.count("$") > 2 * MOST_FORMULAS:
+        return f"Take at most {MOST_FORMULAS} formulas."
     return ""
 
 

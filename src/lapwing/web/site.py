@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
 from lapwing.web.database import Database
+from lapwing.web.lanes import Lanes
 from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
 from lapwing.web.settings import Settings
@@ -25,6 +26,7 @@ class Site:
     pages: Pages
     limits: Limits
     lab: Lab
+    lanes: Lanes = field(default_factory=Lanes)
 
 
 async def site_of(request: Request) -> Site:

@@ -9,6 +9,7 @@ from fastapi import Form, Request, Response
 
 from lapwing.web import entering, passwords
 from lapwing.web.forms import local, name_complaint
+from lapwing.web.lanes import in_lane
 from lapwing.web.limits import address_of
 from lapwing.web.sessions import Someone, page, personal, redirect, sign_out
 from lapwing.web.site import TheSite
@@ -25,6 +26,7 @@ def sign_up_form(request: Request, site: TheSite, person: Someone, next: str = "
 
 
 @router.post("/account/sign-up")
+@in_lane("passwords")
 def sign_up(
     request: Request, site: TheSite, person: Someone, name: Typed = "", password: Typed = "", next: Typed = ""
 ) -> Response:
@@ -51,6 +53,7 @@ def sign_in_form(request: Request, site: TheSite, person: Someone, next: str = "
 
 
 @router.post("/account/sign-in")
+@in_lane("passwords")
 def sign_in(
     request: Request, site: TheSite, person: Someone, name: Typed = "", password: Typed = "", next: Typed = ""
 ) -> Response:

@@ -18,6 +18,7 @@ from pydantic import BaseModel, Field
 from lapwing.web import authoring
 from lapwing.web.authoring import FIELDS, LONGEST, MOST_DRAFTS, Look
 from lapwing.web.difference import compared, merged
+from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
 from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget
 from lapwing.web.school.picture import pictures
@@ -121,7 +122,8 @@ class Asked(BaseModel):
 
 
 @router.post("/preview", dependencies=[LOOKS])
-def preview(asked: Asked, site: TheSite, person: Learner) -> Response:
+@in_lane("drafts")
+def preview(asked: Asked, request: Request, site: TheSite, person: Learner) -> Response:
     """What a text would look like, and what is in its way. Nothing is kept."""
     text, head = authoring.tidy(asked.text), None
     if asked.front is not None:
@@ -227,6 +229,7 @@ def may_see(draft: Draft, person: Person) -> bool:
 
 
 @router.get("/{slug}")
+@in_lane("drafts")
 def edit(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
     """The editor; for a nugget of the school that is not theirs to change, how to begin an edition or a copy."""
     with site.database.reading() as db:
@@ -339,6 +342,7 @@ def keep(site: Site, slug: str, person: Person, text: str, base: str, note: str)
 
 
 @router.post("/{slug}", dependencies=[SAVES])
+@in_lane("drafts")
 def save(
     slug: str,
     request: Request,

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Form, Request, Response
 
 from lapwing.web import discussion
-from lapwing.web.discussion import complaint_about, html_of, readable, tidy
+from lapwing.web.discussion import complaint_about, html_of, previewed, readable, tidy
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Asking, Learner, Person, page, personal, redirect
 from lapwing.web.site import Site, TheSite
@@ -90,7 +90,7 @@ def begin(
     said = tidy(text)
     complaint = _checked(site, person, said, preview)
     if complaint or preview:
-        write = {"text": said, "preview": "" if complaint else html_of(said), "complaint": complaint}
+        write = {"text": said, "preview": "" if complaint else previewed(said), "complaint": complaint}
         if _part(request):
             return _form(request, site, person, "write", 422 if complaint else 200, slug=slug, order=order, **write)
         return _talk(request, site, person, slug, write, order=order)
@@ -180,7 +180,7 @@ def reply(
     found, said = _answerable(site, person, comment_id), tidy(text)
     complaint = _checked(site, person, said, preview)
     if complaint or preview:
-        shown = {"text": said, "preview": "" if complaint else html_of(said), "complaint": complaint}
+        shown = {"text": said, "preview": "" if complaint else previewed(said), "complaint": complaint}
         return _form(request, site, person, "reply", 422 if complaint else 200, comment=found, **shown)
     with site.database.writing() as db:
         made = comments.add(db, found.slug, comment_id, person.id, said, int(time.time()))
@@ -209,7 +209,7 @@ def edit(
     complaint = _checked(site, person, said, preview)
     shown = {"text": said, "was": was, "complaint": complaint}
     if complaint or preview:
-        shown["preview"] = "" if complaint else html_of(said)
+        shown["preview"] = "" if complaint else previewed(said)
         return _form(request, site, person, "edit", 422 if complaint else 200, comment=found, **shown)
     changed = said == found.text
     if was == found.mark and not changed:

@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from lapwing.web import entering, passwords
+from lapwing.web.lanes import in_lane
 from lapwing.web.school.nugget import ROLES
 from lapwing.web.sessions import MARKER, Learner, Person, Someone, limited, page, personal, redirect, sign_out
 from lapwing.web.site import Site, TheSite
@@ -85,6 +86,7 @@ def profile(
 
 
 @router.post("/account/password")
+@in_lane("passwords")
 def password(request: Request, site: TheSite, person: Learner, old: Typed = "", new: Typed = "") -> Response:
     """Another password; every other browser is signed out."""
     if words := passwords.complaint(new, person.name):
@@ -114,6 +116,7 @@ def data(site: TheSite, person: Learner) -> Response:
 
 
 @router.post("/account/delete")
+@in_lane("passwords")
 def delete(request: Request, site: TheSite, person: Learner, password: Typed = "", comments: Typed = "") -> Response:
     """Forget somebody for good."""
     if not entering.is_their_password(site, person, password):

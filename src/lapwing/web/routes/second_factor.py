@@ -11,6 +11,7 @@ from fastapi import Form, Request, Response
 
 from lapwing.web import entering, passwords
 from lapwing.web.forms import local
+from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Learner, Person, Someone, page, personal, redirect, sign_in
 from lapwing.web.site import Site, TheSite
@@ -68,6 +69,7 @@ def second_factor(request: Request, site: TheSite, person: Someone) -> Response:
 
 
 @router.post("/second-factor")
+@in_lane("passwords")
 def enrol(
     request: Request, site: TheSite, person: Someone, sealed: Typed = "", code: Typed = "", password: Typed = ""
 ) -> Response:
@@ -101,6 +103,7 @@ def enrol(
 
 
 @router.post("/second-factor/remove")
+@in_lane("passwords")
 def remove(request: Request, site: TheSite, person: Learner, password: Typed = "") -> Response:
     """Do without again, or enrol another device; an admin has to enrol at once."""
     if not entering.is_their_password(site, person, password):

@@ -9,6 +9,7 @@ from fastapi import Form, Request, Response
 
 from lapwing.web import authoring, publishing
 from lapwing.web.difference import compared
+from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
 from lapwing.web.routes.authoring import SAVES, Typed, editor, facts, keep, look_at, may_see, mine, when
 from lapwing.web.school.nugget import InvalidNugget
@@ -20,6 +21,7 @@ router = personal(prefix="/write")
 
 
 @router.get("/{slug}/read")
+@in_lane("drafts")
 def read(slug: str, request: Request, site: TheSite, person: Learner) -> Response:
     """The draft as readers would see it."""
     draft = mine(site, slug, person)
@@ -83,6 +85,7 @@ def restore(slug: str, number: int, site: TheSite, person: Learner) -> Response:
 
 
 @router.post("/{slug}/state", dependencies=[SAVES])
+@in_lane("drafts")
 def decide(
     slug: str,
     request: Request,
@@ -136,6 +139,7 @@ def decide(
 
 
 @router.post("/{slug}/rename", dependencies=[SAVES])
+@in_lane("drafts")
 def rename(slug: str, request: Request, site: TheSite, person: Learner, new: Typed = "") -> Response:
     """Another address for a draft that was never published."""
     draft = mine(site, slug, person)

@@ -9,17 +9,20 @@ from __future__ import annotations
 import html
 import json
 import re
-from functools import cache, lru_cache
+from functools import cache
 from importlib.resources import files
 from threading import Lock
 from typing import Any
+
+from lapwing.web.assets import MissingAssets
+from lapwing.web.cache import TextCache
 
 LONGEST = 2000
 """Characters of one formula; a longer one is shown as it was written."""
 LARGEST = 200_000
 """Characters that may come of it; the largest of ours has 16,000."""
-MOST = 4096
-"""Formulas kept ready."""
+_READY = TextCache(32 << 20)
+"""Formulas as HTML, as many as fit. All of ours take 2.4 MB."""
 _SECONDS = 2.0
 """A formula of ours takes a hundredth; what takes longer is cut short."""
 _MULTIPLIES = re.compile(r"\\(?:[gex]?def|let|futurelet|(?:re)?newcommand|providecommand|pmb)(?![A-Za-z@])")
@@ -29,7 +32,6 @@ _REACHED = '<span class="katex-display" tabindex="0" role="group" aria-label="Fo
 """A long formula scrolls, and whoever has no mouse must be able to get there."""
 
 
-@lru_cache(maxsize=MOST)
 def rendered(formula: str, *, block: bool = False) -> str:
     """HTML with MathML for readers that prefer it; a formula that is not one is shown as text, never as an error.
 
@@ -38,6 +40,10 @@ def rendered(formula: str, *, block: bool = False) -> str:
     >>> rendered("{")
     '<code class="formula-wrong">{</code>'
     """
+    return _READY.of(f"{'block' if block else 'line'} {formula}", lambda: _shown(formula, block))
+
+
+def _shown(formula: str, block: bool) -> str:
     if len(formula) <= LONGEST and not _MULTIPLIES.search(formula):
         made = _made(formula, block)
         if made and len(made) <= LARGEST:
@@ -61,9 +67,12 @@ def _made(formula: str, block: bool) -> str | None:
 def _engine() -> Any:
     import quickjs
 
+    source = files("lapwing") / "web" / "static" / "katex.js"
+    if not source.is_file():
+        raise MissingAssets
     engine = quickjs.Context()
     engine.set_memory_limit(1 << 28)
-    engine.eval((files("lapwing") / "web" / "static" / "katex.js").read_text(encoding="utf-8"))
+    engine.eval(source.read_text(encoding="utf-8"))
     engine.eval(_FORMULA)
     engine.set_time_limit(_SECONDS)
     return engine

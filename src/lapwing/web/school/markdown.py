@@ -20,6 +20,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from lapwing.web.school.formulas import rendered
 from lapwing.web.school.glossary import Glossary
+from lapwing.web.school.quotes import curly_quotes
 
 BLOCKS = {
     "proof": "Proof",
@@ -93,6 +94,7 @@ class Markdown:
             "commonmark", {"html": False, "linkify": False, "typographer": True}, renderer_cls=_Renderer
         )
         parser.enable(["table", "strikethrough", "replacements", "smartquotes"])
+        parser.core.ruler.at("smartquotes", curly_quotes)
         parser.validateLink = lambda url: bool(_LINK.match(url.strip()))  # type: ignore[method-assign]
         dollarmath_plugin(parser, allow_space=False, allow_digits=False, double_inline=True)
         for written, kind in _FORMULAS.items():

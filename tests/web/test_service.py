@@ -1,0 +1,162 @@
+"""Service for everybody: what one visitor asks for never takes the school away from the others."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import httpx2 as httpx
+import pytest
+from fastapi import FastAPI
+from markdown_it import MarkdownIt
+from school_site import account, browser_of, open_school, signed_in
+
+from lapwing.web import authoring, discussion
+from lapwing.web.app import create_app
+from lapwing.web.assets import Assets, MissingAssets
+from lapwing.web.cache import TextCache
+from lapwing.web.lanes import Lane
+from lapwing.web.problems import Problem
+from lapwing.web.school.markdown import Markdown
+from lapwing.web.school.quotes import curly_quotes
+
+THREADS = 40
+"""Threads in which Starlette runs plain routes."""
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> FastAPI:
+    return open_school(tmp_path)
+
+
+def lines_run(work: Callable[[], object]) -> int:
+    """How many lines of Python something takes: the same on every machine."""
+    count = 0
+
+    def local(frame: FrameType, event: str, given: Any) -> Any:
+        nonlocal count
+        count += event == "line"
+        return local
+
+    before = sys.gettrace()
+    sys.settrace(local)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+# Text of strangers
+
+
+@pytest.mark.parametrize("pattern", ['"', "'", "(\"|a' ", '"*a*', '-"', "a'", "(\"*a*|b' "])
+def test_twice_as_many_quotation_marks_take_twice_as_long(pattern: str) -> None:
+    first, _, then = pattern.partition("|")
+
+    def lines(times: int) -> int:
+        text = first * times + then * times
+        return lines_run(lambda: Markdown().tokens(text))
+
+    lines(10)
+    assert lines(400) < 2.5 * lines(200)
+
+
+def test_quotation_marks_become_curly_as_in_markdown_it() -> None:
+    def parser() -> MarkdownIt:
+        return MarkdownIt("commonmark", {"typographer": True}).enable(["replacements", "smartquotes"])
+
+    usual, ours = parser(), parser()
+    ours.core.ruler.at("smartquotes", curly_quotes)
+    parts = ['"', "'", '"', "'", *"a1 -*`\n_é.’", "**", '\\"', "[x](y)"]
+    chance = random.Random(16)
+    for _ in range(3000):
+        text = "".join(chance.choices(parts, k=chance.randrange(1, 25)))
+        assert ours.render(text) == usual.render(text), text
+
+
+def test_comments_are_kept_ready_up_to_so_many_bytes() -> None:
+    cache = TextCache(100_000)
+    for number in range(50):
+        cache.of(f"comment {number}", lambda: "ß" * 2000)
+    assert cache.bytes <= 100_000
+    assert 5 < len(cache) < 15, "four bytes a sign, as Python may keep it"
+    assert cache.of("comment 49", lambda: "made again") == "ß" * 2000
+    assert cache.of("comment 0", lambda: "made again") == "made again"
+    assert len(cache.of("large", lambda: "x" * 60_000)) == 60_000
+    assert cache.of("large", lambda: "small") == "small", "what would cost the others their place is not kept"
+
+
+def test_a_preview_of_a_comment_leaves_nothing_in_memory(app: FastAPI) -> None:
+    ada, before = signed_in(app), len(discussion._READY)
+    for number in range(5):
+        answer = ada.post("/learn/tools/discussion", data={"text": f"$x_{number}$ is new", "preview": "yes"})
+        assert "katex" in answer.text
+    assert len(discussion._READY) == before
+
+
+def test_a_comment_of_nothing_but_formulas_is_refused_kindly(app: FastAPI) -> None:
+    answer = signed_in(app).post("/learn/tools/discussion", data={"text": "$a$ " * 1000, "preview": "yes"})
+    assert answer.status_code == 422
+    assert "Take at most 60 formulas." in answer.text
+
+
+# Threads
+
+
+def test_full_previews_leave_the_threads_to_those_who_read(app: FastAPI) -> None:
+    people = [browser_of(app, account(app, f"Author {number}")) for number in range(THREADS // 2)]
+    asked = {"slug": "a-draft", "text": "## A screen\n\nWords."}
+
+    async def crowd() -> tuple[int, list[int]]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="https://testserver") as client:
+
+            def look(person: Any) -> Any:
+                cookie = "; ".join(f"{one.name}={one.value}" for one in person.cookies.jar)
+                headers = {"x-csrf-token": person.headers["x-csrf-token"], "cookie": cookie}
+                return client.post("/write/preview", json=asked, headers=headers)
+
+            with authoring._ONE:  # as if a preview took very long
+                looks = [asyncio.create_task(look(person)) for person in people * 3]
+                await asyncio.sleep(0.5)
+                page = await asyncio.wait_for(client.get("/account/sign-in"), 20)
+            return page.status_code, [(await one).status_code for one in looks]
+
+    status, looked = asyncio.run(crowd())
+    assert status == 200
+    assert set(looked) == {200, 503}
+    assert looked.count(200) == 20
+
+
+def test_one_person_has_a_few_places_in_a_lane() -> None:
+    lane = Lane(1, 10, 2, "Wait.")
+
+    async def crowd() -> list[str]:
+        first = [asyncio.create_task(lane.run("Ada", lambda: "done")) for _ in range(2)]
+        await asyncio.sleep(0)
+        with pytest.raises(Problem, match="Wait") as refused:
+            await lane.run("Ada", lambda: "done")
+        assert refused.value.status_code == 429
+        assert refused.value.headers == {"retry-after": "1"}
+        return [await lane.run("Bob", lambda: "done"), *[await one for one in first]]
+
+    assert asyncio.run(crowd()) == ["done"] * 3
+    assert asyncio.run(lane.run("Ada", lambda: "done")) == "done", "in another event loop, too"
+
+
+# Without the files for browsers
+
+
+def test_a_school_without_files_for_browsers_says_what_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(MissingAssets, match="run `make assets`"):
+        Assets(tmp_path)
+    monkeypatch.setattr("lapwing.web.school.library.School.read", lambda: pytest.fail("the nuggets need KaTeX"))
+    monkeypatch.setattr("lapwing.web.app.Assets", lambda: Assets(tmp_path))
+    with pytest.raises(MissingAssets):
+        create_app()
