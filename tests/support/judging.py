@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lapwing.adversary import auditor, observe, search
+from lapwing.web.school import judge, laws
 from lapwing.web.school.exercise import Exercise
 
 
 def stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
     """No search is cut short because a machine is slow: what it finds depends on its seed alone."""
-    for module in (auditor, observe, search):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    run_at(monkeypatch, 0.0)
+
+
+def run_at(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """So much time passes between any two looks at the clock, however fast this machine is."""
+    looks = count()
+    for module in (auditor, observe, search, judge, laws):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) * seconds))
 
 
 def wanted(exercise: Exercise, code: str) -> dict[str, Any]:

@@ -211,6 +211,7 @@ class _Hunt:
         until = start + (self.until - start) / (self.stages - self.stage)
         samples = self._plan(pairs, samples, until)
         tried = self._rank(pairs, samples, claimed, delta, (start + until) / 2, coarse)
+        before = self.made
         found = measure(
             self.release,
             tried[0].pair,
@@ -225,7 +226,7 @@ class _Hunt:
             limits=LIMITS * self.stages,
             may_fail=True,
         )
-        self.hurried = self.hurried or found.missing > 0 or found.trials < samples - samples // 2
+        self.hurried = self.hurried or found.missing > 0 or self.made - before < 2 * samples
         self.stage += 1
         return tried, found
 
@@ -243,6 +244,7 @@ class _Hunt:
                     break
                 both = pair.first, pair.second
                 seen = observe(self.release, both, size, self.entropy, coarse=coarse, until=until, tick=self.tick)
+                self.hurried = self.hurried or len(seen[0]) < size
                 failed = failed and all(output.dress in VOID for side in seen for output in side)
                 self.floats = self.floats or any(type(part) is float for side in seen for part in side[0].parts)
                 seemed = max(found.shown for found in best_events(*seen, LENIENT, delta))

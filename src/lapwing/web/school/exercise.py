@@ -11,13 +11,16 @@
       …
     hint: Sensitivity over epsilon.
     checks: |
-      assert abs(…) < …, "The answers are too far off."
-    audit: {call: "lambda data: private_count(data, 1)", epsilon: 1, domain: bits}
+      assert private_count([], 1) is not None, "Give the count back."
+      for epsilon in (0.5, 2):
+          laws.laplace(lambda: private_count([1, 0, 1], epsilon), 2, 1 / epsilon, f"a count of 2 at ε = {epsilon}")
+    audit: {call: "lambda data, epsilon: private_count(data, epsilon)", epsilon: [0.5, 2], domain: bits}
     ```
 
-`checks` runs after the learner's code, in the same place; an assertion that fails says what to think about. `audit`
-lets the auditor search for a counter-example. An exercise without `starter` is one to think about: the solution opens
-when one has an answer of one's own.
+`checks` runs after the learner's code and knows its names; an assertion that fails says what to think about. `laws`
+says whether random answers follow the law that they should (`laws.py`): ask at several epsilons and on several data
+sets. `audit` lets the auditor search for a counter-example, at each epsilon of a list. An exercise without `starter` is
+one to think about: the solution opens when one has an answer of one's own.
 """
 
 from __future__ import annotations
@@ -39,10 +42,10 @@ _NEEDED, _MORE = {"id", "title", "task", "solution"}, {"starter", "hint", "check
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """What the auditor is told: a function of the data, its epsilon, and which data."""
+    """What the auditor is told: a function of the data (and of epsilon), each epsilon to try, and which data."""
 
     call: str
-    epsilon: float
+    epsilon: tuple[float, ...]
     domain: str = "numbers 0..1"
     relation: str = "add_remove"
 
@@ -88,10 +91,14 @@ def _claim(given: Any, where: str) -> Claim:
         "relation",
     }:
         raise wrong
-    epsilon = given["epsilon"]
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float)) or not 0 <= epsilon <= 1000:
+    epsilons = given["epsilon"] if isinstance(given["epsilon"], list) else [given["epsilon"]]
+    if not 1 <= len(epsilons) <= 4 or not all(map(_may_be_claimed, epsilons)):
         raise wrong
-    return Claim(epsilon=epsilon, **{name: str(value) for name, value in given.items() if name != "epsilon"})
+    return Claim(epsilon=tuple(epsilons), **{name: str(value) for name, value in given.items() if name != "epsilon"})
+
+
+def _may_be_claimed(epsilon: Any) -> bool:
+    return isinstance(epsilon, (int, float)) and not isinstance(epsilon, bool) and 0 <= epsilon <= 1000
 
 
 def exercise_html(exercise: Exercise, markdown: Markdown) -> str:

@@ -5,7 +5,7 @@ interface Exercise {
   id: string;
   starter: string;
   checks: string;
-  audit: { call: string; epsilon: number; domain: string; relation: string } | null;
+  audit: { call: string; epsilon: number[]; domain: string; relation: string } | null;
 }
 const PATIENCE = 60; // seconds a program may run; data-patience says otherwise
 const LOADING = 300; // seconds that Python may take to come

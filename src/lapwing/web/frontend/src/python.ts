@@ -6,7 +6,7 @@ export interface Wanted {
   lapwing: string;
   code: string;
   checks: string;
-  audit: { call: string; epsilon: number; domain: string; relation: string } | null;
+  audit: { call: string; epsilon: number[]; domain: string; relation: string } | null;
 }
 export type Told =
   | { kind: "progress"; text: string }
