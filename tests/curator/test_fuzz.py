@@ -94,6 +94,7 @@ def test_a_bug_that_is_put_back_is_found(name: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.sweep
+@pytest.mark.timeout(1800)  # hundreds of cases, where the machine is busy
 @pytest.mark.parametrize("name", [name for name in MUTANTS if name not in CHEAP])
 def test_every_bug_that_is_put_back_is_found(
     name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path
