@@ -26,7 +26,7 @@ from lapwing.web.lab.analysis import Analysis, Data
 from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
 from lapwing.web.lab.result import EPSILONS, Result, Series, Value
-from lapwing.web.lab.scripts import script
+from lapwing.web.lab.scripts import File, script
 from lapwing.web.lab.statement import DATASET, Stated, Statement
 
 FALSE_ALARM = 1e-6
@@ -271,7 +271,7 @@ def _most(times: int, rate: float) -> int:
 
 @pytest.mark.parametrize(("where", "slug", "form"), [case for case in CASES if case.values[0] == "clinic"])
 def test_every_script_runs(where: str, slug: str, form: dict[str, Any], world: World, tmp_path: Path) -> None:
-    said = _run([script(asked(where, slug, form), STATED[where], 0.5, source=str(world.files[where]))], tmp_path)
+    said = _run([script(asked(where, slug, form), STATED[where], 0.5, File(str(world.files[where])))], tmp_path)
     assert said
     _charged(slug, tmp_path)
 
@@ -280,7 +280,7 @@ def test_every_script_runs(where: str, slug: str, form: dict[str, Any], world: W
 def test_every_notebook_runs_cell_by_cell(
     where: str, slug: str, form: dict[str, Any], world: World, tmp_path: Path
 ) -> None:
-    made = json.loads(notebook(asked(where, slug, form), STATED[where], 0.5, source=str(world.files[where])))
+    made = json.loads(notebook(asked(where, slug, form), STATED[where], 0.5, File(str(world.files[where]))))
     assert made["nbformat"] == 4
     ids = [cell["id"] for cell in made["cells"]]
     assert len(set(ids)) == len(ids)
@@ -307,8 +307,8 @@ def test_a_script_reads_a_file_with_semicolons(tmp_path: Path) -> None:
     source = tmp_path / "semicolons.csv"
     source.write_text(clinic_csv().read_text().replace(",", ";"))
     question = asked("clinic", "mean", {"column": "age"})
-    assert _run([script(question, CLINIC, 0.5, source=str(source), delimiter=";")], tmp_path)
-    assert "delimiter=';'" in notebook(question, CLINIC, 0.5, delimiter=";")
+    assert _run([script(question, CLINIC, 0.5, File(str(source), ";"))], tmp_path)
+    assert "delimiter=';'" in notebook(question, CLINIC, 0.5, File(delimiter=";"))
 
 
 @pytest.mark.parametrize("encoding", ["windows-1252", "utf-16"])
@@ -321,9 +321,9 @@ def test_a_script_reads_a_file_in_another_encoding(
     source, clinic = tmp_path / "clinic.csv", clinic_csv().read_text()
     source.write_text("\n".join(f"{line},Zoë €" for line in clinic.splitlines()) + "\n", encoding=encoding)
     question = asked("clinic", slug, form)
-    text = script(question, CLINIC, 0.5, source=str(source), encoding=encoding)
+    text = script(question, CLINIC, 0.5, File(str(source), ",", encoding))
     assert _run([text], tmp_path)
-    cells = json.loads(notebook(question, CLINIC, 0.5, source=str(source), encoding=encoding))["cells"][1:]
+    cells = json.loads(notebook(question, CLINIC, 0.5, File(str(source), ",", encoding)))["cells"][1:]
     assert f"encoding='{encoding}'" in "".join(cells[0]["source"])
     (tmp_path / "ledger.db").unlink()
     assert _run(["".join(cell["source"]) for cell in cells], tmp_path)
@@ -465,7 +465,7 @@ def test_awkward_names_go_through_every_question_and_its_script(
     question = ANALYSES[slug].of(visits.statement, form)
     assert question.release(visits, 1.0, quiet).series[0].values
     assert question.exact(visits, quiet).series[0].values
-    assert _run([script(question, visits.statement, 0.5, source=str(visits.path))], tmp_path)
+    assert _run([script(question, visits.statement, 0.5, File(str(visits.path)))], tmp_path)
 
 
 def test_one_row_of_each_unit_counts_wherever_rows_are_many(visits: Data) -> None:

@@ -22,7 +22,7 @@ from lapwing.web.lab.analyses.rows import opened
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.notebooks import notebook
-from lapwing.web.lab.scripts import script
+from lapwing.web.lab.scripts import File, script
 from lapwing.web.problems import Problem
 
 ROWS = 2000
@@ -148,10 +148,10 @@ def test_scripts_and_notebooks_read_the_file_in_the_same_way(
     source = tmp_path / "ana.csv"
     source.write_text(ANA, encoding="utf-8")
     question = asked(bench, slug, **form)
-    text = script(question, bench.stated, 3.0, source=str(source), delimiter=bench.delimiter)
+    text = script(question, bench.stated, 3.0, File(str(source), bench.delimiter))
     assert "    decimal=','," in text
     assert "decimal=','" in "".join(
-        json.loads(notebook(question, bench.stated, 3.0, delimiter=";"))["cells"][1]["source"]
+        json.loads(notebook(question, bench.stated, 3.0, File(delimiter=";")))["cells"][1]["source"]
     )
     out, names = io.StringIO(), dict[str, Any](__name__="__main__")
     with contextlib.chdir(tmp_path), contextlib.redirect_stdout(out):
@@ -233,7 +233,7 @@ def test_scripts_know_thousands_and_words(client: TestClient, tmp_path: Path, sl
     bench = bob(client)
     source = tmp_path / "bob.csv"
     source.write_text(BOB, encoding="utf-8")
-    text = script(asked(bench, slug, **form), bench.stated, 3.0, source=str(source), delimiter=bench.delimiter)
+    text = script(asked(bench, slug, **form), bench.stated, 3.0, File(str(source), bench.delimiter))
     for line in ("    thousands=',',", "    true=['Ja', 'J'],", "    false=['N', 'Nein'],"):
         assert line in text.splitlines()
     names = dict[str, Any](__name__="__main__")

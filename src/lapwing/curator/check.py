@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.compile import Compiler, constant
 from lapwing.curator.dialects import cast, double, when, whole
+from lapwing.curator.encodings import is_packed
 from lapwing.curator.expressions import Column, Constant, Kind, clamp
 from lapwing.curator.limits import Frequencies, Limit, Means, trade_off
 from lapwing.curator.plan import Plan, Scan, is_each_row
@@ -302,7 +304,7 @@ def _unreadable(table: exp.Expr) -> Iterable[str]:
     if read is None or read.name != "read_csv":
         return
     path = re.sub(r"\[([*?[])\]", r"\1", read.expressions[0].name)  # the file, not a pattern for it
-    opener: Any = gzip.open if path.lower().endswith(".gz") else open
+    opener: Any = gzip.open if is_packed(Path(path)) else open
     with opener(path, "rb") as file:
         lines = sum(not _is_utf8(line) for line in file)
     if lines:

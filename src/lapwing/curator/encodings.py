@@ -84,6 +84,8 @@ class EncodedFile:
     encoding: Encoding
     names: tuple[str, ...]
     delimiter: str
+    skipped: int = 0
+    """Empty lines before that with the names."""
 
 
 @dataclass(slots=True)
@@ -136,8 +138,12 @@ def is_csv(source: object) -> bool:
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a file is packed with gzip, by its name."""
-    return path.name.lower().endswith(".gz")
+    """Whether a file is packed with gzip, by its first two bytes: what it is called may say otherwise."""
+    try:
+        with path.open("rb") as file:
+            return file.read(2) == b"\x1f\x8b"
+    except OSError:
+        return False  # whoever reads it says that it is not there
 
 
 def source_of(file: EncodedFile) -> IO[bytes]:

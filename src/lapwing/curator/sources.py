@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -37,11 +37,14 @@ def find_source(
     notation: Notation = PLAIN,
     memory: str | None = None,
     threads: int | None = None,
+    names: Sequence[str] | None = None,
 ) -> Source:
     """The engine and the table that a source stands for."""
     read_as = encoding_of(encoding)
-    if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)):
+    if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)) and delimiter is None:
         raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
+    if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
+        raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         from lapwing.curator.engines.postgres import from_url
 
@@ -53,7 +56,9 @@ def find_source(
 
         _pointed(notation)
         return _noted(spark.from_spark(source, table, read_as), notation)
-    found = _embedded(source, module, read_as, table=table, delimiter=delimiter, memory=memory, threads=threads)
+    found = _embedded(
+        source, module, read_as, table=table, delimiter=delimiter, memory=memory, threads=threads, names=names
+    )
     return _noted(found, notation)
 
 
@@ -78,6 +83,7 @@ def _embedded(
     delimiter: str | None,
     memory: str | None,
     threads: int | None,
+    names: Sequence[str] | None,
 ) -> Source:
     from sqlglot import exp
 
@@ -104,7 +110,7 @@ def _embedded(
         try:
             if is_database:
                 return engines.from_database(path, called)
-            return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding)
+            return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding, names=names)
         except EngineUnreachable:
             why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
             raise InvalidParameter("source", str(source), why, _HINT) from None

@@ -27,6 +27,8 @@ from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Ledger, Loss, Rules
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lapwing.curator.answer import Answer
     from lapwing.curator.check import Check
     from lapwing.curator.proposals import Proposal
@@ -184,6 +186,24 @@ class PrivateTable:
 
         return check(self, epsilon=epsilon)
 
+    def raw_rows(
+        self,
+        columns: Sequence[str],
+        *,
+        text: Sequence[str] = (),
+        per_unit: int | None = 1,
+        most: int | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """Columns as arrays, to fit a model of `lapwing.models`. Not private: for the owner, who holds the file anyway.
+
+        Cells are read as in every question. Numbers are doubles, NaN where there is none; other values are None there.
+        The columns in `text` are given as text, as classes are written. One row of each unit, drawn anew each time, as
+        a model's guarantee needs it; `per_unit=None` reads all rows. Of more than `most` rows a random part is taken.
+        """
+        from lapwing.curator.raw import raw_rows
+
+        return raw_rows(self, columns, text=text, per_unit=per_unit, most=most)
+
     def remaining(self) -> Loss | None:
         """What may still be spent."""
         return self.context.remaining(self.context.analyst)
@@ -285,6 +305,7 @@ def open(
     ledger: str | os.PathLike[str] | Ledger | None = None,
     dataset: str | None = None,
     name: str | None = None,
+    names: Sequence[str] | None = None,
     table: str | None = None,
     analyst: str | None = None,
     population: int | None = None,
@@ -310,14 +331,21 @@ def open(
     something to households, say how many units one may have by public knowledge: `max_units_per={"household": 4}`.
     `decimal=","` is for text with numbers like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like
     1,234.50, `true="J"` and `false="N"` for other truth values than yes and no (docs/curator.md lists what is read
-    anyway).
+    anyway). `names` renames the columns of a file, all of them in its order: for names that are missing or doubled.
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
     way = notation(decimal, thousands, true, false)
     found = find_source(
-        source, table=table, delimiter=delimiter, encoding=encoding, notation=way, memory=memory, threads=threads
+        source,
+        table=table,
+        delimiter=delimiter,
+        encoding=encoding,
+        notation=way,
+        memory=memory,
+        threads=threads,
+        names=names,
     )
     for column in found.opaque & set(types or ()):
         why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"

@@ -6,7 +6,7 @@ import csv
 import itertools
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -146,16 +146,27 @@ def told(what: Callable[[], Result]) -> Result:
     return contained(NAME, what)
 
 
-def from_file(path: Path, engine: Embedded, *, delimiter: str | None, encoding: Encoding = UTF_8) -> Source:
-    """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records."""
+def from_file(
+    path: Path,
+    engine: Embedded,
+    *,
+    delimiter: str | None,
+    encoding: Encoding = UTF_8,
+    names: Sequence[str] | None = None,
+) -> Source:
+    """A CSV or Parquet file. The columns of a CSV are text: guessing their types would mean reading the records.
+
+    `names` are what the columns are called from now on, whatever the file calls them. A `delimiter` says that a file is
+    text, whatever its ending is.
+    """
     name = re.sub(r"(\.(csv|tsv|txt|parquet|pq|gz|zst))+$", "", path.name, flags=re.IGNORECASE)
-    if is_csv(path):
-        sign, names = _header(path, delimiter, encoding)
-        if encoding == UTF_8:
-            return source(engine, _csv(path, names, sign), name)
-        return _encoded(EncodedFile(path.absolute(), encoding, names, sign), engine, name)
     if re.search(r"\.(parquet|pq)$", path.name, flags=re.IGNORECASE):
-        return _parquet(path, engine, name)
+        return _parquet(path, engine, name, names)
+    if is_csv(path) or delimiter is not None:
+        sign, called, skipped = _header(path, delimiter, encoding, names)
+        if encoding == UTF_8:
+            return source(engine, _csv(path, called, sign, skipped), name)
+        return _encoded(EncodedFile(path.absolute(), encoding, called, sign, skipped), engine, name)
     hint = "Open a .csv, .tsv, .txt (each also as .gz) or .parquet file, or a table of a database."
     raise InvalidParameter("source", str(path), "is of an unknown kind", hint)
 
@@ -169,19 +180,29 @@ def literal(path: Path) -> exp.Expr:
     return exp.Literal.string(re.sub(r"[*?[]", r"[\g<0>]", whole))
 
 
-def _parquet(path: Path, engine: Embedded, name: str) -> Source:
+def _parquet(path: Path, engine: Embedded, name: str, names: Sequence[str] | None) -> Source:
     """A Parquet file. DuckDB's reader turns bytes that are no UTF-8 into question marks if it is told to.
 
     It stops at a moment in milliseconds that microseconds cannot hold, whatever it is told: such columns are read
     through Arrow.
     """
     if "TIMESTAMP_MILLIS" in engine.parquet_types(path).values():
+        if names is not None:
+            why = "cannot be given where a column has moments in milliseconds, which are read in another way"
+            raise InvalidParameter("names", list(names), why, "Leave it out, or write the file in microseconds.")
         try:
             return from_frame(cells.parquet(path), engine, name)
         except ImportError:
             raise MissingExtra("pyarrow", "arrow") from None
     options = {"utf8_validation": exp.Literal.string("replace"), "hive_partitioning": exp.false()}
-    return _checked(source(engine, _function("read_parquet", literal(path), **options), name))
+    table: exp.Expr = _function("read_parquet", literal(path), **options)
+    if names is not None:
+        _distinct(path, names, len(engine.types(Relation(table, {}))))
+        called = exp.TableAlias(this=exp.to_identifier("f"), columns=[exp.to_identifier(n, quoted=True) for n in names])
+        renamed = table.copy()
+        renamed.set("alias", called)
+        table = exp.select("*").from_(renamed).subquery()
+    return _checked(source(engine, table, name))
 
 
 def _checked(found: Source) -> Source:
@@ -190,12 +211,17 @@ def _checked(found: Source) -> Source:
     return replace(found, opaque=frozenset(name for name in types if cells.is_unchecked(types[name])))
 
 
-def _header(path: Path, given: str | None, encoding: Encoding) -> tuple[str, tuple[str, ...]]:
-    """What separates the cells of a CSV, and the names in its first line, which are public."""
+def _header(
+    path: Path, given: str | None, encoding: Encoding, called: Sequence[str] | None
+) -> tuple[str, tuple[str, ...], int]:
+    """What separates the cells of a CSV, its names, and the empty lines before that with the names, which is public."""
     delimiter, stated = given or ("\t" if ".tsv" in path.name.lower() else ","), given is not None
     try:
+        skipped = 0
         with encoding.opened(path) as file:
-            names = next(csv.reader(file, delimiter=delimiter), [])
+            while (line := file.readline()) and not line.strip(" \t\r\n"):
+                skipped += 1
+            names = next(csv.reader(itertools.chain([line], file), delimiter=delimiter), [])
     except UnicodeError:
         hint = "Write another encoding=, or save the file as UTF-8."
         raise InvalidParameter("encoding", encoding.name, "the file does not begin with its mark", hint) from None
@@ -209,10 +235,26 @@ def _header(path: Path, given: str | None, encoding: Encoding) -> tuple[str, tup
         why = f"the first line has no {delimiter!r}, so this would be a table of one column, called {names[0][:60]!r}"
         hint = f"Write delimiter={other!r}, or delimiter={delimiter!r} if it really has one column."
         raise InvalidParameter("delimiter", delimiter, why, hint)
+    if called is not None:
+        _distinct(path, called, len(names))
+        return delimiter, tuple(called), skipped
     if not names or not all(names) or len({name.lower() for name in names}) < len(names):
         why = "needs a first line with one distinct name for each column"
-        raise InvalidParameter("source", str(path), why, "Write the names into the first line.")
-    return delimiter, tuple(names)
+        raise InvalidParameter(
+            "source", str(path), why, "Write the names into the first line, or say names=['…', '…']."
+        )
+    return delimiter, tuple(names), skipped
+
+
+def _distinct(path: Path, names: Sequence[str], columns: int) -> None:
+    """Refuse names that do not fit the columns of a file."""
+    usable = not isinstance(names, str) and all(isinstance(name, str) and name for name in names)
+    if not usable or len({name.lower() for name in names}) < len(names):
+        why = "must be distinct, and none of them empty"
+        raise InvalidParameter("names", names, why, "Write names=['patient', 'age'], one for each column.")
+    if len(names) != columns:
+        why = f"are {len(names)} names, and {path.name} has {columns} columns"
+        raise InvalidParameter("names", list(names), why, "Name every column of the file, in its order.")
 
 
 def _encoded(file: EncodedFile, engine: Embedded, name: str) -> Source:
@@ -225,10 +267,10 @@ def _encoded(file: EncodedFile, engine: Embedded, name: str) -> Source:
 def _copied(file: EncodedFile, copies: Copies) -> exp.Expr:
     with source_of(file) as found:  # no such file: no row was read
         copy = told(lambda: copies.of(found, file.encoding))
-    return _csv(copy, file.names, file.delimiter)
+    return _csv(copy, file.names, file.delimiter, file.skipped)
 
 
-def _csv(path: Path, names: Iterable[str], delimiter: str) -> exp.Expr:
+def _csv(path: Path, names: Iterable[str], delimiter: str, skipped: int) -> exp.Expr:
     """read_csv with everything said, so that DuckDB guesses nothing from the records."""
     columns = exp.Struct(
         expressions=[
@@ -240,6 +282,7 @@ def _csv(path: Path, names: Iterable[str], delimiter: str) -> exp.Expr:
         "columns": columns,
         "auto_detect": exp.false(),
         "header": exp.true(),
+        "skip": exp.Literal.number(skipped),
         "delim": exp.Literal.string(delimiter),
         "quote": exp.Literal.string('"'),
         "escape": exp.Literal.string('"'),

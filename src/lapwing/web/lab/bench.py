@@ -34,6 +34,7 @@ from lapwing.web.lab.owners import owner_of
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.provenance import Provenance
 from lapwing.web.lab.result import Result
+from lapwing.web.lab.scripts import PLACEHOLDER, File
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.problems import Problem
 from lapwing.web.site import TheSite
@@ -76,6 +77,8 @@ class Bench:
     """What separates the cells in the file: a script that reads it again has to know."""
     encoding: str = ""
     """How the text of the file is written, if not in UTF-8: the script has to know that, too."""
+    names: tuple[str, ...] = ()
+    """What we call every column of the file, if not all as the file does: one more thing for the script."""
     suggested: Statement | None = None
     """A statement to begin with, where there is a good one."""
     proposals: dict[str, Proposal] = field(default_factory=dict)
@@ -104,6 +107,12 @@ class Bench:
     def ready(self) -> bool:
         """Whether the rows are there: intake is done."""
         return bool(self.columns) and self.path.is_file()
+
+    @property
+    def file(self) -> File:
+        """What a script reads: the very file that was brought, or one that its reader names."""
+        name = PLACEHOLDER if self.suggested is not None else self.title
+        return File(name, self.delimiter, self.encoding, self.names)
 
     @property
     def statement(self) -> Statement | None:

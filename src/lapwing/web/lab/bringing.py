@@ -98,7 +98,7 @@ def begin(lab: Lab, bench: Bench, encoding: str = "") -> Job:
             raise
         raw.unlink(missing_ok=True)
         bench.notes, bench.columns = taken.notes, taken.columns
-        bench.delimiter, bench.encoding = taken.delimiter, taken.encoding
+        bench.delimiter, bench.encoding, bench.names = taken.delimiter, taken.encoding, taken.names
 
     bench.asks_encoding = False
     bench.intake = lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}", title="Reading your table")

@@ -26,9 +26,7 @@ def file(
     answer: Answer,
     analysis: Analysis | None,
     statement: Statement,
-    *,
-    delimiter: str = "",
-    encoding: str = "",
+    source: scripts.File = scripts.ANY_FILE,
 ) -> Response:
     """A private answer as one kind of file."""
     if kind == "csv":
@@ -43,9 +41,9 @@ def file(
     if analysis is None:
         raise Problem(409, CHANGED)
     if kind == "py":
-        text = scripts.script(analysis, statement, answer.epsilon, delimiter=delimiter, encoding=encoding)
+        text = scripts.script(analysis, statement, answer.epsilon, source)
         return _sent(text, "text/x-python; charset=utf-8", "ask.py")
-    text = notebooks.notebook(analysis, statement, answer.epsilon, delimiter=delimiter, encoding=encoding)
+    text = notebooks.notebook(analysis, statement, answer.epsilon, source)
     return _sent(text, "application/x-ipynb+json", "ask.ipynb")
 
 

@@ -68,6 +68,8 @@ class Taken:
     """What separates the cells of a line of text, by the first one."""
     encoding: str = ""
     """How the text was written, if not in UTF-8."""
+    names: tuple[str, ...] = ()
+    """What we call every column of the file, also those left out, if not all as the file does."""
 
 
 def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Taken:
@@ -119,7 +121,7 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
     if any(_is_value(one) for one in names):
         notes.append("The first line looks like values instead of names. If it is a record, put names above it.")
     found = tuple(Found(one.name, None, one.original) for one in columns)
-    return Taken(found, (*notes, *_renamed(columns)), delimiter, encoding)
+    return Taken(found, (*notes, *_renamed(columns)), delimiter, encoding, _all_names(columns))
 
 
 _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab or bar in it."
@@ -160,7 +162,7 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int) -> Ta
         notes.append(f"Left out, because they are nested or of a kind that we do not ask about: {', '.join(left_out)}.")
     if days:
         notes.append(f"Of a point in time we keep the day: {', '.join(days)}.")
-    return Taken(tuple(kept), (*notes, *_renamed(names)))
+    return Taken(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names))
 
 
 def _copy(rows: str, columns: int, into: Path, progress: Progress, most: int) -> None:
@@ -208,6 +210,10 @@ def _not_too_many(names: Sequence[str]) -> Sequence[str]:
 
 def _is_value(name: str) -> bool:
     return bool(re.fullmatch(r"\s*-?\d+([.,]\d+)*\s*|\s*\d{4}-\d\d-\d\d.*", name))
+
+
+def _all_names(names: Sequence[Name]) -> tuple[str, ...]:
+    return tuple(one.name for one in names) if any(one.original for one in names) else ()
 
 
 def _renamed(names: Sequence[Name]) -> tuple[str, ...]:

@@ -14,10 +14,7 @@ def notebook(
     analysis: Analysis,
     statement: Statement,
     epsilon: float,
-    *,
-    source: str = scripts.PLACEHOLDER,
-    delimiter: str = "",
-    encoding: str = "",
+    file: scripts.File = scripts.ANY_FILE,
 ) -> str:
     """Three cells: what it is, the table as it was stated, and the question."""
     words = [
@@ -25,13 +22,13 @@ def notebook(
         "",
         analysis.summary,
         "",
-        "What stands below is what you stated, never something read from the data: change it where it is wrong. "
-        f"Name your own file in the place of `{scripts.PLACEHOLDER}`. Every run spends from the ledger beside it.",
+        "Everything below is what you stated. Nothing was read from the data. Change what is wrong. "
+        f"{scripts.where(file)}",
     ]
     cells = [
         _cell("markdown", "what", "\n".join(words)),
-        _cell("code", "table", scripts.opening(statement, source=source, delimiter=delimiter, encoding=encoding)),
-        _cell("code", "question", scripts.asking(analysis, statement, epsilon, encoding)),
+        _cell("code", "table", scripts.opening(statement, file)),
+        _cell("code", "question", analysis.script(statement, epsilon)),
     ]
     document = {
         "cells": cells,

@@ -8,15 +8,18 @@ shows a key only if enough people have it, at a small delta.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
+from sqlglot import exp
+
 import lapwing as lw
+from lapwing.curator.dialects import DuckDB
 from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses.curated import answered
-from lapwing.web.lab.analyses.forms import cell
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import engine, quoted, text
 from lapwing.web.lab.statement import Stated, Statement, Type
@@ -99,7 +102,7 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
 def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN) -> Proposal:
     """The smallest and the largest value. Not private: teaching mode only."""
     with engine(path.parent) as connection:
-        value = cell(column, "number", notation)
+        value = _cell(column, "number", notation)
         query = (
             f"SELECT min(v), max(v) FROM (SELECT {value} AS v FROM read_parquet({text(str(path))})) WHERE isfinite(v)"
         )
@@ -112,7 +115,7 @@ def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN)
 def read_keys(path: Path, column: Stated, notation: Notation = PLAIN) -> Proposal:
     """The most frequent values. Not private: teaching mode only."""
     is_plain = column.type == "text" or (notation == PLAIN and column.type != "boolean")  # J, Ja and j are one key
-    value = quoted(column.name) if is_plain else cell(column.name, column.type, notation)
+    value = quoted(column.name) if is_plain else _cell(column.name, column.type, notation)
     with engine(path.parent) as connection:
         query = (
             f"SELECT CAST({value} AS VARCHAR) AS k, count(*) FROM read_parquet({text(str(path))}) "
@@ -128,6 +131,24 @@ def first_rows(path: Path) -> list[tuple[str, ...]]:
         cells = f"left(CAST(COLUMNS(*) AS VARCHAR), {LONGEST_SHOWN})"
         found = connection.execute(f"SELECT {cells} FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
     return [tuple("" if cell is None else cell for cell in row) for row in found]
+
+
+_SQL_TYPES: Mapping[Type, str] = {
+    "boolean": "BOOLEAN",
+    "integer": "BIGINT",
+    "number": "DOUBLE",
+    "text": "VARCHAR",
+    "date": "DATE",
+}
+
+
+def _cell(name: str, kind: Type, notation: Notation) -> str:
+    """A column of the file that intake made, read as a type."""
+    if notation == PLAIN or kind == "text":
+        return f"TRY_CAST({quoted(name)} AS {_SQL_TYPES[kind]})"
+    spelled = DuckDB()
+    column = exp.column(exp.to_identifier(name, quoted=True))
+    return spelled.sql(spelled.read(column, "VARCHAR", kind, notation=notation))
 
 
 def _as_number(statement: Statement, column: str) -> Statement:

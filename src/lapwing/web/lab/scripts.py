@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pprint import pformat
 
-from lapwing.curator.encodings import ENCODINGS
+from lapwing.curator.encodings import is_csv
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.statement import DATASET, Statement
 
@@ -13,38 +14,61 @@ PLACEHOLDER = "your-table.csv"
 LEDGER = "ledger.db"
 
 
-def script(
-    analysis: Analysis,
-    statement: Statement,
-    epsilon: float,
-    *,
-    source: str = PLACEHOLDER,
-    delimiter: str = "",
-    encoding: str = "",
-) -> str:
+@dataclass(frozen=True, slots=True)
+class File:
+    """The file that a script reads, as somebody brought it."""
+
+    name: str = PLACEHOLDER
+    delimiter: str = ""
+    """What separates its cells; empty if it is no text."""
+    encoding: str = ""
+    names: tuple[str, ...] = ()
+    """What its columns are called here, if not as in the file."""
+
+    def options(self) -> dict[str, str]:
+        """The keywords of `lw.open` that it needs."""
+        is_plain = self.delimiter in ("", ",") and (is_csv(self.name) or not self.delimiter)
+        return {
+            **({} if is_plain else {"delimiter": repr(self.delimiter)}),
+            **({"encoding": repr(self.encoding)} if self.encoding else {}),
+            **({"names": _shown(list(self.names))} if self.names else {}),
+        }
+
+
+ANY_FILE = File()
+
+
+def script(analysis: Analysis, statement: Statement, epsilon: float, file: File = ANY_FILE) -> str:
     """All of it: open, state, ask, print."""
-    opened = opening(statement, source=source, delimiter=delimiter, encoding=encoding)
-    parts = [heading(analysis, statement), opened, asking(analysis, statement, epsilon, encoding)]
+    parts = [heading(analysis, statement, file), opening(statement, file), analysis.script(statement, epsilon)]
     return "\n\n".join(parts) + "\n"
 
 
-def heading(analysis: Analysis, statement: Statement) -> str:
+def heading(analysis: Analysis, statement: Statement, file: File = ANY_FILE) -> str:
     """What it is and what to change."""
     return "\n".join(
         (
             f"# {one_line(analysis.title)}, asked of {one_line(statement.name)} with Lapwing.",
-            "# What stands below is what you stated, never something read from the data: change it where it is wrong.",
-            f"# Name your own file in the place of {PLACEHOLDER}. Every run spends from the ledger beside it.",
+            "# Everything below is what you stated. Nothing was read from the data. Change what is wrong.",
+            f"# {where(file)}",
         )
     )
 
 
-def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str = "", encoding: str = "") -> str:
+def where(file: File) -> str:
+    """What to do with the file."""
+    if file.name == PLACEHOLDER:
+        needed = f"Put your file's name in the place of {PLACEHOLDER}."
+    else:
+        needed = "Run this in the folder of your file, or write its path after source =."
+    return f"{needed} Every run spends from the ledger beside it."
+
+
+def opening(statement: Statement, file: File = ANY_FILE) -> str:
     """The lines that open `table` and state everything about it."""
     spend = f"{statement.epsilon!r}, {statement.delta!r}" if statement.delta else f"{statement.epsilon!r}"
     options = {
-        **({"delimiter": repr(delimiter)} if delimiter not in ("", ",") else {}),
-        **({"encoding": repr(encoding)} if encoding else {}),
+        **file.options(),
         **({"decimal": repr(statement.decimal)} if statement.decimal != "." else {}),
         **({"thousands": repr(statement.thousands)} if statement.thousands else {}),
         **({"true": repr(list(statement.true))} if statement.true else {}),
@@ -63,28 +87,9 @@ def opening(statement: Statement, *, source: str = PLACEHOLDER, delimiter: str =
         options["max_rows_per_unit"] = repr(statement.max_rows_per_unit)
     lines = [f"    {name}={value}," for name, value in options.items() if value != "{}"]
     dates = any(one.type == "date" and one.keys for one in statement.columns)
-    files = [f"source = {source!r}", f"ledger = {LEDGER!r}", ""]
+    files = [f"source = {file.name!r}", f"ledger = {LEDGER!r}", ""]
     imports = ["import datetime", ""] if dates else []
     return "\n".join([*imports, "import lapwing as lw", "", *files, "table = lw.open(", "    source,", *lines, ")"])
-
-
-def asking(analysis: Analysis, statement: Statement, epsilon: float, encoding: str = "") -> str:
-    """The lines that ask. Some of them read rows with DuckDB, which wants UTF-8."""
-    text = analysis.script(statement, epsilon)
-    if not encoding or "[source]" not in text:
-        return text
-    copied = (
-        "import shutil",
-        "import tempfile",
-        "",
-        "# The rows are read from a copy in UTF-8, which goes when this program ends.",
-        'copy = tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8", newline="")',
-        f'with open(source, encoding={ENCODINGS[encoding].codec!r}, errors="replace", newline="") as file:',
-        "    shutil.copyfileobj(file, copy)",
-        "copy.flush()",
-        "source = copy.name",
-    )
-    return "\n".join(copied) + "\n\n" + text
 
 
 def one_line(text: str) -> str:
@@ -93,4 +98,8 @@ def one_line(text: str) -> str:
 
 
 def _mapping(pairs: Iterable[tuple[str, object]]) -> str:
-    return pformat(dict(pairs), width=96, sort_dicts=False, compact=True).replace("\n", "\n    ")
+    return _shown(dict(pairs))
+
+
+def _shown(value: object) -> str:
+    return pformat(value, width=96, sort_dicts=False, compact=True).replace("\n", "\n    ")

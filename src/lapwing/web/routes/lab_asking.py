@@ -134,7 +134,7 @@ def export(mark: str, kind: str, bench: TheBench) -> Response:
     """The private answer as a file."""
     kept = asking.answer_of(bench, mark)
     analysis = asking.question_of(bench, kept).analysis
-    return exporting.file(kind, kept, analysis, bench.stated, delimiter=bench.delimiter, encoding=bench.encoding)
+    return exporting.file(kind, kept, analysis, bench.stated, bench.file)
 
 
 @router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited("lab export")])

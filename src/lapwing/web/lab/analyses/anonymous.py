@@ -90,22 +90,14 @@ class Anonymous(Analysis):
         return Result("table", (Series("rows alike", values),), label, notes=notes)
 
     def script(self, statement: Statement, epsilon: float) -> str:
-        """Without `table`: nothing is charged, because nothing is promised."""
+        """Every row; nothing is charged, because nothing is promised."""
         columns = [one.name for one in self.columns]
-        read = ", ".join(
-            f"{forms.cell(one.name, 'number', statement.notation)} AS {forms.quoted(one.name)}"
-            if one.type in ("number", "integer")
-            else forms.quoted(one.name)
-            for one in self.columns
-        )
         lines = (
-            "import duckdb",
             "from lapwing.anonymity import Mondrian",
             "",
             f"# {NO_GUARANTEE}.",
-            f"rows = duckdb.execute({f'SELECT {read} FROM read_csv(?, all_varchar = true)'!r}, [source]).fetchall()",
-            f"columns = dict(zip({columns!r}, map(list, zip(*rows))))",
-            f"print(Mondrian(k={self.k}, quasi_identifiers={columns!r}).anonymise(columns))",
+            f"columns = table.raw_rows({columns!r}, per_unit=None)",
+            f"print(Mondrian(k={self.k}, quasi_identifiers=list(columns)).anonymise(columns))",
         )
         return "\n".join(lines)
 

@@ -7,23 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from sqlglot import exp
-
-from lapwing.curator.dialects import DuckDB
-from lapwing.curator.written import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.statement import LONGEST_KEY, Stated, Type
+from lapwing.web.lab.statement import LONGEST_KEY, Stated
 
 MOST_NUMBERS = 101
 """Numbers in one field: the edges of a hundred bins."""
-_SQL_TYPES: Mapping[Type, str] = {
-    "boolean": "BOOLEAN",
-    "integer": "BIGINT",
-    "number": "DOUBLE",
-    "text": "VARCHAR",
-    "date": "DATE",
-}
 
 
 def text(asked: Mapping[str, Any], name: str, default: str = "") -> str:
@@ -139,15 +128,6 @@ def listed(words: Iterable[str]) -> str:
 def label_of(name: str) -> str:
     """A column as text for SQL, no longer than can tell it from every key: a cell may have megabytes."""
     return f"left(CAST({quoted(name)} AS VARCHAR), {LONGEST_KEY + 1})"
-
-
-def cell(name: str, kind: Type, notation: Notation) -> str:
-    """A column that DuckDB has as text, read as its type."""
-    if notation == PLAIN or kind == "text":
-        return f"TRY_CAST({quoted(name)} AS {_SQL_TYPES[kind]})"
-    spelled = DuckDB()
-    column = exp.column(exp.to_identifier(name, quoted=True))
-    return spelled.sql(spelled.read(column, "VARCHAR", kind, notation=notation))
 
 
 def quoted(name: str) -> str:

@@ -18,7 +18,6 @@ from typing import Any, Self
 
 from lapwing import crowd
 from lapwing.crowd.protocol import Protocol
-from lapwing.curator.written import Notation
 from lapwing.noise import SYSTEM
 from lapwing.privacy import Loss, PureDP
 from lapwing.web.lab.analyses import forms, grouping, rows
@@ -197,20 +196,20 @@ class Local(Analysis):
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """The protocol, as devices, an aggregator and an analyst use it."""
-        unit, reports = statement.unit_word, _size(statement)[0]
+        unit, reports, name = statement.unit_word, _size(statement)[0], self.column.name
         candidates = f", {self.answers!r}" if self.protocol == "sketch" else ""
         lines = (
-            "import duckdb",
             "from lapwing import crowd",
             "",
             f"protocol = {self._called(epsilon, unit)}",
             "print(protocol.privacy_loss())  # of one report, whoever sees it",
             f"loss = lw.PureDP({epsilon!r}, unit={unit!r})",
             f"lw.Ledger(ledger).charge({DATASET!r}, loss)  # the rows are here already, so this table pays as well",
-            f"rows = duckdb.execute({self._selecting(statement)!r}, [source]).fetchall()",
-            f"answers = [row[0] for row in rows][:{reports}]",
+            f"rows = table.raw_rows([{name!r}], text=[{name!r}], most={reports})",
+            f"known, blank = {self.answers!r}, {self.blank!r}",
+            f"answers = [answer if answer in known else blank for answer in rows[{name!r}]]",
             "# How many reports there are is public, how many rows is not: blank answers fill up.",
-            f"answers += [{self.blank!r}] * ({reports} - len(answers))",
+            f"answers += [blank] * ({reports} - len(answers))",
             "reports = protocol.randomize(answers)  # everybody for themselves",
             f"print(protocol.estimate(protocol.absorb(None, reports){candidates}))",
         )
@@ -225,26 +224,10 @@ class Local(Analysis):
         domain = [*self.answers, self.blank]
         return f"crowd.CategoryResponse.from_epsilon({epsilon!r}, domain={domain!r}, unit={unit!r})"
 
-    def _selecting(self, statement: Statement) -> str:
-        name, unit = forms.quoted(self.column.name), forms.quoted(statement.unit)
-        read = f"coalesce({as_label(self.column, statement.notation)}, '{self.blank}')"
-        source = "read_csv(?, all_varchar = true)"
-        if not statement.unit:
-            return f"SELECT {read} FROM {source} ORDER BY random()"
-        whose = f"WHERE {unit} IS NOT NULL GROUP BY {unit}"
-        return f"SELECT arg_min({read}, hash({name})) FROM {source} {whose} ORDER BY random()"
-
 
 def permanent(epsilon: float) -> float:
     """RAPPOR's noise f for one report: 2/(1 + e^(ε/2)), rounded up."""
     return min(1.0, ceil(2e6 / (1 + exp(epsilon / 2))) / 1e6)
-
-
-def as_label(column: Stated, notation: Notation) -> str:
-    """A column of a CSV as the text that the stated keys are."""
-    if column.type == "text":
-        return forms.quoted(column.name)
-    return f"CAST({forms.cell(column.name, column.type, notation)} AS VARCHAR)"
 
 
 def _size(statement: Statement) -> tuple[int, float]:

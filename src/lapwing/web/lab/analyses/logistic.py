@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.curator.written import Notation
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
 from lapwing.web.lab.analyses import forms, grouping, synthetic
-from lapwing.web.lab.analyses.local import as_label
 from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
@@ -110,10 +108,6 @@ class Logistic(Model):
             f"print(dict(zip(model.classes_.tolist(), model.predict_proba([{middle!r}])[0].tolist())))",
             "print(model.privacy_loss_)",
         )
-
-    def target_sql(self, notation: Notation) -> str:
-        """As the same text as the classes."""
-        return as_label(self.predicted, notation)
 
     def labels(self, values: Any) -> Any:
         """Text, and None where there is no label."""

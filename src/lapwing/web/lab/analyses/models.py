@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.curator.written import Notation
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import Loss
@@ -231,8 +230,10 @@ class Model(Analysis):
         """One row of each unit from the same file, the price, the fit, and what was learnt."""
         model = self.estimator(epsilon)
         target = ", y" if self.target else ""
+        columns = [one.name for one in self.columns]
+        named = f"[*columns, {self.target.name!r}]" if self.target else "columns"
+        named += f", text=[{self.target.name!r}]" if self.target and self.as_text else ""
         lines = [
-            "import duckdb",
             "import numpy as np",
             f"from lapwing.models import Account, {type(model).__name__}",
             "",
@@ -244,33 +245,14 @@ class Model(Analysis):
             f"print(model.quote(columns={len(self.columns)}))",
             "",
             f"# One row of each {statement.unit_word}; the fit pays before it looks at them.",
-            f"rows = duckdb.execute({self._selecting(statement)!r}, [source]).fetchnumpy()",
-            f"X = np.ma.column_stack([rows[name] for name in {[one.name for one in self.columns]!r}])",
+            f"columns = {columns!r}",
+            f"rows = table.raw_rows({named})",
+            "X = np.column_stack([rows[name] for name in columns])",
             *([f"y = rows[{self.target.name!r}]"] if self.target else []),
             f"model.fit(X{target})",
             *self.printing(),
         ]
         return "\n".join(lines)
-
-    def _selecting(self, statement: Statement) -> str:
-        """The SQL of a script, which reads a CSV as text: what is no number is left to the estimator."""
-        numbers = {one.name: forms.cell(one.name, "number", statement.notation) for one in self.columns}
-        if self.target:
-            numbers[self.target.name] = self.target_sql(statement.notation)
-        read = ", ".join(f"{sql} AS {forms.quoted(name)}" for name, sql in numbers.items())
-        names = [forms.quoted(name) for name in numbers]
-        source = "read_csv(?, all_varchar = true)"
-        if not statement.unit:
-            return f"SELECT {read} FROM {source}"
-        unit = forms.quoted(statement.unit)
-        order = ", ".join(f"t.{name}" for name in names)
-        known = f"{source} AS t WHERE {unit} IS NOT NULL"
-        return f"SELECT DISTINCT ON ({unit}) {read} FROM {known} ORDER BY {unit}, hash({order}), {order}"
-
-    def target_sql(self, notation: Notation) -> str:
-        """The target as a script reads it."""
-        assert self.target is not None
-        return forms.cell(self.target.name, "number", notation)
 
     @abstractmethod
     def options(self, epsilon: float) -> Mapping[str, str]:

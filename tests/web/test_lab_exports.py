@@ -1,0 +1,186 @@
+"""Scripts and notebooks that people take away run on the very file that they brought, under its own name."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from school_site import PERSON, open_school, site_of, visitor
+
+from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
+from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.notebooks import notebook
+from lapwing.web.lab.scripts import script
+
+ROWS = 600
+SECRET = "SECRET-CELL"
+"""Stands in cells that are no numbers: nothing may print it."""
+
+
+def cells() -> list[list[str]]:
+    """A table as people have it: NA, decimal commas, accents, a doubled name, one that is missing, empty lines."""
+    header = ["Gästenummer", "Größe (cm)", "größe (CM)", "", 'Ja "oder" nein', "Ort", "Datum", "Stufe"]
+    rows = []
+    for i in range(ROWS):
+        height = {3: "NA", 7: "", 11: SECRET, 13: "NaN"}.get(i, f"{150 + i % 50},{i % 10}")
+        spent = {5: "NA", 17: SECRET}.get(i, f"{1 + i % 3}.{i % 1000:03},50")
+        weight = "NA" if i % 40 == 0 else f"{50 + i % 60},5"
+        truth = "NA" if i % 50 == 0 else ("ja", "nein")[i % 2]
+        town = {19: "NA", 23: SECRET}.get(i, ("Köln", "Genève", "Århus")[i % 3])
+        day = "NA" if i == 29 else f"{1 + i % 2:02}.02.2026"
+        rows.append([f"g{i // 2}", height, spent, weight, truth, town, day, "NA" if i == 31 else str(1 + i % 3)])
+    return [header, *rows]
+
+
+def as_text() -> str:
+    rows = "\n".join(";".join(f'"{c.replace(chr(34), chr(34) * 2)}"' if '"' in c else c for c in r) for r in cells())
+    return f"\n \n{rows}\n"
+
+
+STATED = {
+    **{"type-0": "text", "type-1": "number", "type-2": "number", "type-3": "number", "type-4": "boolean"},
+    **{"type-5": "text", "type-6": "date", "type-7": "integer"},
+    **{"low-1": "100", "high-1": "250", "low-2": "0", "high-2": "5000", "low-3": "0", "high-3": "200"},
+    **{"low-7": "1", "high-7": "3", "keys-4": "true, false", "keys-5": "Köln, Genève, Århus"},
+    **{"keys-6": "2026-02-01, 2026-02-02", "keys-7": "1, 2, 3", "unit": "Gästenummer", "people": "300"},
+    **{"name": "gaeste", "rows": "1", "delta": "0", "epsilon": "10", "numbers": ",", "teaching": "yes"},
+    **{"true": "ja", "false": "nein"},
+}
+TALL, SPENT, HEAVY, TRUE = "Größe (cm)", "größe (CM)_2", "column_4", "Ja oder nein"
+ASKED: list[tuple[str, dict[str, Any]]] = [
+    ("count", {"where": TRUE, "equals": "true"}),
+    ("mean", {"column": TALL, "where": "Ort", "equals": "Köln"}),
+    ("histogram", {"column": SPENT, "edges": "0 1000 2000 5000"}),
+    ("histogram", {"column": "Datum"}),
+    ("quantiles", {"column": HEAVY}),
+    ("groups", {"by": "Ort", "measures": ["count", "mean"], "column": TALL}),
+    ("sql", {"sql": 'SELECT "Ort", COUNT(*) AS n FROM gaeste GROUP BY "Ort"'}),
+    ("linear", {"target": SPENT, "columns": [TALL, HEAVY]}),
+    ("logistic", {"target": TRUE, "columns": TALL}),
+    ("logistic", {"target": "Stufe", "columns": [TALL, HEAVY]}),
+    ("kmeans", {"columns": [TALL, SPENT]}),
+    ("local", {"column": TRUE}),
+    ("local", {"column": "Ort", "protocol": "rappor"}),
+    ("local", {"column": "Stufe", "protocol": "sketch"}),
+    ("k-anonymity", {"columns": [TALL, "Ort", "Datum"], "k": "4"}),
+]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A file of one kind: its name and its bytes."""
+
+    name: str
+    content: bytes
+    asks: bool = False
+    """Whether the lab asks in which encoding it is written."""
+
+
+LATIN = as_text().encode("windows-1252")
+KINDS = {
+    "latin-1": Kind("Gäste 2026.csv", LATIN, asks=True),
+    "gz": Kind("Gäste 2026.csv.gz", gzip.compress(LATIN, mtime=0), asks=True),
+    "utf-8": Kind("gaeste.txt", as_text().encode()),
+    "utf-16": Kind("gaeste.csv", as_text().encode("utf-16")),
+    "odd ending": Kind("gaeste.data", as_text().encode()),
+    "packed, and not called so": Kind("gaeste.csv", gzip.compress(as_text().encode(), mtime=0)),
+    "carriage returns": Kind("gaeste.csv", as_text().replace("\n", "\r\n").encode()),
+}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+    folder = tmp_path_factory.mktemp("school")
+    app: FastAPI = open_school(folder, lab_folder=folder / "lab")
+    return visitor(app)
+
+
+def stated(client: TestClient, kind: Kind) -> Bench:
+    """The file, brought and stated."""
+    answer = client.post("/lab/upload", files={"file": (kind.name, kind.content)}, headers=PERSON)
+    lab, id = site_of(client.app).lab, answer.headers["location"].rpartition("/")[2]  # type: ignore[arg-type]
+    lab.jobs.of(id)[-1].ended.wait(60)
+    if kind.asks:
+        client.post(f"/lab/{id}/read", data={"encoding": "latin-1"}, headers=PERSON)
+        lab.jobs.of(id)[-1].ended.wait(60)
+    [bench] = [one for one in lab.all() if one.id == id]
+    assert bench.ready
+    said = client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON)
+    assert said.status_code == 303, said.text
+    return bench
+
+
+RUNNER = """
+import contextlib, io, json, os, sys, traceback
+for folder, cells in json.load(sys.stdin):
+    os.chdir(folder)
+    out, names, failed = io.StringIO(), {"__name__": "__main__"}, ""
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        try:
+            for cell in cells:
+                exec(compile(cell, "<cell>", "exec"), names)
+        except Exception:
+            failed = traceback.format_exc()
+    print(json.dumps([out.getvalue(), failed]))
+"""
+
+
+def run(work: list[tuple[Path, list[str]]]) -> list[tuple[str, str]]:
+    """What each list of cells printed, and how it failed: in a fresh process that has nothing but the folder."""
+    given = json.dumps([(str(folder), made) for folder, made in work])
+    done = subprocess.run([sys.executable, "-c", RUNNER], input=given, capture_output=True, text=True, check=True)
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(found) == len(work), done.stderr
+    return found
+
+
+def taken_away(bench: Bench, slug: str, form: Mapping[str, Any], *, as_notebook: bool) -> list[str]:
+    """The cells that somebody takes away."""
+    question = ANALYSES[slug].of(bench.stated, form)
+    if not as_notebook:
+        return [script(question, bench.stated, 0.5, bench.file)]
+    made = json.loads(notebook(question, bench.stated, 0.5, bench.file))["cells"]
+    return ["".join(cell["source"]) for cell in made if cell["cell_type"] == "code"]
+
+
+def all_run(bench: Bench, kind: Kind, folder: Path, asked: list[tuple[str, dict[str, Any]]], notebooks: bool) -> None:
+    work = []
+    for i, (slug, form) in enumerate(asked):
+        own = folder / str(i)
+        own.mkdir()
+        (own / kind.name).write_bytes(kind.content)
+        work.append((own, taken_away(bench, slug, form, as_notebook=notebooks)))
+    for (slug, form), (printed, failed) in zip(asked, run(work), strict=True):
+        assert not failed, (slug, form, failed)
+        assert printed, (slug, form)
+        assert slug in TEACHING_ONLY or SECRET not in printed
+
+
+def test_every_kind_of_question_is_exported_in_these_tests() -> None:
+    assert {slug for slug, _ in ASKED} == set(ANALYSES)
+
+
+@pytest.mark.parametrize("name", ["latin-1", "gz"])
+def test_every_export_runs_on_the_messy_file_that_was_brought(name: str, client: TestClient, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    bench = stated(client, kind)
+    assert f"source = {kind.name!r}" in taken_away(bench, *ASKED[0], as_notebook=False)[0]
+    all_run(bench, kind, tmp_path, ASKED, notebooks=name == "gz")
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("notebooks", [False, True])
+def test_every_export_runs_on_every_kind_of_file(
+    name: str, notebooks: bool, client: TestClient, tmp_path: Path
+) -> None:
+    all_run(stated(client, KINDS[name]), KINDS[name], tmp_path, ASKED, notebooks)
