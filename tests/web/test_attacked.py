@@ -16,13 +16,14 @@ from typing import Any
 import pyotp
 import pytest
 import uvicorn
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PASSWORD, PERSON, account, browser_of, nuggets, open_school, signed_in, site_of, visitor
 
 from lapwing.errors import InvalidParameter
 from lapwing.web import authoring, backup, passwords
+from lapwing.web.devices import device_of
 from lapwing.web.headers import ALWAYS_HTTPS
 from lapwing.web.heads import MOST as MOST_HEAD
 from lapwing.web.heads import SmallHeads
@@ -280,11 +281,55 @@ def test_who_guesses_in_one_place_locks_nobody_out_elsewhere(tmp_path: Path) -> 
         return client.post(SIGN_IN, data={"name": "Ada", "password": password}).status_code
 
     statuses = []
-    for _ in range(2 * RULES["sign-in anywhere"].most):  # as fast as it is allowed for almost an hour
+    for _ in range(2 * RULES["sign-in wrong"].most):  # as fast as it is allowed for almost an hour
         now[0] += 15
         statuses.append(tried("192.0.2.1", "wrong"))
     assert statuses.count(422) == RULES["sign-in hourly"].most
     assert tried("198.51.100.7", PASSWORD) == 303
+
+
+def test_who_guesses_in_many_places_slows_them_down_and_locks_nobody_out(tmp_path: Path) -> None:
+    app = open_school(tmp_path, limits=True)
+    account(app, "Ada")
+    limits, now = site_of(app).limits, [0.0]
+    limits._clock = lambda: now[0]
+    known = TestClient(app, "https://testserver", client=("192.0.2.200", 1), follow_redirects=False)
+    assert known.post(SIGN_IN, data={"name": "Ada", "password": PASSWORD}).status_code == 303
+
+    def tried(client: TestClient, password: str) -> int:
+        return client.post(SIGN_IN, data={"name": "Ada", "password": password}).status_code
+
+    places = [TestClient(app, "https://testserver", client=(f"192.0.2.{place}", 1)) for place in range(4)]
+    for _ in range(RULES["sign-in hourly"].most):
+        now[0] += 15
+        assert {tried(place, "wrong") for place in places} == {422}
+    fresh = TestClient(app, "https://testserver", client=("198.51.100.7", 1), follow_redirects=False)
+    slowed = [tried(fresh, "wrong") for _ in range(5)]
+    assert slowed == [422] * RULES["sign-in slowed"].most + [429] * 2, "each place is heard, but not often"
+    elsewhere = TestClient(app, "https://testserver", client=("203.0.113.9", 1), follow_redirects=False)
+    assert tried(elsewhere, PASSWORD) == 303, "the right password from a new place"
+    known.cookies.delete("__Host-lapwing")
+    assert [tried(known, "wrong") for _ in range(3)] == [422] * 3
+    assert tried(known, PASSWORD) == 303, "a browser that is known does not depend on others"
+
+
+def test_a_browser_is_known_for_its_own_name_only(tmp_path: Path) -> None:
+    app = open_school(tmp_path, limits=True)
+    account(app, "Ada")
+    account(app, "Mallory")
+    mallory = TestClient(app, "https://testserver", follow_redirects=False)
+    assert mallory.post(SIGN_IN, data={"name": "Mallory", "password": PASSWORD}).status_code == 303
+    settings = site_of(app).settings
+    cookie = "; ".join(f"{one.name}={one.value}" for one in mallory.cookies.jar)
+
+    def seen(name: str, value: str = cookie) -> str:
+        scope = {"type": "http", "headers": [(b"cookie", value.encode())]}
+        return device_of(Request(scope), settings, name)
+
+    assert seen("mallory ")
+    assert not seen("Ada")
+    for forged in ("", ".", "a.b", cookie.replace("lapwing-device=", "lapwing-device=0"), "__Host-lapwing-device=é.é"):
+        assert not seen("Mallory", forged)
 
 
 def test_codes_cannot_be_guessed_day_after_day_and_right_ones_are_not_counted(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from fastapi import Request, Response
 from sqlalchemy.orm import Session
 
 from lapwing.web import passwords
+from lapwing.web.devices import device_of
 from lapwing.web.limits import address_of
 from lapwing.web.sessions import Person, cookie_name, redirect, sign_in
 from lapwing.web.site import Site
@@ -18,10 +19,19 @@ from lapwing.web.store import sessions, users
 
 @contextmanager
 def counted(site: Site, request: Request, name: str) -> Iterator[list[bool]]:
-    """Count an attempt to sign in, by place and name, by place, and by name; forget it if it turns out right."""
+    """Count an attempt to sign in, by the browser if it is known, else by its address; forget it if it is right.
+
+    Wrong passwords for a name from anywhere slow down every address that tries it, but the first tries of an address
+    are always heard, and those of a known browser never depend on others: nobody is locked out from elsewhere.
+    """
     address, key = address_of(request), users.key_of(name)
-    here = f"{address} {key}"
-    taken = (("sign-in", here), ("sign-in hourly", here), ("sign-in address", address), ("sign-in anywhere", key))
+    here, device = f"{address} {key}", device_of(request, site.settings, name)
+    if device:
+        taken = [("sign-in", f"device {device}"), ("sign-in hourly", f"device {device}")]
+    else:
+        taken = [("sign-in", here), ("sign-in hourly", here), ("sign-in address", address)]
+        if site.limits.reached("sign-in wrong", key):
+            taken.append(("sign-in slowed", here))
     for what, whose in taken:
         site.limits.take(what, whose)
     right: list[bool] = []
@@ -29,6 +39,8 @@ def counted(site: Site, request: Request, name: str) -> Iterator[list[bool]]:
     if right:
         for what, whose in taken:
             site.limits.give_back(what, whose)
+    elif not device:
+        site.limits.note("sign-in wrong", key)
 
 
 def known_by(site: Site, name: str, password: str) -> users.Account | None:

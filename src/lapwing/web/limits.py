@@ -24,9 +24,10 @@ class Rule:
 
 RULES = {
     "sign-in": Rule(5, 60),
-    "sign-in hourly": Rule(25, 3600),  # a quarter of what a name has: who guesses in one place locks nobody else out
+    "sign-in hourly": Rule(25, 3600),
     "sign-in address": Rule(30, 60),
-    "sign-in anywhere": Rule(100, 3600),
+    "sign-in wrong": Rule(100, 3600),  # of a name, from anywhere: then each place is slowed, and nobody locked out
+    "sign-in slowed": Rule(3, 3600),
     "sign-up": Rule(60, 3600),  # a class behind one router
     "password": Rule(5, 60),
     "code": Rule(5, 60),
@@ -80,8 +81,29 @@ class Limits:
                 times.append(now)
                 self._done.pop((what, key), None)  # what was used last stands last
                 self._done[what, key] = times
-            while len(self._done) > _MOST_KEYS:
-                self._done.pop(next(iter(self._done)))
+            self._forget()
+
+    def note(self, what: str, key: Hashable) -> None:
+        """Count one, also where there are too many."""
+        rule, now = self.rules[what], self._clock()
+        with self._lock:
+            times = self._done.pop((what, key), None) or deque()
+            times.append(now)
+            while len(times) > rule.most:
+                times.popleft()  # the newest tell enough
+            self._done[what, key] = times
+            self._forget()
+
+    def _forget(self) -> None:
+        while len(self._done) > _MOST_KEYS:
+            self._done.pop(next(iter(self._done)))
+
+    def reached(self, what: str, key: Hashable) -> bool:
+        """Whether there were as many as the rule has, within its time."""
+        rule, now = self.rules[what], self._clock()
+        with self._lock:
+            times = self._done.get((what, key)) or ()
+            return sum(at > now - rule.seconds for at in times) >= rule.most
 
     def give_back(self, what: str, *keys: Hashable) -> None:
         """It went well: do not count it."""

@@ -8,6 +8,7 @@ from urllib.parse import quote
 from fastapi import Form, Request, Response
 
 from lapwing.web import entering, passwords
+from lapwing.web.devices import remember_device
 from lapwing.web.forms import local, name_complaint
 from lapwing.web.lanes import in_lane
 from lapwing.web.limits import address_of
@@ -40,7 +41,9 @@ def sign_up(
             if account := users.add(db, name, kept):
                 secret = entering.begin(db, account)
         if account:
-            return entering.entered(request, site, secret, local(next), f"Welcome, {account.name}.")
+            response = entering.entered(request, site, secret, local(next), f"Welcome, {account.name}.")
+            remember_device(request, response, site.settings, account.name)
+            return response
         complaints = {"name": "This name is taken. Take another one."}
     shown = {"next": local(next), "name": name[:100], "complaints": complaints}
     return page(request, site, "account/sign-up.html", person, 422, **shown)
@@ -71,7 +74,9 @@ def sign_in(
         target = f"/account/code?next={quote(target)}"
     elif account.role == "admin":
         target = "/account/second-factor"
-    return entering.entered(request, site, secret, target)
+    response = entering.entered(request, site, secret, target)
+    remember_device(request, response, site.settings, account.name)
+    return response
 
 
 @router.post("/account/sign-out")

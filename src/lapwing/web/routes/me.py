@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from lapwing.web import entering, passwords
+from lapwing.web.devices import forget_device
 from lapwing.web.lanes import in_lane
 from lapwing.web.school.nugget import ROLES
 from lapwing.web.sessions import MARKER, Learner, Person, Someone, limited, page, personal, redirect, sign_out
@@ -129,4 +130,5 @@ def delete(request: Request, site: TheSite, person: Learner, password: Typed = "
         return _account(request, site, person, delete="You are the only admin. Make somebody else one first.")
     response = redirect(site, "/", "Your account is gone.")
     sign_out(response, site)
+    forget_device(response, site.settings)
     return response
