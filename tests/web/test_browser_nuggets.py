@@ -217,9 +217,42 @@ def test_an_exercise_is_written_and_checked_by_keyboard_mistakes_are_told_and_a_
     element.get_by_role("button", name="Run").press("Enter")
     expect(element.locator(".said .wrong")).to_contain_text("Stopped after 1 seconds", timeout=PATIENCE)
     element.evaluate("one => { one.dataset.patience = 60; }")
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator(".said")).to_contain_text("Running", timeout=PATIENCE)
+    element.get_by_role("button", name="Stop").press("Enter")
+    expect(element.locator(".said .wrong")).to_contain_text("Stopped.")
+    expect(element.get_by_role("button", name="Run")).to_be_focused()
+    expect(element.get_by_role("button", name="Stop")).to_be_disabled()
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator(".said")).to_contain_text("Running", timeout=PATIENCE)
+    element.get_by_role("button", name="Start again").press("Enter")
+    expect(element.locator(".said")).to_be_empty()
+    expect(element.get_by_role("button", name="Stop")).to_be_disabled()
+    expect(element.locator(".cm-content")).to_contain_text("visits_added = 1")
     write(page, element, "print('alive')\n")
     element.get_by_role("button", name="Run").press("Enter")
     expect(element.locator(".said .out")).to_have_text("alive\n", timeout=PATIENCE)
+
+
+def test_python_is_loaded_while_the_first_program_is_written(visit: Visitor) -> None:
+    slug, exercise = next((slug, one) for slug, one in EXERCISES if one.id == "ten-sensitivities")
+    page = visit().open(f"/learn/{slug}")
+    page.evaluate(
+        """() => { window.shares = new Set(); new MutationObserver(() => {
+            const bar = document.querySelector('lw-exercise .loading:not([hidden]) progress');
+            if (bar) window.shares.add(bar.value);
+        }).observe(document.body, { subtree: true, attributes: true }); }"""
+    )
+    with page.expect_response("**/*.wasm", timeout=PATIENCE):
+        element = begin(page, exercise)
+    expect(element.locator(".said")).to_be_empty()
+    write(page, element, "print('there')\n")
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator(".said .out")).to_have_text("there\n", timeout=PATIENCE)
+    expect(element.locator(".loading")).to_be_hidden()
+    shares = page.evaluate("[...window.shares]")
+    assert len(shares) > 1
+    assert all(0 <= share < 1 for share in shares)
 
 
 def begin(page: Page, exercise: Exercise) -> Locator:

@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,6 +11,9 @@ const out = join(here, "..", "static");
 const modules = join(here, "node_modules");
 rmSync(out, { recursive: true, force: true });
 mkdirSync(out, { recursive: true });
+
+const fetchedByPython = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"];
+const pythonBytes = fetchedByPython.reduce((sum, name) => sum + statSync(join(modules, "pyodide", name)).size, 0);
 
 const widgets = readdirSync(join(here, "src", "widgets")).filter((name) => name.endsWith(".ts"));
 const result = await build({
@@ -47,6 +50,7 @@ const result = await build({
   assetNames: "fonts/[name]-[hash]",
   loader: { ".svg": "copy", ".woff2": "file", ".woff": "empty", ".ttf": "empty" },
   legalComments: "linked",
+  define: { PYTHON_BYTES: String(pythonBytes) },
 });
 
 const manifest = {};
@@ -69,7 +73,7 @@ for (const [path, { entryPoint }] of Object.entries(outputs)) {
 const { version } = JSON.parse(readFileSync(join(modules, "pyodide", "package.json"), "utf8"));
 const python = `pyodide-${version}`;
 mkdirSync(join(out, python));
-for (const name of ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"])
+for (const name of ["pyodide.mjs", "pyodide.asm.mjs", ...fetchedByPython])
   copyFileSync(join(modules, "pyodide", name), join(out, python, name));
 manifest.pyodide = python;
 const zip = join(out, "lapwing.zip");

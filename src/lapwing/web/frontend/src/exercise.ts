@@ -1,4 +1,5 @@
-// An exercise becomes an editor when somebody wants to write; only then are the editor and Python loaded.
+// An exercise becomes an editor when somebody wants to write. Only then is the editor loaded, and Python behind it:
+// it is there when the first program is written.
 import type { Told, Wanted } from "./python.js";
 
 interface Exercise {
@@ -16,8 +17,13 @@ class ExerciseElement extends HTMLElement {
   private text!: () => string;
   private worker: Worker | undefined;
   private busy = false;
-  private stop = 0;
+  private running = false;
+  private checking = false;
+  private timer = 0;
   private readonly said = document.createElement("div");
+  private readonly loading = document.createElement("label");
+  private readonly run = button("Run", () => this.ask("run"));
+  private readonly stop = button("Stop", () => this.stopped("Stopped. Your program is still here, and you can run it again."));
 
   connectedCallback(): void {
     this.exercise = JSON.parse(this.dataset.exercise ?? "{}") as Exercise;
@@ -34,58 +40,104 @@ class ExerciseElement extends HTMLElement {
     this.text = shown.text;
     this.said.className = "said";
     this.said.setAttribute("role", "status");
+    this.loading.className = "loading";
+    this.loading.hidden = true;
+    this.loading.append("Loading Python … ", document.createElement("progress"));
+    this.stop.disabled = true;
     const row = document.createElement("div");
     row.className = "buttons";
     row.append(
-      button("Run", () => this.ask("run")),
+      this.run,
       button("Check it", () => this.ask("check"), "main"),
-      button("Start again", () => shown.replace(this.exercise.starter)),
+      this.stop,
+      button("Start again", () => {
+        if (this.busy) this.stopped("");
+        this.say([]);
+        shown.replace(this.exercise.starter);
+      }),
+      this.loading,
     );
     this.replaceChildren(shown.element, row, this.said);
     shown.focus();
+    this.load();
+  }
+
+  /** Python is fetched and started before anybody needs it. */
+  private load(): void {
+    this.python().postMessage(this.wanted("load"));
+  }
+
+  private python(): Worker {
+    if (this.worker) return this.worker;
+    const { python = "" } = assets();
+    const worker = new Worker(python, { type: "module" });
+    worker.onmessage = ({ data }: MessageEvent<Told>) => this.heard(data);
+    worker.onerror = () => this.heard({ kind: "failed" });
+    return (this.worker = worker);
+  }
+
+  private wanted(what: Wanted["what"]): Wanted {
+    const { pyodide = "", lapwing = "" } = assets();
+    return { what, pyodide, lapwing, code: this.text(), checks: this.exercise.checks, audit: this.exercise.audit };
   }
 
   private ask(what: "run" | "check"): void {
     if (this.busy) this.end();
-    const { python = "", pyodide = "", lapwing = "" } = document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
-    const worker = (this.worker ??= new Worker(python, { type: "module" }));
+    this.checking = what === "check";
     this.busy = true;
-    const patience = Number(this.dataset.patience) || PATIENCE;
-    let running = false;
+    this.running = false;
+    this.stop.disabled = false;
     this.endAfter(LOADING, "Python did not come. Reload the page and try again.");
     this.say([["quiet", "Starting Python …"]]);
-    worker.onmessage = ({ data }: MessageEvent<Told>) => {
-      if (data.kind === "progress") {
-        if (!running) this.endAfter(patience, `Stopped after ${patience} seconds: is there a loop that never ends?`);
-        running = true;
-        return this.say([["quiet", data.text]]);
-      }
-      clearTimeout(this.stop);
-      this.busy = false; // it stays for the next run: to start takes longer than to run
-      this.say(data.lines);
-      if (what === "check" && data.passed) this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
-    };
-    worker.onerror = () => {
+    this.python().postMessage(this.wanted(what));
+  }
+
+  private heard(told: Told): void {
+    this.loading.hidden = told.kind !== "loading";
+    if (told.kind === "loading") this.loading.querySelector("progress")!.value = told.share;
+    else if (told.kind === "progress") this.went(told.text);
+    else if (told.kind === "done") {
+      this.idle(); // Python stays for the next run: to start takes longer than to run
+      this.say(told.lines);
+      if (this.checking && told.passed) this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
+    } else if (told.kind === "failed") {
+      const waited = this.busy;
       this.end();
-      this.say([["wrong", "Python could not be started in this browser."]]);
-    };
-    const wanted: Wanted = { what, pyodide, lapwing, code: this.text(), checks: this.exercise.checks, audit: this.exercise.audit };
-    worker.postMessage(wanted);
+      if (waited) this.say([["wrong", "Python could not be started in this browser. Check your connection and try again."]]);
+    }
+  }
+
+  private went(text: string): void {
+    const patience = Number(this.dataset.patience) || PATIENCE;
+    if (!this.running) this.endAfter(patience, `Stopped after ${patience} seconds: is there a loop that never ends?`);
+    this.running = true;
+    this.say([["quiet", text]]);
   }
 
   private endAfter(seconds: number, why: string): void {
-    clearTimeout(this.stop);
-    this.stop = window.setTimeout(() => {
-      this.end();
-      this.say([["wrong", why]]);
-    }, 1000 * seconds);
+    clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.stopped(why), 1000 * seconds);
+  }
+
+  /** A program cannot be interrupted, but its Python can be ended. Another one is started for the next run. */
+  private stopped(why: string): void {
+    this.end();
+    this.say(why ? [["wrong", why]] : []);
+    this.load();
   }
 
   private end(): void {
-    clearTimeout(this.stop);
     this.worker?.terminate();
     this.worker = undefined;
+    this.loading.hidden = true;
+    this.idle();
+  }
+
+  private idle(): void {
+    clearTimeout(this.timer);
     this.busy = false;
+    if (document.activeElement === this.stop) this.run.focus(); // a disabled button would lose the keyboard
+    this.stop.disabled = true;
   }
 
   private say(lines: [string, string][]): void {
@@ -98,6 +150,10 @@ class ExerciseElement extends HTMLElement {
       }),
     );
   }
+}
+
+function assets(): DOMStringMap {
+  return document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
 }
 
 function button(text: string, act: () => void, more = ""): HTMLButtonElement {
