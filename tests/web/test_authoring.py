@@ -190,7 +190,7 @@ def test_a_nugget_stands_where_its_front_matter_says_and_an_instructor_moves_it(
     assert publish(app, instructor).status_code == 303
     place = built_in.index("tools") + 1
     assert order(app) == [*built_in[:place], SLUG, *built_in[place:]]
-    assert f'<a class="button main" href="/learn/{SLUG}">' in visitor(app).get("/learn/tools").text
+    assert f'<a class="next-step" href="/learn/{SLUG}">' in visitor(app).get("/learn/tools").text
 
     def move(after: str, base: str | None = None, slug: str = SLUG) -> int:
         return int(decide(instructor, "move", slug, after=after, base=base or mark_of(text_of(app, slug))).status_code)
@@ -310,7 +310,6 @@ def test_a_school_opens_without_what_does_not_fit_any_more(app: FastAPI, tmp_pat
     ("old", "new", "told"),
     [
         ("category: motivation", "category: fun", "Write one of"),
-        ("minutes: 5", "minutes: long", "whole number"),
         ("{serves=1}", "{serves=7}", "Count objectives"),
         ("## A first screen", "```widget unicorn\n```\n\n## A first screen", "no widget"),
         ("## A first screen", "```quiz\n- ask: x\n```\n\n## A first screen", "ask and options"),
@@ -379,7 +378,6 @@ def test_the_form_and_the_text_say_the_same(app: FastAPI) -> None:
     front = {
         "title": 'Noise: a "first" look',
         "category": "outlook",
-        "minutes": "7",
         "level": "theory",
         "roles": ["engineer"],
         "needs": ["tools"],
@@ -393,7 +391,7 @@ def test_the_form_and_the_text_say_the_same(app: FastAPI) -> None:
     look = author.post("/write/preview", json={"slug": SLUG, "text": text, "front": front}).json()
     assert look["front"] == front
     nugget = read(look["head"] + authoring.split(text)[1])
-    assert (nugget.title, nugget.minutes, nugget.objectives) == (front["title"], 7, ("Say: yes", "- no"))
+    assert (nugget.title, nugget.objectives) == (front["title"], ("Say: yes", "- no"))
     assert (nugget.after, nugget.picture) == ("tools", "tools")
     assert [term.name for term in nugget.words] == ["spine", "quill"]
     assert nugget.words[0].also == ("spines", "prickle")

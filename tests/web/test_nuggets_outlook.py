@@ -51,7 +51,7 @@ def cells(slug: str, first: str) -> list[str]:
 @pytest.mark.parametrize("slug", SLUGS)
 def test_it_takes_ten_minutes_at_most_and_asks_three_to_six_questions(slug: str, pages: dict[str, Page]) -> None:
     page = pages[slug]
-    assert page.nugget.minutes <= 10
+    assert page.pace.short <= 10
     assert 3 <= len(page.questions) <= 6
 
 

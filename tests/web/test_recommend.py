@@ -21,7 +21,7 @@ from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.votes import EVERYBODY, FEWEST, PROTOCOL, Tally
 
-COURSE = [Offer.of(page.nugget) for page in nuggets()]
+COURSE = [Offer.of(page) for page in nuggets()]
 SLUGS = [offer.slug for offer in COURSE]
 NOBODY = About()
 Votes = dict[str, dict[str, Tally]]
@@ -85,7 +85,7 @@ def test_the_browser_recommends_what_python_recommends() -> None:
 
 def test_what_browsers_are_told_is_the_school_and_nobody_in_it() -> None:
     published = {"tools": {EVERYBODY: Tally(200, 120)}}
-    given = told((page.nugget for page in nuggets()), published)
+    given = told(nuggets(), published)
     assert [one["slug"] for one in given["nuggets"]] == SLUGS
     assert given["votes"] == {"tools": {EVERYBODY: [200, 120]}}
 
@@ -207,7 +207,7 @@ def test_the_path_leads_from_what_needs_nothing() -> None:
 
 def row(page: Page) -> list[str]:
     page.wait_for_selector("#for-you[data-ready]")
-    return [str(href).removeprefix("/learn/") for href in page.eval_on_selector_all("#for-you li a", HREFS)]
+    return [str(href).removeprefix("/learn/") for href in page.eval_on_selector_all("#for-you .tiles a", HREFS)]
 
 
 HREFS = "all => all.map((one) => one.getAttribute('href'))"

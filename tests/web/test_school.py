@@ -13,6 +13,7 @@ from lapwing.web.school.judge import _judged
 from lapwing.web.school.library import School
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget, read
+from lapwing.web.school.pace import SHORT
 from lapwing.web.school.page import page_of
 from lapwing.web.school.quiz import read_quiz
 
@@ -21,7 +22,6 @@ FRONT = """---
 slug: a-nugget
 title: A nugget
 category: motivation
-minutes: 5
 level: intuition
 roles: [student]
 summary: Some words.
@@ -36,7 +36,7 @@ every_program = pytest.mark.parametrize(("page", "exercise"), CODE, ids=lambda o
 @every_page
 def test_a_nugget_has_all_that_a_learner_needs(page) -> None:
     nugget = page.nugget
-    assert nugget.minutes <= 10
+    assert page.pace.short <= SHORT
     assert all(screen.serves for screen in page.screens if screen.title and screen.title != "Where to go next")
     assert {number for screen in page.screens for number in screen.serves} == set(range(1, len(nugget.objectives) + 1))
     assert 3 <= len(page.questions) <= 6
@@ -76,7 +76,6 @@ def test_code_that_is_wrong_is_told_where() -> None:
     ("front", "why"),
     [
         (FRONT.replace("motivation", "entertainment"), "category"),
-        (FRONT.replace("minutes: 5", "minutes: 90"), "minutes"),
         (FRONT.replace("roles: [student]", "roles: [wizard]"), "wizard"),
         (FRONT.replace("slug: a-nugget", "slug: ../etc"), "slug"),
         (FRONT.replace("title: A nugget\n", ""), "title"),

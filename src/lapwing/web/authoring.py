@@ -18,6 +18,7 @@ from lapwing.web.school import nugget as nuggets
 from lapwing.web.school import plain
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget, Nugget
+from lapwing.web.school.pace import SHORT
 from lapwing.web.school.page import Page, Wrong, page_of
 from lapwing.web.school.term import from_line, to_line
 
@@ -27,7 +28,7 @@ MOST_DRAFTS = {"learner": 30, "instructor": 300, "admin": 300}
 RESERVED = {"export", "import", "preview", BEGINNING}
 """Slugs that are addresses already."""
 FIELDS = (
-    *("title", "category", "minutes", "level", "roles", "needs", "helps", "summary", "objectives"),
+    *("title", "category", "level", "roles", "needs", "helps", "summary", "objectives"),
     *("after", "words", "picture"),
 )
 _OPTIONAL = ("after", "words", "picture")
@@ -39,7 +40,6 @@ _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LINE = re.compile(r", line (\d+)$")
 _SERVES = re.compile(r"(?<!\s)\s*\{serves=[^{}\n]{0,100}\}")
 _MARKS = re.compile(r"^(<<<<<<< yours|>>>>>>> the other one)$", re.MULTILINE)
-_MINUTES = re.compile(r"[0-9]{1,4}")
 _ONE = threading.Lock()
 """Pages of drafts are made one at a time: readers come first."""
 _MOST_FILES, _MOST_ZIPPED = 100, 4 * LONGEST
@@ -129,7 +129,7 @@ def with_front(text: str, slug: str, fields: Mapping[str, Any]) -> str:
         else:
             value = value or ""
             words = " ".join(str(value).split())
-            front[name] = int(words) if name == "minutes" and _MINUTES.fullmatch(words) else words
+            front[name] = words
     front = {name: value for name, value in front.items() if value or name not in _OPTIONAL}
     head = yaml.safe_dump(front, sort_keys=False, allow_unicode=True, width=100)
     return f"---\n{head}---\n{body}"
@@ -182,7 +182,6 @@ def _stand_in(text: str, slug: str, front: Mapping[str, Any]) -> Nugget:
         slug=slug,
         title=str(front["title"]) or "Without a title",
         category=next(iter(CATEGORIES)),
-        minutes=1,
         level=LEVELS[0],
         summary=str(front["summary"]),
         roles=tuple(ROLES),
@@ -260,8 +259,9 @@ def _advice(page: Page) -> Iterator[Complaint]:
             yield Complaint(f"No screen serves objective {number}. Write ## A title {{serves={number}}}.", advice=True)
     if not page.questions:
         yield Complaint("There is no quiz. Three questions help people to see what they learned.", advice=True)
-    if nugget.minutes > 10:
-        yield Complaint("Ten minutes are long. Perhaps it is two nuggets.", advice=True)
+    if page.pace.short > SHORT:
+        long = f"Its short version takes {page.pace.short} minutes; aim at {SHORT}."
+        yield Complaint(f"{long} Write {{deeper}} behind the titles that can be skipped.", advice=True)
     wrong = sum(screen.html.count('class="formula-wrong"') for screen in page.screens)
     if wrong:
         yield Complaint(
@@ -274,7 +274,6 @@ def beginning(slug: str, title: str) -> str:
     fields = {
         "title": title,
         "category": "motivation",
-        "minutes": "5",
         "level": LEVELS[0],
         "roles": ["student"],
         "summary": "One or two sentences for the tile: why should somebody read this?",

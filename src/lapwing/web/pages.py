@@ -18,9 +18,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lapwing.web import votes
 from lapwing.web.assets import Assets
+from lapwing.web.filters import filters, fits
 from lapwing.web.recommend import Offer, recommend, stages
 from lapwing.web.school.library import School
-from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
+from lapwing.web.school.nugget import CATEGORIES, ROLES
 from lapwing.web.school.page import Page
 from lapwing.web.school.picture import pictures
 from lapwing.web.school.term import words_of
@@ -134,20 +135,8 @@ class Pages:
         searched = bool(words_of(wanted["q"]))
         found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)}
 
-        short = wanted["minutes"].isascii() and wanted["minutes"].isdigit() and len(wanted["minutes"]) < 5
-        minutes = int(wanted["minutes"]) if short else None
-
-        def fits(page: Page) -> bool:
-            nugget = page.nugget
-            return (
-                (not searched or nugget.slug in found)
-                and wanted["category"] in ("", nugget.category)
-                and wanted["role"] in ("", *nugget.roles)
-                and wanted["level"] in ("", nugget.level)
-                and (minutes is None or nugget.minutes <= minutes)
-            )
-
-        offers = [Offer.of(page.nugget) for page in school]
+        candidates = [page for page in school if not searched or page.nugget.slug in found]
+        offers = [Offer.of(page) for page in school]
         terms = {term.name for term in school.glossary.search(wanted["q"])}
         return self.made(
             "landing.html",
@@ -156,9 +145,9 @@ class Pages:
             categories=school.by_category(),
             questions=CATEGORIES,
             roles=ROLES,
-            levels=LEVELS,
             asked=wanted,
-            shown={page.nugget.slug for page in school if fits(page)},
+            shown={page.nugget.slug for page in candidates if fits(page, wanted)},
+            filters=filters(school, candidates, wanted),
             terms=terms,
             search_words=school.words,
             for_you=recommend(offers, About(), {})[:_FOR_YOU],

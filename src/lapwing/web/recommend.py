@@ -19,7 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from lapwing.web import votes
-from lapwing.web.school.nugget import ROLES, Nugget
+from lapwing.web.school.nugget import ROLES
+from lapwing.web.school.page import Page
 from lapwing.web.store.learning import About
 from lapwing.web.votes import Tallies, Tally
 
@@ -95,9 +96,10 @@ class Offer:
     helps: tuple[str, ...]
 
     @classmethod
-    def of(cls, nugget: Nugget) -> Offer:
-        """From a nugget."""
-        return cls(**{name: getattr(nugget, name) for name in cls.__dataclass_fields__})
+    def of(cls, page: Page) -> Offer:
+        """From its page, which knows how long it takes."""
+        named = (name for name in cls.__dataclass_fields__ if name != "minutes")
+        return cls(minutes=page.pace.minutes, **{name: getattr(page.nugget, name) for name in named})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +111,13 @@ class Advice:
     reason: str
 
 
-def told(nuggets: Iterable[Nugget], published: Tallies) -> dict[str, Any]:
+def told(pages: Iterable[Page], published: Tallies) -> dict[str, Any]:
     """What a browser needs to recommend by itself: nothing in it is about the one who asks."""
     shares = {
         slug: {role: [tally.reports, tally.yes] for role, tally in by_role.items()}
         for slug, by_role in published.items()
     }
-    return {"nuggets": [asdict(Offer.of(nugget)) for nugget in nuggets], "votes": shares, "rules": RULES}
+    return {"nuggets": [asdict(Offer.of(page)) for page in pages], "votes": shares, "rules": RULES}
 
 
 def recommend(

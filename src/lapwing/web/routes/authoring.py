@@ -354,7 +354,6 @@ def save(
     note: Typed = "",
     title: Typed = "",
     category: Typed = "",
-    minutes: Typed = "",
     level: Typed = "",
     summary: Typed = "",
     objectives: Annotated[str, Form(max_length=10_000)] = "",
@@ -370,7 +369,7 @@ def save(
     kept = _short(text)
     if action == "front":
         lines = (objectives.splitlines(), after, words.splitlines(), picture)
-        values = (title, category, minutes, level, roles, needs, helps, summary, *lines)
+        values = (title, category, level, roles, needs, helps, summary, *lines)
         kept = authoring.with_front(kept, slug, dict(zip(FIELDS, values, strict=True)))
     if action in ("preview", "front"):
         return editor(request, site, person, draft, kept, base=base, unsaved=kept != draft.text)

@@ -4,7 +4,6 @@
 slug: the-laplace-mechanism
 title: The Laplace mechanism
 category: application            # motivation, definition, discussion, application or outlook
-minutes: 9
 level: practice                  # intuition, practice or theory
 roles: [engineer, data-scientist, student]
 needs: [the-definition]          # without these one is lost
@@ -18,6 +17,8 @@ objectives:
 ---
 
 ## A first screen {serves=1}
+
+## A screen that the short version leaves out {serves=1 deeper}
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ LONGEST = 200_000
 _FRONT = re.compile(r"\A---\n(.*?)\n---\n(.*)\Z", re.DOTALL)
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _LISTS = ("roles", "needs", "helps", "objectives")
-_OPTIONAL = {"needs", "helps", "after", "words", "picture"}
+_OPTIONAL = {"needs", "helps", "after", "words", "picture", "minutes"}
+"""Minutes were written once; they are counted now (see pace), and what older texts say is passed over."""
 _KEYS = {"slug", "title", "category", "minutes", "level", "summary", *_LISTS, *_OPTIONAL}
 MOST_WORDS = 20
 """Words that one nugget may bring."""
@@ -76,7 +78,6 @@ class Nugget:
     slug: str
     title: str
     category: str
-    minutes: int
     level: str
     summary: str
     roles: tuple[str, ...]
@@ -95,7 +96,7 @@ class Nugget:
         """The file again: what `read` gives back unchanged."""
         front: dict[str, Any] = {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else value
-            for name in ("slug", "title", "category", "minutes", "level", "roles", "needs", "helps", "summary")
+            for name in ("slug", "title", "category", "level", "roles", "needs", "helps", "summary")
         }
         front["objectives"] = list(self.objectives)
         front |= {"after": self.after} if self.after else {}
@@ -148,8 +149,7 @@ def _checked(front: dict[Any, Any], body: str, where: str) -> Nugget:
             raise InvalidNugget(where, f"{name} is empty", f"Write {name}: some words.")
     if not _SLUG.fullmatch(front["slug"]) or len(front["slug"]) > 80:
         raise InvalidNugget(where, f"slug is {front['slug']!r}", "Write small letters, digits and single hyphens.")
-    if not isinstance(front["minutes"], int) or not 1 <= front["minutes"] <= 60:
-        raise InvalidNugget(where, f"minutes is {front['minutes']!r}", "Write a whole number from 1 to 60.")
+    front.pop("minutes", None)
     after = front.setdefault("after", "")
     if not isinstance(after, str) or (after and not _SLUG.fullmatch(after)):
         hint = f"Write the slug of a nugget, or {BEGINNING}, or leave it out."

@@ -13,13 +13,14 @@ from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.graph import data_html, graph_html, read_data, read_graph
 from lapwing.web.school.markdown import Fence, Markdown
 from lapwing.web.school.nugget import InvalidNugget, Nugget
+from lapwing.web.school.pace import NO_TIME, SECONDS, Pace, pace_of
 from lapwing.web.school.picture import pictures
 from lapwing.web.school.quiz import Question, quiz_html, read_quiz
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-_SERVES = re.compile(r"(?<!\s)\s*\{serves=([0-9,]{1,100})\}\s*$")
+_SERVES = re.compile(r"(?<!\s)\s*\{(?:serves=([0-9,]{1,100}))? ?(deeper)?\}\s*$")
 _WIDGET = re.compile(r"[a-z]+(-[a-z]+)*")
 _OPTION = re.compile(r"(?<![a-z])([a-z]+)=(\S+)")
 _TAG = re.compile(r"<[^>]+>")
@@ -40,6 +41,13 @@ class Screen:
     serves: tuple[int, ...]
     """Which objectives, counted from one."""
     html: str
+    deeper: bool = False
+    """Whether the short version leaves it out."""
+
+    @property
+    def pace(self) -> Pace:
+        """How long it takes."""
+        return pace_of(self.html, deeper=self.deeper)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +61,8 @@ class Page:
     exercises: tuple[Exercise, ...]
     opening: str = ""
     """The figure it opens with."""
+    pace: Pace = NO_TIME
+    """How long it takes, measured."""
 
     @property
     def words(self) -> str:
@@ -133,7 +143,9 @@ def page_of(nugget: Nugget, glossary: Glossary | None = None, *, wrong: list[Wro
     screens = tuple(_screens(nugget, markdown))
     if not screens:
         raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")
-    return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises), opening)
+    begun = Pace(SECONDS["picture"] if opening else 0, 0)
+    pace = sum((screen.pace for screen in screens), begun)
+    return Page(nugget, screens, tuple(dict.fromkeys(widgets)), tuple(questions), tuple(exercises), opening, pace)
 
 
 def _counted(fence: Fence, where: str, seen: list[int]) -> Fence:
@@ -163,7 +175,7 @@ def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
     anchors: set[str] = set()
     for title, tokens in _cut(markdown.tokens(nugget.body)):
         served = _SERVES.search(title)
-        objectives = tuple(int(one) for one in served[1].split(",") if one) if served else ()
+        objectives = tuple(int(one) for one in (served[1] or "").split(",") if one) if served else ()
         if any(not 1 <= one <= len(nugget.objectives) for one in objectives):
             why = f"a screen serves {objectives} of {len(nugget.objectives)} objectives"
             raise InvalidNugget(nugget.slug, why, "Count objectives from 1.")
@@ -176,7 +188,7 @@ def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
         anchors.add(anchor)
         if len(anchors) > MOST_SCREENS:
             raise InvalidNugget(nugget.slug, f"it has more than {MOST_SCREENS} screens", "Make two nuggets of it.")
-        yield Screen(anchor, name, objectives, markdown.html(tokens))
+        yield Screen(anchor, name, objectives, markdown.html(tokens), bool(served and served[2]))
 
 
 def _cut(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:

@@ -1,6 +1,7 @@
 // What every page does: the theme, the progress that stays in this browser, filters, and widgets when they are near.
 import { applyTheme } from "./lib/theme.js";
-import { showProgress, watchReading } from "./lib/progress.js";
+import { showProgress } from "./lib/progress.js";
+import { watchReading } from "./lib/reading.js";
 import { liveFilters } from "./lib/filters.js";
 import { greet } from "./lib/account.js";
 import { offerVote, showMyVotes } from "./lib/vote.js";

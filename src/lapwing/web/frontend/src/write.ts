@@ -144,7 +144,7 @@ function goTo(line: number): void {
   view.focus();
 }
 
-const FIELDS = ["title", "category", "minutes", "level", "summary", "objectives", "after", "words", "picture"];
+const FIELDS = ["title", "category", "level", "summary", "objectives", "after", "words", "picture"];
 const LINES = ["objectives", "words"];
 const LISTS = ["roles", "needs", "helps"];
 

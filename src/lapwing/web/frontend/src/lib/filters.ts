@@ -10,6 +10,16 @@ function begin(asked: string[], words: string): boolean {
   return asked.every((one) => ` ${words}`.includes(` ${one}`));
 }
 
+/** The same as lapwing.web.filters. */
+function fits({ dataset }: HTMLElement, wanted: Record<string, string>): boolean {
+  return (
+    (!wanted.category || dataset.category === wanted.category) &&
+    (!wanted.role || (dataset.roles ?? "").split(" ").includes(wanted.role)) &&
+    (!wanted.minutes || Number(dataset.minutes) <= Number(wanted.minutes)) &&
+    (!wanted.level || dataset.level === wanted.level)
+  );
+}
+
 export function liveFilters(): void {
   const form = document.querySelector<HTMLFormElement>("form.filters");
   if (!form) return;
@@ -26,25 +36,18 @@ export function liveFilters(): void {
     for (const term of terms) term.row.hidden = !found.includes(term);
     if (glossary) glossary.hidden = !found.length;
   };
+  const choices = [...form.querySelectorAll("select")];
   const apply = (): void => {
-    const wanted = new FormData(form);
-    const asked = wordsOf(String(wanted.get("q") ?? ""));
-    const category = String(wanted.get("category") ?? "");
-    const role = String(wanted.get("role") ?? "");
-    const minutes = Number(wanted.get("minutes") ?? 0);
-    const level = String(wanted.get("level") ?? "");
-    let shown = 0;
-    for (const tile of tiles) {
-      const { words = "", roles = "", minutes: takes = "0", level: is = "" } = tile.dataset;
-      const fits =
-        begin(asked, words) &&
-        (!category || tile.dataset.category === category) &&
-        (!role || roles.split(" ").includes(role)) &&
-        (!minutes || Number(takes) <= minutes) &&
-        (!level || is === level);
-      tile.hidden = !fits;
-      shown += Number(fits);
-    }
+    const asked = wordsOf(String(new FormData(form).get("q") ?? ""));
+    const wanted = Object.fromEntries(choices.map((choice) => [choice.name, choice.value]));
+    const candidates = tiles.filter(({ dataset: { words = "" } }) => begin(asked, words));
+    for (const tile of tiles) tile.hidden = !candidates.includes(tile) || !fits(tile, wanted);
+    const shown = tiles.filter((tile) => !tile.hidden).length;
+    // What would leave nothing, with the others as they are, cannot be chosen.
+    for (const choice of choices)
+      for (const option of choice.options)
+        option.disabled =
+          option.value !== "" && option.value !== choice.value && !candidates.some((tile) => fits(tile, { ...wanted, [choice.name]: option.value }));
     for (const part of document.querySelectorAll<HTMLElement>("section.category"))
       part.hidden = !part.querySelector("li[data-tile]:not([hidden])");
     if (nothing) nothing.hidden = shown > 0;

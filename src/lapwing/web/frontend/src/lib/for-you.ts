@@ -29,7 +29,7 @@ export async function forYou(): Promise<void> {
 
 /** The row at the top: as many tiles as the page came with. */
 function fill(box: HTMLElement, offers: Offer[], advice: Advice[]): void {
-  const tiles = [...box.querySelectorAll<HTMLElement>("li")];
+  const tiles = [...box.querySelectorAll<HTMLElement>(".tiles > li")];
   tiles.forEach((tile, i) => {
     const one = advice[i];
     const offer = offers.find(({ slug }) => slug === one?.slug);
