@@ -102,6 +102,29 @@ def test_without_scripts_one_can_read_filter_answer_and_open_what_is_closed(visi
     expect(page.locator("#theme")).to_be_hidden()
 
 
+def test_a_long_nugget_goes_step_by_step_and_words_open_in_place_on_a_phone(visit: Visitor) -> None:
+    page = visit(steps=True, viewport={"width": 390, "height": 800}, has_touch=True).open(f"/learn/{SLUG}")
+    sections = page.locator("section.screen:has(> h2)")
+    expect(sections.nth(0).locator("> h2")).to_be_visible()
+    expect(sections.nth(1).locator("> h2")).to_be_hidden()
+    expect(page.locator("#learned")).to_be_hidden()
+    page.get_by_role("button", name="Continue").click()
+    expect(sections.nth(1).locator("> h2")).to_be_focused()
+    word = page.locator("button.term:visible").first
+    word.tap()
+    told = page.locator(".tip:popover-open")
+    expect(told).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(told).to_have_count(0)
+    page.get_by_role("button", name="Always show everything").click()
+    expect(page.locator("#learned")).to_be_visible()
+    page.get_by_label("Short version").check()
+    expect(page.locator("section.exercise").first).to_be_hidden()
+    page.reload()
+    expect(page.locator("#learned")).to_be_visible()
+    expect(page.get_by_label("Short version")).to_be_checked()
+
+
 @pytest.mark.sweep
 def test_without_scripts_a_widget_says_in_words_what_it_would_show(visit: Visitor) -> None:
     page = visit(java_script_enabled=False).open()

@@ -102,7 +102,7 @@ def test_rules_speak_of_what_learners_are_asked() -> None:
 def test_who_says_nothing_gets_the_course() -> None:
     assert order() == SLUGS
     assert [one.reason for one in recommend(COURSE, NOBODY, {})[:2]] == [
-        RULES["words"]["first"],
+        RULES["words"]["start"],
         RULES["words"]["next"],
     ]
 
@@ -177,6 +177,18 @@ def test_reasons_say_what_brought_a_nugget_here() -> None:
     assert first.slug == "the-laplace-mechanism"
     assert first.reason == "Because you have begun it, you are a software engineer and you want to build something."
     assert recommend(COURSE, builder, done)[-1] == replace(first, slug="the-definition", reason="You have finished it.")
+
+
+@pytest.mark.parametrize("knowledge", ["", "new"])
+@pytest.mark.parametrize("role", ROLES)
+def test_a_newcomer_starts_with_the_attacks_whatever_the_role(role: str, knowledge: str) -> None:
+    for goal in GOALS:
+        newcomer = About((role,), knowledge, (goal,))
+        assert recommend(COURSE, newcomer, {})[0].slug == "attacks-on-privacy"
+        assert reason("attacks-on-privacy", newcomer, {}) == RULES["words"]["start"]
+        assert "begun" in reason("attacks-on-privacy", newcomer, {"attacks-on-privacy": 0.2})
+    builder = About((role,), "good", ("build",))
+    assert RULES["words"]["start"] not in [one.reason for one in recommend(COURSE, builder, {})]
 
 
 def test_different_people_get_different_rows() -> None:

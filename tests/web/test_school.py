@@ -130,7 +130,7 @@ def test_powers_of_an_explanation_are_shown_as_powers_and_nothing_else_is() -> N
 def test_a_word_is_explained_once_on_a_screen_and_never_inside_a_link() -> None:
     glossary = Glossary.read("epsilon: {also: [ε], short: Odds <b>.}")
     shown = page_of(read(FRONT + "## One {serves=1}\n\nEpsilon, ε and [epsilon](/x).\n"), glossary).screens[0].html
-    assert shown.count('role="tooltip"') == 1
+    assert shown.count('class="term"') == shown.count('popover="auto"') == 1
     assert "Odds &lt;b&gt;." in shown
 
 

@@ -24,6 +24,7 @@ from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, ROLES
 from lapwing.web.school.page import Page
 from lapwing.web.school.picture import pictures
+from lapwing.web.school.sources import linked
 from lapwing.web.school.term import words_of
 from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
 
@@ -82,6 +83,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
+        self.templates.globals["linked"] = linked
         self.templates.globals["drawn"] = pictures().__getitem__
 
         self.show(school)

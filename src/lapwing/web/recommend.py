@@ -2,6 +2,7 @@
 
 Every nugget has points: for the role it is written for, for goals, for what one knows, for being begun or following
 what is finished, and for votes. A nugget counts as much as the best one that needs it; what is needed comes first.
+A newcomer starts with the first nugget of the course, whatever the role.
 
 Votes count only where they differ clearly: X beats Y if the whole interval of X lies above that of Y, each reaching
 three standard errors. The points are wins minus losses, at most two. So noise alone moves nothing, and a
@@ -31,6 +32,8 @@ RULES: dict[str, Any] = {
     "role": 3,
     "only_some_roles": 1,
     "begun": 3,
+    "start": 100,
+    "newcomers": ["", "new"],
     "follows": 1,
     "all_roles": len(ROLES),
     "goal": 2,
@@ -75,6 +78,7 @@ RULES: dict[str, Any] = {
         "follows": "you finished “{}”",
         "votes": "others found it clearly more helpful than most",
         "role_votes": "others in your role found it clearly more helpful than most",
+        "start": "Start here: the course begins with it, whatever your role.",
         "first": "It is where the course begins.",
         "next": "It comes next in the course.",
         "again": "You have finished it.",
@@ -223,9 +227,15 @@ class _Recommendation:
             points += RULES["role"] + (RULES["only_some_roles"] if len(offer.roles) < RULES["all_roles"] else 0)
         for goal in self.about.goals:
             points += RULES["goal"] * _fits(goal, offer)
+        points += RULES["start"] if self._starts(offer.slug) else 0
         points += RULES["begun"] if self.done.get(offer.slug, 0) > 0 else 0
         points += RULES["follows"] if self._followed(offer) else 0
         return points + self._known(offer)
+
+    def _starts(self, slug: str) -> bool:
+        """Whether a newcomer starts here: who has finished nothing starts with the first, whatever the role."""
+        newcomer = self.about.knowledge in RULES["newcomers"] and not self.finished
+        return newcomer and self.places[slug] == 0
 
     def _known(self, offer: Offer) -> int:
         points: int = RULES["knowledge"].get(self.about.knowledge, {}).get(offer.level, 0)
@@ -244,6 +254,8 @@ class _Recommendation:
         words, parts = RULES["words"], list[str]()
         if offer.slug in self.finished:
             return str(words["again"])
+        if self._starts(offer.slug) and not self.done.get(offer.slug, 0) > 0:
+            return str(words["start"])
         if self.done.get(offer.slug, 0) > 0:
             parts.append(words["begun"])
         if (opens := self.best[offer.slug]) != offer.slug:

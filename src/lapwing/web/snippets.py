@@ -48,7 +48,9 @@ class Snippet:
 
 SNIPPETS = (
     Snippet(
-        "Screen", "What one sees at once, and which objective it serves", "## A new screen {serves=1}\n\nOne thought."
+        "Screen",
+        "What one sees at once, and which objective it serves; {serves=1 deeper} if it can be skipped",
+        "## A new screen {serves=1}\n\nOne thought.",
     ),
     Snippet("Formula", "Between dollars within a line", "$\\varepsilon = \\ln 3$", inline=True),
     Snippet(

@@ -71,9 +71,10 @@ class Glossary:
                 return found[0]
             explained.add(term.name)
             tip = f"tip-{term.anchor}"
-            told = f'<span class="tip" role="tooltip" id="{tip}">{term.html}</span>'
-            link = f'<a class="term" href="/glossary#{term.anchor}" aria-describedby="{tip}">{found[0]}</a>'
-            return f'<span class="explained">{link}{told}</span>'
+            more = f'<a href="/glossary#{term.anchor}">In the glossary</a>'
+            told = f'<span class="tip" popover="auto" id="{tip}"><span id="{tip}-says">{term.html}</span> {more}</span>'
+            word = f'<button type="button" class="term" popovertarget="{tip}" aria-describedby="{tip}-says">{found[0]}'
+            return f'<span class="explained">{word}</button>{told}</span>'
 
         return self._pattern.sub(mark, escaped) if self.terms else escaped
 

@@ -21,6 +21,7 @@ from mdit_py_plugins.dollarmath import dollarmath_plugin
 from lapwing.web.school.formulas import rendered
 from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.quotes import curly_quotes
+from lapwing.web.school.sources import LEAVES, addresses, named
 
 BLOCKS = {
     "proof": "Proof",
@@ -35,6 +36,7 @@ BOXES = {"remember": "Remember", "takeaways": "What to take away", "warning": "W
 Fence = Callable[[str, str], str]
 """From what stands behind the name of a fence, and its text, to HTML."""
 _LINK = re.compile(r"(https?:|mailto:|/(?!/)|#)", re.IGNORECASE)
+_ELSEWHERE = re.compile(r"https?://", re.IGNORECASE)
 _PICTURE = re.compile(r"/uploads/[0-9a-f]{64}\.(?:png|jpg|webp)|/static/[A-Za-z0-9_-]+(?:[./][A-Za-z0-9_-]+)*")
 _TAGS = {
     *(
@@ -59,10 +61,11 @@ _TAGS = {
 }
 _ATTRIBUTES = {
     "*": {"class", "id"},
-    "a": {"href", "title", "aria-describedby"},
+    "a": {"href", "title", "target"},
+    "button": {"type", "popovertarget", "aria-describedby"},
     "div": {"role", "tabindex", "aria-label"},
     "pre": {"tabindex"},
-    "span": {"role"},
+    "span": {"role", "popover"},
     "img": {"src", "alt", "title", "width", "height", "loading"},
     "ol": {"start"},
     "td": {"align"},
@@ -89,7 +92,7 @@ class Markdown:
         glossary: Glossary | None = None,
         plain: bool = False,
     ) -> None:
-        self.fences, self.glossary = dict(fences or {}), glossary
+        self.fences, self.glossary, self.cites = dict(fences or {}), glossary, blocks
         parser = MarkdownIt(
             "commonmark", {"html": False, "linkify": False, "typographer": True}, renderer_cls=_Renderer
         )
@@ -113,7 +116,8 @@ class Markdown:
     def html(self, text: str | Sequence[Token]) -> str:
         """Safe HTML."""
         tokens = self.tokens(text) if isinstance(text, str) else list(text)
-        env: dict[str, Any] = {"fences": self.fences, "math": [], "holes": [], "links": 0}
+        env: dict[str, Any] = {"fences": self.fences, "math": [], "holes": [], "links": []}
+        env |= {"cites": self.cites, "cell": "", "title": False}
         if self.glossary is not None:
             env |= {"glossary": self.glossary, "explained": set()}
         raw = self._parser.renderer.render(tokens, self._parser.options, env)
@@ -137,16 +141,48 @@ class _Renderer(RendererHTML):
 
     def text(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         written = html.escape(tokens[place].content)
-        if env["links"] or "glossary" not in env:
+        unmarked = env["links"] or env["title"] or env["cell"] == "th" or _lists_sources(tokens)
+        if unmarked or "glossary" not in env:
             return written
         return str(env["glossary"].marked(written, env["explained"]))
 
     def link_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        env["links"] += 1
+        elsewhere = bool(_ELSEWHERE.match(str(tokens[place].attrGet("href") or "")))
+        env["links"].append(elsewhere)
+        if elsewhere:
+            tokens[place].attrSet("class", "elsewhere")
+            tokens[place].attrSet("target", "_blank")
         return self.renderToken(tokens, place, options, env)
 
     def link_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
-        env["links"] -= 1
+        left = LEAVES if env["links"].pop() else ""
+        return left + self.renderToken(tokens, place, options, env)
+
+    def em_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        """A title among the sources leads to the paper, a name in bold in a table to the tool or the vendor."""
+        opened = self.renderToken(tokens, place, options, env)
+        address = _address(tokens, place, env)
+        env.setdefault("cited", []).append(bool(address))
+        if not address:
+            return opened
+        env["links"].append(True)
+        return f'<a class="elsewhere" target="_blank" href="{html.escape(address)}">{opened}'
+
+    def em_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        closed = self.renderToken(tokens, place, options, env)
+        if not env["cited"].pop():
+            return closed
+        env["links"].pop()
+        return f"{closed}{LEAVES}</a>"
+
+    strong_open, strong_close = em_open, em_close
+
+    def heading_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["title"] = True  # nothing is underlined in a title
+        return self.renderToken(tokens, place, options, env)
+
+    def heading_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["title"] = False
         return self.renderToken(tokens, place, options, env)
 
     def table_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
@@ -158,6 +194,7 @@ class _Renderer(RendererHTML):
 
     def td_open(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
+        env["cell"] = token.tag
         style = str(token.attrs.pop("style", ""))  # styles of elements are not let through, classes are
         if style.startswith("text-align:"):
             token.attrSet("class", style.removeprefix("text-align:"))
@@ -165,7 +202,11 @@ class _Renderer(RendererHTML):
             token.tag = tokens[place + 2].tag = "td"
         return self.renderToken(tokens, place, options, env)
 
-    th_open = td_open
+    def td_close(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
+        env["cell"] = ""
+        return self.renderToken(tokens, place, options, env)
+
+    th_open, th_close = td_open, td_close
 
     def fence(self, tokens: Sequence[Token], place: int, options: Any, env: Any) -> str:
         token = tokens[place]
@@ -185,6 +226,30 @@ class _Renderer(RendererHTML):
         caption = f"<figcaption>{title}</figcaption>" if title else ""
         picture = f'<img src="{html.escape(source)}" alt="{html.escape(alt)}" loading="lazy">'
         return f"<figure>{picture}{caption}</figure>" if caption else picture
+
+
+def _lists_sources(tokens: Sequence[Token]) -> bool:
+    """Whether this is the paragraph that begins with **Sources.**"""
+    return "".join(token.content for token in tokens[:4]).startswith("Sources")
+
+
+def _address(tokens: Sequence[Token], place: int, env: Any) -> str:
+    """Where the emphasised words are found, if they name a source, a tool or a vendor where those are named."""
+    token = tokens[place]
+    if not env["cites"] or env["links"]:
+        return ""
+    if token.type == "em_open" and _lists_sources(tokens):
+        kind = "papers"
+    elif token.type == "strong_open" and env["cell"] == "td":
+        kind = "products"
+    else:
+        return ""
+    words = []
+    for other in tokens[place + 1 :]:
+        if other.type == token.type.replace("open", "close") and other.level == token.level:
+            break
+        words.append(" " if other.type == "softbreak" else other.content)
+    return addresses(kind).get(named("".join(words)), "")
 
 
 def _math(kind: str) -> Callable[..., str]:

@@ -27,9 +27,9 @@ SHORT = 10
 """Minutes that the short version of a nugget may take."""
 
 _WORD = re.compile(r"\w[\w’'-]*")
-_TAG = re.compile(r"<[^>]+>")
+_TAG = re.compile(r"<span class=\"unseen\">[^<]*</span>|<[^>]+>")
 _KATEX = re.compile(r'<span class="katex(-display)?">')
-_TOOLTIP = re.compile(r'<span class="tip"[^>]*>.*?</span>')
+_TOOLTIP = re.compile(r'<span class="tip"[^>]*>.*?</a></span>')
 _QUIZ = re.compile(r'<section class="quiz".*?</section>', re.DOTALL)
 _EXERCISE = re.compile(r'<section class="exercise".*?</section>', re.DOTALL)
 _CLOSED = re.compile(r'<details class="block.*?</details>', re.DOTALL)

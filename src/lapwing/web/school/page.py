@@ -13,7 +13,7 @@ from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.graph import data_html, graph_html, read_data, read_graph
 from lapwing.web.school.markdown import Fence, Markdown
 from lapwing.web.school.nugget import InvalidNugget, Nugget
-from lapwing.web.school.pace import NO_TIME, SECONDS, Pace, pace_of
+from lapwing.web.school.pace import NO_TIME, SECONDS, SHORT, Pace, pace_of
 from lapwing.web.school.picture import pictures
 from lapwing.web.school.quiz import Question, quiz_html, read_quiz
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 _SERVES = re.compile(r"(?<!\s)\s*\{(?:serves=([0-9,]{1,100}))? ?(deeper)?\}\s*$")
 _WIDGET = re.compile(r"[a-z]+(-[a-z]+)*")
 _OPTION = re.compile(r"(?<![a-z])([a-z]+)=(\S+)")
-_TAG = re.compile(r"<[^>]+>")
+_TAG = re.compile(r"<span class=\"unseen\">[^<]*</span>|<[^>]+>")
+"""Also the words that only say that a link leads elsewhere: nobody searches for them."""
 _NO_OPTION = re.compile(r"on.*|style|class|id|is|slot|part|hidden|inert|popover|title|dir|lang|translate")
 """What a widget cannot be told, because browsers act on it."""
 MOST_SCREENS, MOST_FENCES = 60, 60
@@ -63,6 +64,11 @@ class Page:
     """The figure it opens with."""
     pace: Pace = NO_TIME
     """How long it takes, measured."""
+
+    @property
+    def long(self) -> bool:
+        """Whether it goes step by step."""
+        return self.pace.minutes > SHORT
 
     @property
     def words(self) -> str:

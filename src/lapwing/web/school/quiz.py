@@ -82,8 +82,8 @@ def _option(entry: Any, where: str) -> Option:
 def quiz_html(questions: list[Question], markdown: Markdown, *, first: int) -> str:
     """The questions as forms; `first` numbers them through the nugget."""
     forms = "".join("".join(_form(question, markdown, first + place)) for place, question in enumerate(questions))
-    heading = f"Check what you know: {len(questions)} question{'s' if len(questions) > 1 else ''}"
-    return f'<section class="quiz" aria-label="Quiz"><h3>{heading}</h3><div class="questions">{forms}</div></section>'
+    heading = f"Quiz: {len(questions)} question{'s' if len(questions) > 1 else ''}"
+    return f'<section class="quiz"><h3>{heading}</h3><div class="questions">{forms}</div></section>'
 
 
 def _form(question: Question, markdown: Markdown, number: int) -> Iterator[str]:

@@ -62,7 +62,7 @@ export function showProgress(): void {
   const latest = Object.entries(all).sort(([, a], [, b]) => b.at - a.at)[0];
   const link = document.querySelector<HTMLAnchorElement>("#continue");
   if (link && latest && share(latest[1]) < 1) {
-    link.href = `/learn/${latest[0]}`;
+    link.href = `/learn/${latest[0]}#${latest[1].screens.at(-1) ?? ""}`;
     link.hidden = false;
     link.classList.add("main"); // who comes back goes on
     link.previousElementSibling?.classList.remove("main");

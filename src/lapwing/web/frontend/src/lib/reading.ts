@@ -16,11 +16,12 @@ export function watchReading(): void {
   const screens = [...article.querySelectorAll<HTMLElement>("section.screen")];
   const questions = [...article.querySelectorAll<HTMLFormElement>("form.question")];
   const reading = { slug: article.dataset.slug ?? "", article, screens, questions };
-  const needed = screens.filter((screen) => !screen.classList.contains("deeper"));
   const kept = (change: (done: Done) => void): void => {
     keep(reading.slug, (done) => {
-      done.total = needed.length + questions.length;
       change(done);
+      // What is deeper counts for those who read it, and is not missed by the others.
+      const counted = screens.filter(({ id, classList }) => !classList.contains("deeper") || done.screens.includes(id));
+      done.total = counted.length + questions.length;
     });
     show(reading);
   };

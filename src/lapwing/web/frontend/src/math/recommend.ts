@@ -14,6 +14,8 @@ interface Rules {
   role: number;
   only_some_roles: number;
   begun: number;
+  start: number;
+  newcomers: string[];
   follows: number;
   all_roles: number;
   goal: number;
@@ -30,6 +32,7 @@ interface Rules {
     follows: string;
     votes: string;
     role_votes: string;
+    start: string;
     first: string;
     next: string;
     again: string;
@@ -64,6 +67,9 @@ export function recommend(told: Told, about: About, done: Record<string, number>
   const finished = new Set(order.filter((slug) => (done[slug] ?? 0) >= rules.finished));
   const wins = clearWins(told, about, leads);
   const followed = (offer: Offer): string => [...offer.needs, ...offer.helps].find((slug) => finished.has(slug)) ?? "";
+  // Who has finished nothing starts with the first, whatever the role.
+  const newcomer = rules.newcomers.includes(about.knowledge) && !finished.size;
+  const starts = (slug: string): boolean => newcomer && at(slug) === 0;
   const own = new Map<string, number>();
   for (const offer of known.values()) {
     let points = wins.get(offer.slug) ?? 0;
@@ -71,6 +77,7 @@ export function recommend(told: Told, about: About, done: Record<string, number>
       points += rules.role + (offer.roles.length < rules.all_roles ? rules.only_some_roles : 0);
     for (const goal of about.goals) points += rules.goal * fits(rules, goal, offer);
     points += rules.knowledge[about.knowledge]?.[offer.level] ?? 0;
+    if (starts(offer.slug)) points += rules.start;
     if ((done[offer.slug] ?? 0) > 0) points += rules.begun;
     if (followed(offer)) points += rules.follows;
     own.set(offer.slug, points);
@@ -83,6 +90,7 @@ export function recommend(told: Told, about: About, done: Record<string, number>
   const reason = (offer: Offer): string => {
     const { words } = rules;
     if (finished.has(offer.slug)) return words.again;
+    if (starts(offer.slug) && !((done[offer.slug] ?? 0) > 0)) return words.start;
     let parts: string[] = [];
     if ((done[offer.slug] ?? 0) > 0) parts.push(words.begun);
     const opens = best(offer.slug);
