@@ -290,7 +290,7 @@ def test_files_that_are_not_what_they_seem_are_refused_without_quoting_them() ->
     for name, content in {
         "x.parquet": b"secret",
         "x.duckdb": b"secret",
-        "x.csv.gz": b"secret",
+        "x.csv.gz": b"\x1f\x8bsecret",
         "x.csv": b"",
         "y.csv": b"secret,secret\n",
         "x.yaml": b"secret",
