@@ -234,7 +234,13 @@ def test_an_exercise_is_written_and_checked_by_keyboard_mistakes_are_told_and_a_
     expect(element.locator(".said .out")).to_have_text("alive\n", timeout=PATIENCE)
 
 
-def test_python_is_loaded_while_the_first_program_is_written(visit: Visitor) -> None:
+FORGED = """import plot
+plot._pictures.append('{"kind": "bars", "names": ["<img src=x>"], "heights": ["<b>", 2], "title": "<i>"}')
+plot._pictures.append('no JSON')
+"""
+
+
+def test_python_is_loaded_while_the_first_program_is_written_and_draws_what_it_finds(visit: Visitor) -> None:
     slug, exercise = next((slug, one) for slug, one in EXERCISES if one.id == "ten-sensitivities")
     page = visit().open(f"/learn/{slug}")
     page.evaluate(
@@ -246,10 +252,17 @@ def test_python_is_loaded_while_the_first_program_is_written(visit: Visitor) -> 
     with page.expect_response("**/*.wasm", timeout=PATIENCE):
         element = begin(page, exercise)
     expect(element.locator(".said")).to_be_empty()
-    write(page, element, "print('there')\n")
+    write(page, element, "import plot\nplot.histogram([1, 2, 2])\n")
     element.get_by_role("button", name="Run").press("Enter")
-    expect(element.locator(".said .out")).to_have_text("there\n", timeout=PATIENCE)
+    expect(element.get_by_role("img")).to_have_accessible_name("How often which value came out", timeout=PATIENCE)
+    element.get_by_text("As a table").press("Enter")
+    expect(element.locator("lw-plot tbody tr").nth(1)).to_have_text("1.52.52")
     expect(element.locator(".loading")).to_be_hidden()
+    write(page, element, FORGED)
+    element.get_by_role("button", name="Run").press("Enter")
+    expect(element.locator("lw-plot").nth(1)).to_contain_text("This picture cannot be drawn.")
+    expect(element.locator("lw-plot").nth(0)).to_contain_text("<img src=x>")
+    expect(element.locator("lw-plot :is(img, b, i)")).to_have_count(0)
     shares = page.evaluate("[...window.shares]")
     assert len(shares) > 1
     assert all(0 <= share < 1 for share in shares)

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from lapwing.web.school import plot
 from lapwing.web.school.laws import Laws, Undecided
 
 MOST_OUTPUT = 8000
@@ -20,7 +21,7 @@ SAMPLES, SECONDS, SEED = 4000, 20, 7
 """What an audit in the browser may take, and the checks before it. Both are repeatable: a right answer stays right."""
 _YOURS, _OURS = "your code", "the checks"
 Line = tuple[str, str]
-"""A kind (out, wrong, undecided, right or quiet) and its words."""
+"""A kind (out, wrong, undecided, right, quiet or picture) and its words; of a picture, its numbers as JSON."""
 
 
 def judged(wanted: Mapping[str, Any], told: Callable[[str], object] = lambda text: None) -> str:
@@ -29,14 +30,16 @@ def judged(wanted: Mapping[str, Any], told: Callable[[str], object] = lambda tex
     return json.dumps({"lines": lines, "passed": passed})
 
 
+@plot.importable()
 def _judged(wanted: Mapping[str, Any], told: Callable[[str], object]) -> tuple[list[Line], bool]:
     place: dict[str, Any] = {"__name__": "exercise"}
     printed = io.StringIO()
     lines: list[Line] = []
-    with contextlib.redirect_stdout(printed):
+    with contextlib.redirect_stdout(printed), plot.watched() as pictures:
         failed = _run(wanted["code"], _YOURS, place)
     if printed.getvalue():
         lines.append(("out", printed.getvalue()[:MOST_OUTPUT]))
+    lines += [("picture", picture) for picture in pictures]
     if failed:
         return [*lines, ("wrong", str(failed))], False
     if wanted["what"] == "run":

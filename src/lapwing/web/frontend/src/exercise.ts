@@ -143,6 +143,7 @@ class ExerciseElement extends HTMLElement {
   private say(lines: [string, string][]): void {
     this.said.replaceChildren(
       ...lines.map(([kind, text]) => {
+        if (kind === "picture") return picture(text);
         const line = document.createElement(kind === "out" ? "pre" : "p");
         line.className = kind;
         line.textContent = text;
@@ -154,6 +155,13 @@ class ExerciseElement extends HTMLElement {
 
 function assets(): DOMStringMap {
   return document.querySelector<HTMLElement>("[data-python]")?.dataset ?? {};
+}
+
+/** What draws is loaded with the first picture. */
+function picture(text: string): HTMLElement {
+  const place = document.createElement("div");
+  void import("./plot.js").then(({ plot }) => place.replaceWith(plot(text)));
+  return place;
 }
 
 function button(text: string, act: () => void, more = ""): HTMLButtonElement {
