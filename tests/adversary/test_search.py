@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from chance import FALSE_ALARM, assert_seldom
+from judging import run_at
 from sweeps import few
 
 from lapwing import noise
@@ -360,6 +361,21 @@ def test_the_seconds_end_a_slow_search_in_the_middle_of_a_pair() -> None:
     assert len(calls) < 2000
     assert found.releases == len(calls)
     assert "not enough time" in search(lambda data: time.sleep(0.002) or 0, seconds=0.3, samples=10**6).explain()
+
+
+def test_a_search_that_made_fewer_releases_says_that_it_was_hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the clock runs out: before the pairs are compared, meanwhile, or in either half of the audit."""
+
+    def with_clock(step: float) -> Search:
+        run_at(monkeypatch, step)
+        return search(lambda data: sum(data) + laplace(1), domain="bits", samples=200, seconds=10, bits=False)
+
+    full = with_clock(0.0)
+    assert not full.hurried
+    for step in (10.0**power for power in range(-6, 2)):
+        for share in (1, 2, 3, 5, 7):
+            found = with_clock(share * step)
+            assert found.hurried or found.releases >= full.releases
 
 
 def test_releases_without_time_count_against_the_finding() -> None:
