@@ -20,7 +20,7 @@
 `checks` runs after the learner's code and knows its names; an assertion that fails says what to think about. `laws`
 says whether random answers follow the law that they should (`laws.py`): ask at several epsilons and on several data
 sets. `audit` lets the auditor search for a counter-example, at each epsilon of a list. Programs may draw with `plot`
-(`plot.py`). An exercise without `starter` is one to think about: the solution opens when one has an answer of one's own.
+(`plot.py`). An exercise without `starter` is one to think about: the solution opens when one has an answer.
 """
 
 from __future__ import annotations
