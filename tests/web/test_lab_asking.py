@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -173,8 +174,12 @@ def test_a_job_that_was_stopped_spends_at_most_what_was_charged(app: FastAPI, ro
     client, bench = brought(app, rows)
     lab, gate = site_of(app).lab, threading.Event()
     busy = [lab.jobs.start("somebody else", lambda _: gate.wait(30)) for _ in range(2)]
+    while not all(job.state == "working" for job in busy):
+        time.sleep(0.01)
     begun = client.post(f"/lab/{bench.id}/ask/mean", data={"column": "age", "epsilon": "0.5"})
-    assert begun.json()["state"] == "waiting"
+    assert (begun.json()["state"], begun.json()["place"]) == ("waiting", 1)
+    waiting = client.get(f"/lab/{bench.id}/jobs/{begun.json()['id']}", headers=PERSON).text
+    assert "You are next" in waiting
     told = client.post(f"/lab/{bench.id}/jobs/{begun.json()['id']}/cancel")
     gate.set()
     for job in (*busy, lab.jobs.get(bench.id, begun.json()["id"])):

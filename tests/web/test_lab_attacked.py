@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,11 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import LapwingError
-from lapwing.web.lab import bringing, intake, stating
+from lapwing.web.lab import intake, stating
 from lapwing.web.lab.analyses import ANALYSES, grouping, local, models, rows, synthetic
 from lapwing.web.lab.analyses.curated import blank, stopping
 from lapwing.web.lab.analysis import Data
+from lapwing.web.lab.arrivals import AT_ONCE_EACH, STRETCH, Arrival
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.budget import Promise
 from lapwing.web.lab.engine import SPILLED, connected, engine
@@ -381,28 +382,38 @@ def test_the_exact_side_reads_the_stated_keys_and_no_others(lab: Lab) -> None:
         assert grouping.by_value(found, stated.columns[0], "count(*)") == [(1,), ()]
 
 
-def test_room_is_kept_for_files_on_their_way(lab: Lab) -> None:
-    def coming(size: str | None, address: str, there: int = 0) -> AbstractContextManager[None]:
-        return bringing.room_for(lab, size, address, there)
+def test_room_is_kept_for_what_has_come_and_one_address_has_half(tmp_path: Path) -> None:
+    lab = Lab(Settings(lab_folder=tmp_path, lab_disk=6 * STRETCH))
 
-    most, disk = lab.settings.lab_upload, lab.settings.lab_disk
-    with pytest.raises(Problem) as refused, coming(str(2 * most), "a"):
-        pass
-    assert refused.value.status_code == 413
-    with coming("1000", "a"), coming("1000", "a"), coming("1000", "a"):
-        with pytest.raises(Problem) as refused, coming("1000", "a"):
+    def came(arrival: Arrival, size: int) -> None:
+        if arrival.needs(size):
+            arrival.grant()
+
+    with lab.arrivals.arrival("a") as first, lab.arrivals.arrival("b") as other:
+        for size in (1, STRETCH, 1, STRETCH):
+            came(first, size)
+        assert first.granted == 2 + 2 * STRETCH, "a stretch beyond what came, however much was declared"
+        with pytest.raises(Problem, match="your network") as refused:
+            came(first, 1)
+        assert refused.value.status_code == 429
+        came(other, 2 * STRETCH)
+        with lab.arrivals.arrival("c") as third, pytest.raises(Problem, match="no room") as refused:
+            came(third, 1)
+        assert refused.value.status_code == 503
+    with lab.arrivals.arrival("a") as first:  # they came, or not: the room is free again
+        came(first, 1)
+    lab.close()
+
+
+def test_one_address_has_a_few_files_on_their_way(lab: Lab) -> None:
+    with ExitStack() as open_files:
+        for _ in range(AT_ONCE_EACH):
+            open_files.enter_context(lab.arrivals.arrival("a"))
+        with pytest.raises(Problem) as refused, lab.arrivals.arrival("a"):
             pass
         assert refused.value.status_code == 429
-        with coming("1000", "b"):  # others are not kept waiting
+        with lab.arrivals.arrival("b"):  # others are not kept waiting
             pass
-        with pytest.raises(Problem) as refused, coming("1000", "b", disk - 3500):
-            pass
-        assert refused.value.status_code == 503
-    with coming("1000", "b", disk - 3500):  # they came, or not: the room is free again
-        pass
-    with pytest.raises(Problem) as refused, coming(None, "a", disk - most + 1):
-        pass
-    assert refused.value.status_code == 503, "whoever does not say how much comes needs room for the most"
 
 
 # What is said about errors

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import stat
 import threading
@@ -17,11 +18,12 @@ import lapwing as lw
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.web.lab.bench import Answer, Bench
 from lapwing.web.lab.engine import connected, engine
-from lapwing.web.lab.jobs import MOST_OPEN_EACH, PLAIN, Jobs, Progress
+from lapwing.web.lab.jobs import MOST_OPEN_BROWSER, MOST_OPEN_EACH, PLAIN, Jobs, Progress
 from lapwing.web.lab.keeping import PREFIX, Lab
 from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.turns import Ending, Turns, Visitor
 from lapwing.web.problems import Problem
 from lapwing.web.settings import Settings
 
@@ -282,6 +284,17 @@ def test_a_question_reads_the_folder_of_its_table_and_nothing_else(lab: Lab, tmp
                 db.execute(forbidden)
 
 
+def test_one_address_has_half_of_the_tables(tmp_path: Path) -> None:
+    lab = Lab(Settings(lab_folder=tmp_path, lab_benches=4))
+    for _ in range(2):
+        lab.bring(new_owner(), "rows.csv", "a")
+    with pytest.raises(Problem, match="your network") as refused:
+        lab.bring(new_owner(), "rows.csv", "a")
+    assert refused.value.status_code == 429
+    lab.bring(new_owner(), "rows.csv", "b")
+    lab.close()
+
+
 # Jobs
 
 
@@ -299,6 +312,7 @@ def test_work_tells_how_far_it_is_and_what_came_out() -> None:
     assert reached.wait(10)
     assert job.told() | {"id": ""} == {
         "id": "", "state": "working", "share": 0.5, "title": "Counting", "error": "", "where": "/lab/bench",
+        "place": 0,
     }  # fmt: skip
     may_end.set()
     assert job.ended.wait(10)
@@ -351,6 +365,64 @@ def test_one_table_cannot_have_more_work_than_its_share() -> None:
     assert refused.value.status_code == 429
     may_end.set()
     jobs.close()
+
+
+def test_somebody_with_one_piece_of_work_does_not_wait_for_all_forty_of_another() -> None:
+    jobs, gate = Jobs(3), threading.Event()
+    many = [jobs.start(f"a{n}", lambda _: gate.wait(30), visitor=Visitor("A", f"browser {n}")) for n in range(40)]
+    while sum(job.state == "working" for job in many) < 2:
+        time.sleep(0.01)
+    other = jobs.start("b", lambda _: "done", visitor=Visitor("B", "browser"))
+    assert other.ended.wait(30), "no address has all threads"
+    assert [job.place for job in many] == [0, 0, *range(1, 39)]
+    gate.set()
+    assert all(job.ended.wait(30) for job in many)
+    jobs.close()
+
+
+def test_two_hundred_people_are_all_told_their_place_and_one_browser_has_its_share() -> None:
+    jobs, gate = Jobs(2), threading.Event()
+    hall = [jobs.start(f"{n}", lambda _: gate.wait(30), visitor=Visitor("hall", f"{n}")) for n in range(200)]
+    while hall[0].state != "working":
+        time.sleep(0.01)
+    assert [job.told()["place"] for job in hall] == list(range(200))
+    hall[100].cancel()
+    assert (hall[100].state, hall[100].place, hall[150].place) == ("cancelled", 0, 149), "who leaves makes room at once"
+    greedy = Visitor("hall", "greedy")
+    for number in range(MOST_OPEN_BROWSER):
+        jobs.start(f"greedy {number}", lambda _: None, visitor=greedy)
+    with pytest.raises(Problem) as refused:
+        jobs.start("one more", lambda _: None, visitor=greedy)
+    assert refused.value.status_code == 429
+    gate.set()
+    jobs.close()
+
+
+def test_addresses_take_turns_and_so_do_the_browsers_of_each() -> None:
+    turns: Turns[str] = Turns()
+    for item in ("a1-1", "a1-2", "a1-3", "a2-1", "b1-1", "b1-2", "a2-2", "c1-1"):
+        turns.add(item, Visitor(item[0], item[:2]))
+    order = ["a1-1", "b1-1", "c1-1", "a2-1", "b1-2", "a1-2", "a2-2", "a1-3"]
+    assert [turns.place(item) for item in order] == list(range(1, 9))
+    assert turns.remove("b1-2")
+    assert not turns.remove("b1-2")
+    assert turns.take(lambda address: address != "a") == "b1-1", "those who have enough threads are passed over"
+    left = [turns.take(lambda _: True) for _ in range(7)]
+    assert left == ["a1-1", "c1-1", "a2-1", "a1-2", "a2-2", "a1-3", None]
+    assert len(turns) == 0
+
+
+def test_a_request_waits_for_work_without_a_thread() -> None:
+    ending = Ending()
+
+    async def crowd() -> list[bool]:
+        assert not await ending.waited(0.001)
+        waiting = [asyncio.create_task(ending.waited(30)) for _ in range(100)]
+        await asyncio.sleep(0)
+        threading.Thread(target=ending.set).start()
+        return [*await asyncio.gather(*waiting), await ending.waited(30)]
+
+    assert asyncio.run(crowd()) == [True] * 101
 
 
 def test_the_work_of_another_table_is_not_told() -> None:

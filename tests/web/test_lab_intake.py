@@ -220,6 +220,7 @@ def test_a_script_sends_the_file_itself_and_is_told_where_to_go(client: TestClie
     bench_at(app, where).intake.ended.wait(60)
     assert client.get(job).json() | {"id": ""} == {
         "id": "", "state": "done", "share": 1.0, "title": "Reading your table", "error": "", "where": where,
+        "place": 0,
     }  # fmt: skip
     assert client.get(job, headers=PERSON).headers["location"] == where
     assert "Besuche ü.csv" in shown(client, where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,17 +14,21 @@ import httpx2 as httpx
 import pytest
 from fastapi import FastAPI
 from markdown_it import MarkdownIt
-from school_site import account, browser_of, open_school, signed_in
+from school_site import account, browser_of, open_school, signed_in, site_of, visitor
 
 from lapwing.web import authoring, discussion
 from lapwing.web.app import create_app
 from lapwing.web.assets import Assets, MissingAssets
+from lapwing.web.bodies import MOST, Body
 from lapwing.web.cache import TextCache
+from lapwing.web.lab import jobs
+from lapwing.web.lab.arrivals import STRETCH
 from lapwing.web.lanes import Lane
 from lapwing.web.problems import Problem
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.quotes import curly_quotes
 
+CSV = b"name,age\nAda,36\nBob,41\n"
 THREADS = 40
 """Threads in which Starlette runs plain routes."""
 
@@ -148,6 +152,92 @@ def test_one_person_has_a_few_places_in_a_lane() -> None:
 
     assert asyncio.run(crowd()) == ["done"] * 3
     assert asyncio.run(lane.run("Ada", lambda: "done")) == "done", "in another event loop, too"
+
+
+# The lab
+
+
+@pytest.mark.parametrize("way", ["file", "form", "paste", "example"])
+def test_what_the_lab_refuses_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    app = open_school(tmp_path, lab_folder=tmp_path / "lab")
+    monkeypatch.setattr(jobs, "MOST_OPEN", 0)
+    lab, client = site_of(app).lab, visitor(app)
+    ways: dict[str, dict[str, Any]] = {
+        "file": {"url": "/lab/upload", "content": CSV},
+        "form": {"url": "/lab/upload", "files": {"file": ("rows.csv", CSV)}},
+        "paste": {"url": "/lab/paste", "data": {"text": CSV.decode()}},
+        "example": {"url": "/lab/examples/clinic"},
+    }
+    assert client.post(**ways[way]).status_code == 503
+    assert lab.all() == []
+    assert [path.name for path in lab.folder.iterdir()] == ["lock"]
+    lab.close()
+
+
+def test_connections_that_declare_much_and_send_little_hold_no_room(tmp_path: Path) -> None:
+    app = open_school(tmp_path, lab_folder=tmp_path / "lab", lab_disk=40 * STRETCH)
+    large = {"content-length": str(site_of(app).settings.lab_upload), "accept": "application/json"}
+
+    async def crowd() -> tuple[int, list[int]]:
+        enough = asyncio.Event()
+
+        async def little() -> AsyncIterator[bytes]:
+            yield CSV
+            await enough.wait()
+
+        async def send(address: str, **sent: Any) -> int:
+            transport = httpx.ASGITransport(app, client=(address, 1))
+            async with httpx.AsyncClient(transport=transport, base_url="https://testserver") as client:
+                return (await client.post("/lab/upload", **sent)).status_code
+
+        idle = [asyncio.create_task(send(f"192.0.2.{n % 4}", content=little(), headers=large)) for n in range(23)]
+        while len(site_of(app).lab.all()) < len(idle):
+            await asyncio.sleep(0.01)
+        honest = await send("198.51.100.1", content=CSV, headers={"accept": "application/json"})
+        enough.set()
+        return honest, [await one for one in idle]
+
+    honest, idle = asyncio.run(crowd())
+    assert honest == 201
+    assert set(idle) == {201}
+    site_of(app).lab.close()
+
+
+def _scope(**headers: str) -> dict[str, Any]:
+    return {"headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}
+
+
+@pytest.mark.parametrize("pause", [3600.0, 0.005], ids=["silent", "a byte now and then"])
+def test_a_body_that_does_not_come_is_not_waited_for(pause: float) -> None:
+    async def receive() -> dict[str, Any]:
+        await asyncio.sleep(pause)
+        return {"type": "http.request", "body": b"x", "more_body": True}
+
+    async def read() -> None:
+        body = Body(_scope(content_length="1000000"), receive, MOST, 0.02)
+        while True:
+            await body.receive()
+
+    with pytest.raises(Problem) as refused:
+        asyncio.run(read())
+    assert refused.value.status_code == 408
+    assert refused.value.headers == {"connection": "close"}
+
+
+def test_whether_somebody_is_still_there_may_take_any_time() -> None:
+    messages = [{"type": "http.request", "body": b"all of it", "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        if messages:
+            return messages.pop()
+        await asyncio.sleep(0.1)
+        return {"type": "http.disconnect"}
+
+    async def read() -> list[str]:
+        body = Body(_scope(), receive, MOST, 0.01)
+        return [(await body.receive())["type"] for _ in range(2)]
+
+    assert asyncio.run(read()) == ["http.request", "http.disconnect"]
 
 
 # Without the files for browsers

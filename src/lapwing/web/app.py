@@ -47,7 +47,7 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
         title="Lapwing", docs_url=None, redoc_url=None, openapi_url=None, lifespan=life, redirect_slashes=False
     )
     app.state.site = site
-    app.add_middleware(SmallBodies, tables=settings.lab_upload)
+    app.add_middleware(SmallBodies, lab=site.lab)
     app.add_middleware(SafeHeaders, https=settings.origin.startswith("https://"))
     refuse_unguarded(ROUTERS)
     for router in ROUTERS:

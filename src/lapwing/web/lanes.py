@@ -16,14 +16,19 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass, field
 from functools import partial, wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import anyio
 from anyio import to_thread
+from fastapi import Request
 
 from lapwing.web.limits import address_of
 from lapwing.web.problems import Problem
+
+if TYPE_CHECKING:
+    from lapwing.web.lab.bench import Bench
+    from lapwing.web.sessions import Person
 
 Made = TypeVar("Made")
 
@@ -75,19 +80,26 @@ class Lanes:
     def __init__(self) -> None:
         self.drafts = Lane(1, 20, 3, "Many drafts are being looked at. Please try again in a moment.")
         self.passwords = Lane(2, 60, 30, "Many people are signing in. Please try again in a few seconds.")
+        self.questions = Lane(6, 600, 6, "Many questions are being looked at. Please try again in a moment.")
 
 
 def in_lane(name: str) -> Callable[[Callable[..., Made]], Callable[..., Coroutine[Any, Any, Made]]]:
-    """A route that runs in this lane of its school; it takes `request`, `site` and `person`."""
+    """A route that runs in this lane of its school; it takes `request`, `site`, and `person` or a `bench`."""
 
     def decorate(route: Callable[..., Made]) -> Callable[..., Coroutine[Any, Any, Made]]:
         @wraps(route)
         async def queued(**given: Any) -> Made:
-            person, lane = given["person"], getattr(given["site"].lanes, name)
-            whose = address_of(given["request"]) if person is None else person.id
-            made: Made = await lane.run(whose, partial(route, **given))
+            lane = getattr(given["site"].lanes, name)
+            made: Made = await lane.run(_whose(**given), partial(route, **given))
             return made
 
         return queued
 
     return decorate
+
+
+def _whose(request: Request, person: Person | None = None, bench: Bench | None = None, **_: object) -> Hashable:
+    """A class has one address, so a browser is known by its table or its account where it has one."""
+    if bench is not None:
+        return bench.owner
+    return address_of(request) if person is None else person.id

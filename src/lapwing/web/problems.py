@@ -24,6 +24,7 @@ WORDS = {
     403: ("This is not for you", "Your account may not do this."),
     404: ("There is nothing here", "The address may have changed, or never was. All nuggets are one step away."),
     405: ("That cannot be done here", "This address answers other kinds of requests."),
+    408: ("That took too long", "Nothing came from you for a while, so we stopped waiting. Please try again."),
     409: ("Somebody was faster", "This changed while you looked at it. Reload the page and try again."),
     413: ("That is too much at once", "Send something smaller."),
     415: ("We do not take this kind", "Send one of the kinds that the page names."),

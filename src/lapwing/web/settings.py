@@ -31,11 +31,11 @@ class Settings:
     """Bytes of one table."""
     lab_lasts: float = 2 * 3600.0
     """Seconds without use after which a table is deleted."""
-    lab_benches: int = 200
-    """Tables that are there at the same time; and, below, of one browser."""
+    lab_benches: int = 500
+    """Tables that are there at the same time, of which one address has half at most; and, below, of one browser."""
     lab_benches_each: int = 5
     lab_disk: int = 20 << 30
-    """Bytes of all tables together."""
+    """Bytes of all tables together, of which one address has half at most."""
 
     @classmethod
     def of(

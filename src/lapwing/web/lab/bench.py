@@ -8,7 +8,7 @@ A route of the lab takes the bench of the address; whoever did not bring it gets
         bench.remaining, bench.spent       # Loss
         data = bench.data()                # for release: charged to bench.ledger
         bench.teach()  # Problem(403) outside teaching mode; before exact, draws, data(charged=False)
-        job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}/ask")
+        job = bench.start(work, where=f"/lab/{bench.id}/ask")
         bench.keep(Answer(…))              # a private Result only; bench.answers lists them for export
 
 Nothing that is in a table, nor what its file or its columns are called, is ever logged.
@@ -19,6 +19,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,13 +30,14 @@ from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.budget import Budget, Promise, size_of
 from lapwing.web.lab.intake import Found
-from lapwing.web.lab.jobs import Job, Jobs
+from lapwing.web.lab.jobs import Job, Jobs, Progress
 from lapwing.web.lab.owners import owner_of
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.provenance import Provenance
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.scripts import PLACEHOLDER, File
 from lapwing.web.lab.statement import DATASET, Statement
+from lapwing.web.lab.turns import Visitor
 from lapwing.web.problems import Problem
 from lapwing.web.site import TheSite
 
@@ -69,6 +71,8 @@ class Bench:
     jobs: Jobs
     lasts: float
     """Seconds that it is kept without being used."""
+    address: str = ""
+    """Where it came from: what an address holds and does is limited. In memory only, as long as the bench is there."""
     columns: tuple[Found, ...] = ()
     """What intake found, by the header or the schema alone."""
     notes: tuple[str, ...] = ()
@@ -195,6 +199,11 @@ class Bench:
             known = self.provenance.get(column, Provenance())
             self.provenance[column] = known.after(found.bounds, found.keys, private=found.private)
             self.proposals[column] = found
+
+    def start(self, work: Callable[[Progress], Any], *, where: str = "", title: str = "Working") -> Job:
+        """Begin a piece of work about this table, in the turn of whoever brought it."""
+        visitor = Visitor(self.address, self.owner)
+        return self.jobs.start(self.id, work, where=where, title=title, visitor=visitor)
 
     def touch(self) -> None:
         """It is in use."""

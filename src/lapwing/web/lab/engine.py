@@ -140,3 +140,16 @@ def size_of(folder: Path) -> int:
         except OSError:
             continue  # it went meanwhile
     return total
+
+
+def readable(size: float) -> str:
+    """Bytes for people.
+
+    >>> readable(2 << 30), readable(1500)
+    ('2.1 GB', '1.5 kB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.3g} {unit}" if unit != "GB" else f"{size:.1f} GB"
+        size /= 1000
+    return ""

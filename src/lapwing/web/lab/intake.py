@@ -15,7 +15,7 @@ from pathlib import Path
 import duckdb
 
 from lapwing.curator.encodings import UTF_16, WINDOWS
-from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, size_of, text, watched
+from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, readable, size_of, text, watched
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import Name, cleaned
 from lapwing.web.lab.plain import (
@@ -25,7 +25,6 @@ from lapwing.web.lab.plain import (
     is_packed,
     is_parquet,
     is_utf_16,
-    readable,
     refuse_others,
     unpacked,
 )

@@ -3,16 +3,20 @@
     def work(progress: Progress) -> Result:
         return question.release(data, epsilon, progress)
 
-    job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}/ask", title="Releasing")
+    job = bench.start(work, where=f"/lab/{bench.id}/ask", title="Releasing")
 
 The browser then asks GET /lab/{id}/jobs/{job} for `job.told()` until the state is done, failed or cancelled. Work
 calls `progress(share)` now and then, which raises once it was cancelled; a DuckDB connection that works for long stands
 under `with progress.stops(connection):` and is interrupted. Nothing about a job is logged: it is for one browser.
+
+Who begins something is heard at once and told a place in the queue. Visitors take turns (`turns.py`), and no address
+has all threads at once: whoever brings forty slow files keeps their own network waiting, and nobody else.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -21,13 +25,14 @@ from typing import Any, Literal, Protocol
 
 from lapwing.errors import DatasetClosed, EngineFailed, LapwingError
 from lapwing.noise.entropy import SYSTEM
+from lapwing.web.lab.turns import Ending, Turns, Visitor
 from lapwing.web.problems import Problem
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
-AT_ONCE = 2
-"""Threads that work."""
-MOST_OPEN, MOST_OPEN_EACH = 40, 4
-"""Jobs that wait or work: of all benches, of one."""
+AT_ONCE = 3
+"""Threads that work; one address has all of them but one."""
+MOST_OPEN, MOST_OPEN_ADDRESS, MOST_OPEN_BROWSER, MOST_OPEN_EACH = 1000, 500, 10, 4
+"""Jobs that wait or work: of all, of one address, of one browser, of one bench."""
 MOST_KEPT = 40
 """Jobs of one bench whose outcome is remembered."""
 PLAIN = (
@@ -135,11 +140,13 @@ class Job:
     where: str
     """The address to go to when it is done."""
     title: str
+    home: Jobs
+    visitor: Visitor
     state: State = "waiting"
     result: Any = None
     error: str = ""
     progress: Progress = field(default_factory=Progress)
-    ended: threading.Event = field(default_factory=threading.Event)
+    ended: Ending = field(default_factory=Ending)
 
     @property
     def open(self) -> bool:
@@ -147,39 +154,80 @@ class Job:
         return not self.ended.is_set()
 
     def cancel(self) -> None:
-        """Ask it to stop; it does so at its next step."""
+        """Ask it to stop: it does so at its next step, or at once if it has not begun."""
         self.progress.cancel()
+        self.home.leave(self)
+
+    @property
+    def place(self) -> int:
+        """Which one it is in the queue, from 1; 0 once it has begun."""
+        return self.home.place(self)
 
     def told(self) -> dict[str, Any]:
         """For the browser, without the result."""
         share = 1.0 if self.state == "done" else self.progress.share
         told = {"id": self.id, "state": self.state, "share": round(share, 3), "title": self.title, "error": self.error}
-        return {**told, "where": self.where}
+        return {**told, "where": self.where, "place": self.place}
 
 
 class Jobs:
     """All jobs of one process."""
 
     def __init__(self, at_once: int = AT_ONCE, longest: float = LONGEST) -> None:
-        self._longest = longest
+        self._longest, self._most_at_once = longest, max(1, at_once - 1)
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="lapwing-lab")
         self._lock = threading.Lock()
         self._jobs: dict[str, dict[str, Job]] = {}
+        self._open: dict[Job, Callable[[Progress], Any]] = {}
+        """Those that wait or work, with their work."""
+        self._turns: Turns[Job] = Turns()
+        self._working: Counter[str] = Counter()
+        """How many threads each address has."""
 
-    def start(self, bench: str, work: Callable[[Progress], Any], *, where: str = "", title: str = "Working") -> Job:
-        """Begin as soon as a thread is free. `where` is the address to go to when it is done."""
-        job = Job(f"{SYSTEM.bits(64):016x}", bench, where, title)
+    def start(
+        self,
+        bench: str,
+        work: Callable[[Progress], Any],
+        *,
+        where: str = "",
+        title: str = "Working",
+        visitor: Visitor | None = None,
+    ) -> Job:
+        """Begin as soon as it is its turn. `where` is the address to go to when it is done."""
+        job = Job(f"{SYSTEM.bits(64):016x}", bench, where, title, self, visitor or Visitor("", bench))
         with self._lock:
+            self._refuse_too_many(job)
             mine = self._jobs.setdefault(bench, {})
-            if sum(one.open for one in mine.values()) >= MOST_OPEN_EACH:
-                raise Problem(429, "Several things are under way for this table. Wait for one of them, or stop one.")
-            if sum(one.open for jobs in self._jobs.values() for one in jobs.values()) >= MOST_OPEN:
-                raise Problem(503, "The lab is very busy. Please try again in a minute.", headers={"retry-after": "60"})
             for old in [one.id for one in mine.values() if not one.open][: max(0, len(mine) + 1 - MOST_KEPT)]:
                 del mine[old]
             mine[job.id] = job
-        self._pool.submit(self._run, job, work)
+            self._open[job] = work
+            self._turns.add(job, job.visitor)
+        self._pool.submit(self._work)
         return job
+
+    def _refuse_too_many(self, job: Job) -> None:
+        who, others = job.visitor, [(one.visitor, one.bench) for one in self._open]
+        if sum(bench == job.bench for _, bench in others) >= MOST_OPEN_EACH:
+            raise Problem(429, "Several things are under way for this table. Wait for one of them, or stop one.")
+        if sum(one == who for one, _ in others) >= MOST_OPEN_BROWSER:
+            raise Problem(429, "Several things are under way for your tables. Wait for one of them, or stop one.")
+        if sum(one.address == who.address for one, _ in others) >= MOST_OPEN_ADDRESS or len(others) >= MOST_OPEN:
+            raise Problem(503, "The lab is very busy. Please try again in a minute.", headers={"retry-after": "60"})
+
+    def place(self, job: Job) -> int:
+        """Which one it is in the queue, from 1; 0 if it does not wait."""
+        with self._lock:
+            return self._turns.place(job)
+
+    def leave(self, job: Job) -> None:
+        """Take a job out of the queue if it is still there."""
+        with self._lock:
+            if not self._turns.remove(job):
+                return
+            del self._open[job]
+        job.state, job.error = "cancelled", STOPPED
+        job.ended.set()
 
     def get(self, bench: str, id: str) -> Job:
         """A job of this bench, or a `Problem`."""
@@ -214,6 +262,27 @@ class Jobs:
             self.forget(bench)
         self._pool.shutdown(wait=True, cancel_futures=True)
 
+    def _work(self) -> None:
+        """Do what is next, as long as there is something for an address that has not too many threads already.
+
+        What has to wait because its address has enough is taken up by the thread of that address that ends first.
+        """
+        while True:
+            with self._lock:
+                job = self._turns.take(lambda address: self._working[address] < self._most_at_once)
+                if job is None:
+                    return
+                self._working[job.visitor.address] += 1
+                work = self._open[job]
+            try:
+                self._run(job, work)
+            finally:
+                with self._lock:
+                    del self._open[job]
+                    self._working[job.visitor.address] -= 1
+                    self._working += Counter()  # forget those that have none left
+                job.ended.set()
+
     def _run(self, job: Job, work: Callable[[Progress], Any]) -> None:
         threading.Thread(target=self._watch, args=(job,), daemon=True).start()
         try:
@@ -231,8 +300,6 @@ class Jobs:
             job.state, job.error = "failed", error.detail
         except Exception:
             job.state, job.error = "failed", PLAIN  # nothing is logged: a message could quote a record
-        finally:
-            job.ended.set()
 
     def _watch(self, job: Job) -> None:
         """Stop a job that takes too long, again and again: the first word may come before its statement began."""

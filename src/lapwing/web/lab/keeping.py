@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lapwing.noise.entropy import SYSTEM
+from lapwing.web.lab.arrivals import Arrivals
 from lapwing.web.lab.jobs import Jobs
 from lapwing.web.lab.owners import known_as
 from lapwing.web.problems import Problem
@@ -37,9 +38,7 @@ class Lab:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.jobs = settings, Jobs()
-        self.arriving: list[tuple[str, int]] = []
-        """Files on their way: from which address, and how many bytes at most. Under `lock`."""
-        self.lock = threading.Lock()
+        self.arrivals = Arrivals(self)
         self._benches: dict[str, Bench] = {}
         self._lock = threading.Lock()
         self._folder: Path | None = None
@@ -63,7 +62,7 @@ class Lab:
         if above.is_dir():
             remove_leftovers(above)
 
-    def bring(self, owner: str, title: str) -> Bench:
+    def bring(self, owner: str, title: str, address: str = "") -> Bench:
         """A new bench for the browser with this secret; the oldest of too many goes."""
         from lapwing.web.lab.bench import Bench  # it brings the engines; the school opens without them
 
@@ -71,15 +70,23 @@ class Lab:
         mine = sorted((one for one in self.all() if one.owner == key), key=lambda one: one.used)
         for old in mine[: max(0, len(mine) + 1 - self.settings.lab_benches_each)]:
             self.delete(old)
-        if len(self.all()) >= self.settings.lab_benches:
-            raise Problem(503, "The lab is full. Try again in an hour.", headers={"retry-after": "3600"})
         bench_id = f"{SYSTEM.bits(128):032x}"
         folder = self.folder / bench_id
-        folder.mkdir(mode=0o700)
-        made = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts)
+        made = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts, address)
         with self._lock:
+            self._refuse_too_many(address)
+            folder.mkdir(mode=0o700)
             self._benches[bench_id] = made
         return made
+
+    def _refuse_too_many(self, address: str) -> None:
+        most = self.settings.lab_benches
+        if len(self._benches) >= most:
+            raise Problem(503, "The lab is full. Try again in an hour.", headers={"retry-after": "3600"})
+        if sum(one.address == address for one in self._benches.values()) >= max(1, most // 2):
+            raise Problem(
+                429, "There are too many tables from your network. Delete one that you brought, or try again later."
+            )
 
     def find(self, owner: str, bench_id: str) -> Bench | None:
         """The bench, if this browser brought it and it is still there."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lapwing.curator.encodings import encoding_of
 from lapwing.errors import LapwingError
+from lapwing.web.lab.engine import readable
 from lapwing.web.lab.jobs import Progress
 
 PIECE = 1 << 20
@@ -143,19 +144,6 @@ def first_line(path: Path) -> tuple[str, int]:
     if inside:
         raise Unreadable("The first line opens a quotation mark and never closes it. Close it, or leave it out.")
     return rest, skipped
-
-
-def readable(size: float) -> str:
-    """Bytes for people.
-
-    >>> readable(2 << 30), readable(1500)
-    ('2.1 GB', '1.5 kB')
-    """
-    for unit in ("bytes", "kB", "MB", "GB"):
-        if size < 1000 or unit == "GB":
-            return f"{size:.3g} {unit}" if unit != "GB" else f"{size:.1f} GB"
-        size /= 1000
-    return ""
 
 
 def _pieces(path: Path) -> Iterator[bytes]:

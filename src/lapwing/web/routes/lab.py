@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -18,12 +19,11 @@ from starlette.requests import ClientDisconnect
 from lapwing.web.lab import bringing, proposals, stating
 from lapwing.web.lab.bench import Bench, TheBench
 from lapwing.web.lab.bundled import EXAMPLES
-from lapwing.web.lab.engine import size_of
+from lapwing.web.lab.engine import readable
 from lapwing.web.lab.intake import MOST_COLUMNS
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.names import file_title
 from lapwing.web.lab.owners import is_owner, new_owner, owner_of, remember_owner
-from lapwing.web.lab.plain import readable
 from lapwing.web.lab.statement import DATASET
 from lapwing.web.limits import address_of
 from lapwing.web.problems import Problem
@@ -75,66 +75,65 @@ def _index(request: Request, site: Site, person: Person | None, complaint: str =
 @router.post("/lab/upload", dependencies=[limited("lab bring")])
 async def upload(request: Request, site: TheSite, person: Asking) -> Response:
     """Take a file: the body itself, as our script sends it, or a form with a file in it."""
-    there = await run_in_threadpool(lambda: size_of(site.lab.folder))
-    with bringing.room_for(site.lab, request.headers.get("content-length"), address_of(request), there):
-        return await _arrived(request, site, person)
+    try:
+        if request.headers.get("content-type", "").startswith("multipart/form-data"):
+            return await _sent_by_form(request, site, person)
+        return await _sent_by_script(request, site, person)
+    except (OSError, ClientDisconnect):
+        raise Problem(503, "The file did not arrive completely. Please try again.") from None
 
 
-async def _arrived(request: Request, site: Site, person: Person | None) -> Response:
-    most = site.settings.lab_upload
-    owner = _owner(request, site)
-    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        title = file_title(unquote(request.headers.get("x-file-name", "")))
-        bench = await run_in_threadpool(site.lab.bring, owner, title)
-        try:
-            size = await bringing.keep_stream(bench, request.stream(), most)
-        except (Problem, OSError, ClientDisconnect) as error:
-            await run_in_threadpool(site.lab.delete, bench)
-            if isinstance(error, Problem):
-                raise Problem(error.status_code, bringing.too_large(most)) from None
-            raise Problem(503, "The file did not arrive completely. Please try again.") from None
-    else:
-        async with request.form() as form:
-            file = form.get("file")
-            if not isinstance(file, UploadFile) or not file.filename:
-                return await run_in_threadpool(_nothing, request, site, person)
-            bench = await run_in_threadpool(site.lab.bring, owner, file_title(file.filename))
-            try:
-                size = await run_in_threadpool(bringing.keep_file, bench, file.file, most)
-            except BaseException:
-                await run_in_threadpool(site.lab.delete, bench)
-                raise
-    if not size:
-        await run_in_threadpool(site.lab.delete, bench)
-        return await run_in_threadpool(
-            _nothing, request, site, person, "The file is empty. Choose one with rows in it."
-        )
-    job = bringing.begin(site.lab, bench)
-    return await run_in_threadpool(_brought, request, site, bench, owner, job)
+async def _sent_by_script(request: Request, site: Site, person: Person | None) -> Response:
+    pieces = request.stream()
+    first = await anext(pieces, b"")  # whoever sends nothing has no bench
+    if not first:
+        return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
+    title = file_title(unquote(request.headers.get("x-file-name", "")))
+    async with _bench(request, site, title) as (owner, bench):
+        await bringing.keep_stream(bench, first, pieces, site.settings.lab_upload)
+        job = bringing.begin(site.lab, bench)
+    return await _brought(request, site, bench, owner, job)
+
+
+async def _sent_by_form(request: Request, site: Site, person: Person | None) -> Response:
+    async with request.form() as form:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            return await run_in_threadpool(_nothing, request, site, person)
+        if not file.size:
+            return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
+        async with _bench(request, site, file_title(file.filename)) as (owner, bench):
+            await run_in_threadpool(bringing.keep_file, bench, file.file, site.settings.lab_upload)
+            job = bringing.begin(site.lab, bench)
+    return await _brought(request, site, bench, owner, job)
+
+
+_EMPTY = "The file is empty. Choose one with rows in it."
 
 
 @router.post("/lab/paste", dependencies=[limited("lab bring")])
-def paste(
+async def paste(
     request: Request, site: TheSite, person: Asking, text: Annotated[str, Form(max_length=1_000_000)] = ""
 ) -> Response:
     """Take what was pasted."""
     if not text.strip():
-        return _nothing(request, site, person, "Paste a table first: names in the first line, rows below.")
-    owner = _owner(request, site)
-    bench = site.lab.bring(owner, "pasted table")
-    (bench.folder / "raw").write_bytes(text.encode("utf-8", "replace"))
-    return _brought(request, site, bench, owner, bringing.begin(site.lab, bench))
+        why = "Paste a table first: names in the first line, rows below."
+        return await run_in_threadpool(_nothing, request, site, person, why)
+    async with _bench(request, site, "pasted table") as (owner, bench):
+        await run_in_threadpool((bench.folder / "raw").write_bytes, text.encode("utf-8", "replace"))
+        job = bringing.begin(site.lab, bench)
+    return await _brought(request, site, bench, owner, job)
 
 
 @router.post("/lab/examples/{slug}", dependencies=[limited("lab bring")])
-def example(request: Request, slug: str, site: TheSite) -> Response:
+async def example(request: Request, slug: str, site: TheSite) -> Response:
     """Take a bundled table."""
     chosen = EXAMPLES.get(slug)
     if chosen is None:
         raise Problem(404)
-    owner = _owner(request, site)
-    bench = site.lab.bring(owner, chosen.title)
-    return _brought(request, site, bench, owner, bringing.begin_example(site.lab, bench, chosen))
+    async with _bench(request, site, chosen.title) as (owner, bench):
+        job = bringing.begin_example(bench, chosen)
+    return await _brought(request, site, bench, owner, job)
 
 
 @router.get("/lab/{id}")
@@ -170,16 +169,16 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
 
 
 @router.post("/lab/{id}/read", dependencies=[limited("lab bring")])
-def read_as(bench: TheBench, site: TheSite, encoding: Annotated[str, Form(max_length=20)] = "") -> Response:
+async def read_as(bench: TheBench, site: TheSite, encoding: Annotated[str, Form(max_length=20)] = "") -> Response:
     """Read the text once more, as its owner says it is written."""
     if not bench.asks_encoding or encoding != "latin-1":
         raise Problem(409, "There is nothing to read again. Bring the file once more.")
-    bringing.begin(site.lab, bench, bringing.LATIN).ended.wait(QUICK)
+    await bringing.begin(site.lab, bench, bringing.LATIN).ended.waited(QUICK)
     return redirect(site, f"/lab/{bench.id}")
 
 
 @router.post("/lab/{id}/propose", dependencies=[limited("lab propose")])
-def propose(
+async def propose(
     bench: TheBench,
     site: TheSite,
     column: Annotated[str, Form(max_length=200)] = "",
@@ -190,7 +189,7 @@ def propose(
     stated = bench.stated.column(column)
     if price not in proposals.PRICES or what not in ("bounds", "keys"):
         raise Problem(422, "Choose what to look for and a price from the lists.")
-    data = bench.data()
+    data = await run_in_threadpool(bench.data)
 
     def work(progress: Progress) -> None:
         if what == "bounds":
@@ -198,11 +197,11 @@ def propose(
         else:
             bench.propose(column, proposals.private_keys(data, column, price, progress))
 
-    return _work(bench, site, work, f"Looking for {what} of {stated.name}")
+    return await _work(bench, site, work, f"Looking for {what} of {stated.name}")
 
 
 @router.post("/lab/{id}/look", dependencies=[limited("lab propose")])
-def look(
+async def look(
     bench: TheBench,
     site: TheSite,
     column: Annotated[str, Form(max_length=200)] = "",
@@ -222,7 +221,7 @@ def look(
             found = proposals.read_keys(bench.path, stated, notation)
         bench.propose(column, found)
 
-    return _work(bench, site, work, f"Reading {what} of {stated.name}")
+    return await _work(bench, site, work, f"Reading {what} of {stated.name}")
 
 
 @router.post("/lab/{id}/over")
@@ -255,11 +254,11 @@ def job_state(request: Request, job: str, bench: TheBench, site: TheSite, person
 
 
 @router.post("/lab/{id}/jobs/{job}/cancel")
-def cancel(request: Request, job: str, bench: TheBench, site: TheSite) -> Response:
+async def cancel(request: Request, job: str, bench: TheBench, site: TheSite) -> Response:
     """Stop a piece of work."""
     found = site.lab.jobs.get(bench.id, job)
-    found.cancel()
-    found.ended.wait(QUICK)
+    await run_in_threadpool(found.cancel)
+    await found.ended.waited(QUICK)
     if "text/html" not in request.headers.get("accept", ""):
         return JSONResponse(found.told(), headers={"cache-control": "no-store"})
     return redirect(site, f"/lab/{bench.id}", "You stopped it." if not found.open else "It stops at its next step.")
@@ -270,11 +269,19 @@ def _owner(request: Request, site: Site) -> str:
     return known if is_owner(known) else new_owner()
 
 
-def _brought(request: Request, site: Site, bench: Bench, owner: str, job: Job) -> Response:
+@asynccontextmanager
+async def _bench(request: Request, site: Site, title: str) -> AsyncIterator[tuple[str, Bench]]:
+    """The secret of a browser, known or new, and a bench for what it brings."""
+    owner = _owner(request, site)
+    async with bringing.bench_for(site.lab, owner, title, address_of(request)) as bench:
+        yield owner, bench
+
+
+async def _brought(request: Request, site: Site, bench: Bench, owner: str, job: Job) -> Response:
     """Onwards to the bench, with the cookie by which it knows its browser."""
     where = f"/lab/{bench.id}"
     if "text/html" in request.headers.get("accept", ""):
-        job.ended.wait(QUICK)
+        await job.ended.waited(QUICK)
         response: Response = redirect(site, where)
     else:
         told = {"where": where, "job": f"{where}/jobs/{job.id}"}
@@ -300,9 +307,9 @@ def _arriving(request: Request, bench: Bench, site: Site, person: Person | None)
     return page(request, site, "lab/refused.html", person, bench=bench, job=job, latin=bench.asks_encoding)
 
 
-def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str) -> Response:
-    job = site.lab.jobs.start(bench.id, work, where=f"/lab/{bench.id}#columns", title=title)
-    job.ended.wait(QUICK)
+async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title: str) -> Response:
+    job = bench.start(work, where=f"/lab/{bench.id}#columns", title=title)
+    await job.ended.waited(QUICK)
     if job.state == "done":
         return redirect(
             site, job.where, "The answer stands beside the column. What was found counts once you state it."

@@ -5,8 +5,8 @@ Whoever brought the table asks; see `lab/bench.py`. Nothing here shows an exact 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
@@ -19,6 +19,7 @@ from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
+from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Asking, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
@@ -26,8 +27,8 @@ from lapwing.web.site import Site, TheSite
 router = personal()
 QUICK = 2.0
 """Seconds that a request waits for work before the browser is told to ask again."""
-_patient = threading.BoundedSemaphore(4)
-"""Requests that may wait long: the others need threads, too."""
+LONG = 60.0
+"""Seconds that a request waits for a file."""
 SHOWN = ("exact", "draws", "attacks", "clipping")
 _NEVER = {"cache-control": "no-store"}
 
@@ -40,6 +41,7 @@ def begin(bench: TheBench, site: TheSite) -> Response:
 
 
 @router.get("/lab/{id}/ask/{analysis}", dependencies=[limited("lab preview")])
+@in_lane("questions")
 def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The form, the two handles, and what was asked before."""
     sent = [pair for pair in request.query_params.multi_items() if pair[0] not in ("epsilon", "shown")]
@@ -50,7 +52,8 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
 
 
 @router.get("/lab/{id}/ask/{analysis}/preview", dependencies=[limited("lab preview")])
-def preview(request: Request, analysis: str, bench: TheBench) -> Response:
+@in_lane("questions")
+def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """How far off at every place of the slider, without a look at the data; or what is missing in the form so far."""
     try:
         told = asking.told(bench, _understood(request, analysis, bench))
@@ -62,7 +65,8 @@ def preview(request: Request, analysis: str, bench: TheBench) -> Response:
 
 
 @router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited("lab preview")])
-def nearby(request: Request, analysis: str, bench: TheBench) -> Response:
+@in_lane("questions")
+def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """The same for a tenth of the people and for ten times as many."""
     question = _understood(request, analysis, bench)
     assert question.analysis is not None
@@ -75,7 +79,8 @@ def nearby(request: Request, analysis: str, bench: TheBench) -> Response:
 async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """Read the form, whatever its fields are."""
     form = await _form(request)
-    return await run_in_threadpool(release, request, analysis, form, bench, site, person)
+    made = await site.lanes.questions.run(bench.owner, partial(release, request, analysis, form, bench, site, person))
+    return made if isinstance(made, Response) else await _waited(request, site, made)
 
 
 @router.post("/lab/{id}/ask/{analysis}/look", dependencies=[limited("lab release")])
@@ -86,9 +91,9 @@ async def looked(request: Request, analysis: str, bench: TheBench, site: TheSite
         raise Problem(404)
     if question.analysis is None:
         raise Problem(422, question.complaint or "This table has no column for that question.")
-    job = site.lab.jobs.start(bench.id, asking.look(bench, question), title=question.title)
+    job = bench.start(asking.look(bench, question), title=question.title)
     job.where = f"/lab/{bench.id}/ask/{analysis}?{urlencode([*question.pairs, ('shown', job.id)])}#look"
-    return await run_in_threadpool(_waited, request, site, job)
+    return await _waited(request, site, job)
 
 
 async def _form(request: Request) -> list[tuple[str, str]]:
@@ -97,8 +102,8 @@ async def _form(request: Request) -> list[tuple[str, str]]:
 
 def release(
     request: Request, analysis: str, form: list[tuple[str, str]], bench: Bench, site: Site, person: Person | None
-) -> Response:
-    """Charge, then look: the private answer."""
+) -> Response | Job:
+    """Charge, then look: the job of the private answer, or a page that says why there is none."""
     fields = [pair for pair in form if pair[0] not in ("epsilon", "csrf")]
     question = questions.question(bench.stated, analysis, fields or None)
     epsilon = asking.epsilon_of(dict(form).get("epsilon", ""))
@@ -118,7 +123,7 @@ def release(
     at = asking.moment()
     where = f"/lab/{bench.id}/answers/{asking.mark(at)}"
     work = asking.release(bench, question, epsilon, at)
-    return _waited(request, site, site.lab.jobs.start(bench.id, work, where=where, title=question.title))
+    return bench.start(work, where=where, title=question.title)
 
 
 @router.get("/lab/{id}/answers/{mark}")
@@ -138,26 +143,21 @@ def export(mark: str, kind: str, bench: TheBench) -> Response:
 
 
 @router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited("lab export")])
-def exact_file(mark: str, bench: TheBench, site: TheSite) -> Response:
+async def exact_file(mark: str, bench: TheBench) -> Response:
     """The exact side as a file: in teaching mode, by a button of its own, and marked."""
     kept = asking.answer_of(bench, mark)
     work = asking.exact(bench, kept)
-    if not _patient.acquire(blocking=False):
-        raise Problem(503, "Others wait for such a file. Please try again in a minute.", headers={"retry-after": "60"})
-    try:
-        job = site.lab.jobs.start(bench.id, work, title="The exact answer, as a file")
-        job.ended.wait(60)
-    finally:
-        _patient.release()
+    job = bench.start(work, title="The exact answer, as a file")
+    await job.ended.waited(LONG)
     if job.state != "done":
         job.cancel()
         raise Problem(409, job.error or "This takes too long. Use the script instead.")
     found, job.result = job.result, None
-    return exporting.exact(found["result"])
+    return await run_in_threadpool(exporting.exact, found["result"])
 
 
 @router.post("/lab/{id}/answers/{mark}/show/{what}", dependencies=[limited("lab release")])
-def show(
+async def show(
     request: Request,
     mark: str,
     what: str,
@@ -176,9 +176,10 @@ def show(
         "attacks": lambda: asking.attacks(bench, kept),
         "clipping": lambda: asking.clipping(bench, kept),
     }
-    job = site.lab.jobs.start(bench.id, makers[what](), title=_TITLES[what])
+    work = await run_in_threadpool(makers[what])
+    job = bench.start(work, title=_TITLES[what])
     job.where = f"/lab/{bench.id}/answers/{mark}?shown={job.id}#{what}"
-    return _waited(request, site, job)
+    return await _waited(request, site, job)
 
 
 _TITLES = {
@@ -221,12 +222,12 @@ def _for_people(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "")
 
 
-def _waited(request: Request, site: Site, job: Job) -> Response:
+async def _waited(request: Request, site: Site, job: Job) -> Response:
     """To what came out, if that was quick; otherwise to where one waits for it."""
     if not _for_people(request):
-        job.ended.wait(0.15)
+        await job.ended.waited(0.15)
         return JSONResponse(job.told(), 202, headers=_NEVER)
-    job.ended.wait(QUICK)
+    await job.ended.waited(QUICK)
     if job.state in ("failed", "cancelled"):
         raise Problem(409, job.error)
     return redirect(site, job.where if job.state == "done" else f"/lab/{job.bench}/jobs/{job.id}")

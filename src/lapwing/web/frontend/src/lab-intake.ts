@@ -1,11 +1,13 @@
 // Bringing a table: dropped or chosen, with progress while it is sent and read. Forms do the same without this.
 import "./lib/epsilon.js";
 import type { Epsilon } from "./lib/epsilon.js";
+import { queued } from "./lib/queue.js";
 
 interface Told {
   state: "waiting" | "working" | "done" | "failed" | "cancelled";
   share: number;
   where: string;
+  place: number;
 }
 const ASKS_EVERY = 400; // milliseconds
 
@@ -80,7 +82,7 @@ async function following(place: HTMLElement): Promise<void> {
     const told = answer ? ((await answer.json()) as Told) : null;
     if (told) {
       bar.value = told.share;
-      words.textContent = told.state === "waiting" ? "waiting for its turn" : `${Math.round(100 * told.share)} %`;
+      words.textContent = told.state === "waiting" ? queued(told.place) : `${Math.round(100 * told.share)} %`;
       if (told.state === "done") return location.replace(told.where || location.href);
       if (told.state === "failed" || told.state === "cancelled") return location.reload();
     }

@@ -1,6 +1,7 @@
 // Work that takes a while: begun by a form, asked about until it is over, and stopped if somebody wishes so.
 import { html, type TemplateResult } from "lit";
 import { me } from "../lib/account.js";
+import { queued } from "../lib/queue.js";
 
 export interface Job {
   id: string;
@@ -9,6 +10,7 @@ export interface Job {
   title: string;
   error: string;
   where: string;
+  place: number;
 }
 
 async function asked(address: string, options: RequestInit = {}): Promise<Response> {
@@ -57,6 +59,7 @@ export const benchOf = (): string => location.pathname.split("/").slice(0, 3).jo
 export function underWay(job: Job, bench: string): TemplateResult {
   return html`<div class="under-way">
     <progress max="1" .value=${job.share} aria-label=${job.title}></progress>
+    <span role="status">${job.state === "waiting" ? queued(job.place) : ""}</span>
     <button type="button" class="button" @click=${() => void stop(bench, job.id)}>Stop</button>
   </div>`;
 }
