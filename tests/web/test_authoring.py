@@ -63,6 +63,14 @@ def publish(app: FastAPI, client: TestClient, slug: str = SLUG) -> Any:
     return decide(client, "publish", slug, base=mark_of(text_of(app, slug)))
 
 
+def test_a_form_of_somebody_whose_session_ended_gives_the_text_back(app: FastAPI) -> None:
+    answer = visitor(app).post("/write/a-draft", data={"text": "## A & B\n\nLong work."}, headers=PERSON)
+    assert answer.status_code == 401
+    assert "## A &amp; B\n\nLong work.</textarea>" in answer.text
+    assert 'href="/account/sign-in?next=/write/a-draft"' in answer.text
+    assert visitor(app).post("/write/a-draft", data={"text": "x"}).json()["title"] == "Please sign in"
+
+
 def test_a_learner_writes_an_instructor_publishes_and_everybody_reads(app: FastAPI) -> None:
     author, instructor, reader = signed_in(app, "Ada"), signed_in(app, "Grace", "instructor"), visitor(app)
     text = begun(app, author)

@@ -183,6 +183,44 @@ def test_two_tabs_end_with_both_texts(live_school: Any, visit: Visitor) -> None:
     browser.wrong = [one for one in browser.wrong if "409" not in one]
 
 
+def test_what_an_author_types_after_the_session_ended_comes_back(live_school: Any, visit: Visitor) -> None:
+    browser = visit()
+    page, name = enter(live_school, browser)
+    address = begin(page, browser, "Written for long")
+    browser.context.clear_cookies()
+    write_at_the_end(page, "\nTyped when nobody was signed in.\n")
+    expect(page.locator("#saved")).to_contain_text("kept in this browser")
+    page.locator("#saved").get_by_role("link", name="Sign in").click()
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.locator("main button.main").click()
+    page.wait_for_url(address)
+    expect(page.locator("#restored")).to_contain_text("Restored from this browser")
+    expect(page.locator("#preview")).to_contain_text("Typed when nobody was signed in.")
+    saved(page)
+    page.reload()
+    expect(page.locator("#preview")).to_contain_text("Typed when nobody was signed in.")
+    expect(page.locator("#restored")).to_be_hidden()
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('lapwing-draft'))") == []
+    browser.wrong = [one for one in browser.wrong if "401" not in one]
+
+
+def test_an_author_goes_on_in_the_same_tab_after_signing_in_in_another(live_school: Any, visit: Visitor) -> None:
+    browser = visit()
+    page, name = enter(live_school, browser)
+    begin(page, browser, "Two windows")
+    browser.context.clear_cookies()
+    other = browser.open("/account/sign-in")
+    other.get_by_label("Name").fill(name)
+    other.get_by_label("Password").fill(PASSWORD)
+    other.locator("main button.main").click()
+    other.wait_for_url("**/account")
+    page.bring_to_front()
+    write_at_the_end(page, "\nGoes on.\n")
+    saved(page)
+    browser.wrong = [one for one in browser.wrong if "403" not in one]
+
+
 def test_a_picture_is_sent_from_the_desk_and_stands_in_the_text(live_school: Any, visit: Visitor) -> None:
     browser = visit()
     page, _ = enter(live_school, browser)

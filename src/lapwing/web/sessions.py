@@ -87,16 +87,21 @@ def require(role: str) -> Callable[..., Any]:
     """A dependency: the person who asks, who must be allowed what this role may do."""
 
     async def allowed(person: Someone) -> Person:
-        if person is None:
-            raise Problem(401)
-        if person.stage != "full":
-            where = {"code": "/account/code", "enrol": "/account/second-factor"}[person.stage]
-            raise Problem(403, f"First finish signing in at {where}.", instead=where)
-        if not person.may(role):
-            raise Problem(403)
-        return person
+        return permitted(person, role)
 
     return allowed
+
+
+def permitted(person: Person | None, role: str) -> Person:
+    """The person, if they are allowed what this role may do."""
+    if person is None:
+        raise Problem(401)
+    if person.stage != "full":
+        where = {"code": "/account/code", "enrol": "/account/second-factor"}[person.stage]
+        raise Problem(403, f"First finish signing in at {where}.", instead=where)
+    if not person.may(role):
+        raise Problem(403)
+    return person
 
 
 Asking = Annotated[Person | None, Depends(asking)]

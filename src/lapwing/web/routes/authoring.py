@@ -22,7 +22,7 @@ from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
 from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, InvalidNugget
 from lapwing.web.school.picture import pictures
-from lapwing.web.sessions import Learner, Person, limited, page, personal, redirect
+from lapwing.web.sessions import Learner, Person, Someone, limited, page, permitted, personal, redirect
 from lapwing.web.site import Site, TheSite
 from lapwing.web.snippets import SNIPPETS, widget_snippets
 from lapwing.web.store import nuggets
@@ -347,7 +347,7 @@ def save(
     slug: str,
     request: Request,
     site: TheSite,
-    person: Learner,
+    person: Someone,
     text: Text = "",
     base: Typed = "",
     action: Typed = "save",
@@ -365,6 +365,9 @@ def save(
     picture: Typed = "",
 ) -> Response:
     """Keep a text, look at it, put what the form says into it, or set it aside for the newest one."""
+    if person is None and "text/html" in request.headers.get("accept", ""):
+        return page(request, site, "write/signed-out.html", None, 401, slug=slug, text=text)
+    person = permitted(person, "learner")
     draft = mine(site, slug, person)
     kept = _short(text)
     if action == "front":

@@ -6,6 +6,7 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
+import { draftOf, dropDraft, keepDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
 
 interface Snippet {
@@ -24,14 +25,20 @@ interface Look {
 type Front = Record<string, string | string[]>;
 
 const AFTER = 500; // milliseconds without a key before the preview follows,
-const SAVES_AFTER = 2000; // and before the text is saved
+const SAVES_AFTER = 2000; // and before the text is saved,
+const KEEPS_AFTER = 250; // and before this browser keeps it
 const form = document.querySelector<HTMLFormElement>("#writing")!;
 const field = document.querySelector<HTMLTextAreaElement>("#text")!;
 const base = form.querySelector<HTMLInputElement>('input[name="base"]')!;
 const shown = document.querySelector<HTMLElement>("#preview")!;
 const saidSaved = form.querySelector<HTMLElement>("#saved")!;
 const complaints = document.querySelector<HTMLElement>("#complaints")!;
-const { slug = "", csrf = "" } = form.dataset;
+const restored = document.querySelector<HTMLElement>("#restored")!;
+const { slug = "", writer = "" } = form.dataset;
+let csrf = form.dataset.csrf ?? "";
+const onServer = { text: field.value, base: base.value };
+const unsaved = draftOf(writer, slug);
+const brought = unsaved !== null && plain(unsaved.text) !== plain(field.value) ? unsaved : null;
 
 const colours = HighlightStyle.define([
   { tag: tags.heading, fontWeight: "600", color: "var(--private)" },
@@ -47,7 +54,7 @@ const place = document.createElement("div");
 place.className = "markdown";
 const root = place.attachShadow({ mode: "open" }); // there its styles need no <style>, which our policy forbids
 const view = new EditorView({
-  doc: field.value,
+  doc: brought?.text ?? field.value,
   root,
   parent: root,
   extensions: [
@@ -69,17 +76,21 @@ const text = (): string => view.state.doc.toString();
 let looks = 0;
 let later: ReturnType<typeof setTimeout> | undefined;
 let saves: ReturnType<typeof setTimeout> | undefined;
-let kept = text();
+let keeps: ReturnType<typeof setTimeout> | undefined;
+let kept = onServer.text;
 let saving = false;
 let stuck = false;
+let out = false; // whether the session is over
 
 function changed(): void {
   field.value = text();
+  clearTimeout(keeps);
+  keeps = setTimeout(keepHere, KEEPS_AFTER);
   clearTimeout(later);
   later = setTimeout(() => void follow(), AFTER);
   clearTimeout(saves);
   if (!stuck) saves = setTimeout(() => void save(), SAVES_AFTER);
-  if (!stuck) say("Not saved yet.");
+  if (!stuck && !out) say("Not saved yet.");
 }
 
 async function ask(address: string, body: unknown, more: RequestInit = {}): Promise<Response> {
@@ -95,7 +106,9 @@ async function follow(front: Front | null = null): Promise<void> {
   if (number !== looks) return; // somebody typed on
   shown.classList.remove("waiting");
   if (!answer?.ok) {
-    complain([{ words: answer?.status === 429 ? "The preview has to rest for a moment." : "The preview could not be made just now.", line: null, advice: true }]);
+    const busy = answer?.status === 429 || answer?.status === 503;
+    if (busy) later = setTimeout(() => void follow(front), 1500);
+    complain([{ words: busy ? "Many drafts are looked at just now. The preview comes in a moment." : "The preview could not be made just now.", line: null, advice: true }]);
     return;
   }
   const told = (await answer.json()) as Look;
@@ -171,12 +184,50 @@ function written(): Front {
 
 // Saving: the fingerprint of the text this one was made from goes along, so that two tabs never overwrite each other
 
+/** The same text for the server, which leaves out what nobody can see. */
+function plain(text: string): string {
+  return text.replace(/\r\n?/g, "\n").replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "");
+}
+
+/** Keeps in this browser what the school has not saved. Whether nothing would be lost if the page ended now. */
+function keepHere(): boolean {
+  clearTimeout(keeps);
+  if (text() !== kept) return keepDraft(writer, slug, text(), base.value);
+  dropDraft(writer, slug);
+  return true;
+}
+
+/** The session ended: the text stays here until somebody signed in again, perhaps in another tab. */
+function signedOut(): void {
+  out = true;
+  const link = document.createElement("a");
+  link.href = `/account/sign-in?next=${encodeURIComponent(`/write/${slug}`)}`;
+  link.textContent = "Sign in";
+  const here = keepHere();
+  say(here ? "You are signed out. What you wrote is kept in this browser and comes back. " : "You are signed out, and this browser cannot keep what you wrote: copy it. ", true);
+  saidSaved.append(link);
+}
+
+/** The token of the session that this browser has now, if the same person is signed in. */
+async function signedInAgain(): Promise<boolean> {
+  const answer = await fetch("/me", { headers: { accept: "application/json" } }).catch(() => null);
+  const me = answer?.ok ? ((await answer.json()) as { signed_in: boolean; name?: string; csrf?: string }) : null;
+  if (!me?.signed_in || me.name !== writer || !me.csrf) return false;
+  csrf = me.csrf;
+  document.querySelectorAll<HTMLInputElement>('input[name="csrf"]').forEach((one) => (one.value = csrf));
+  out = false;
+  return true;
+}
+
 async function save(more: RequestInit = {}): Promise<void> {
   const now = text();
   if (saving || stuck || now === kept) return;
+  if (out && !(await signedInAgain())) return signedOut();
   saving = true;
   say("Saving …");
-  const answer = await ask(`/write/${slug}/text`, { text: now, base: base.value }, more).catch(() => null);
+  const send = (): Promise<Response | null> => ask(`/write/${slug}/text`, { text: now, base: base.value }, more).catch(() => null);
+  let answer = await send();
+  if (answer?.status === 403 && (await signedInAgain())) answer = await send(); // signed in again in another tab
   saving = false;
   if (answer?.ok) {
     const told = (await answer.json()) as { base: string; saved: string };
@@ -184,6 +235,9 @@ async function save(more: RequestInit = {}): Promise<void> {
     base.value = told.base;
     document.querySelectorAll<HTMLInputElement>('form[data-base] input[name="base"]').forEach((one) => (one.value = told.base));
     say(text() === kept ? `Saved ${told.saved}.` : "Not saved yet.");
+    keepHere();
+  } else if (answer?.status === 401) {
+    signedOut();
   } else if (answer?.status === 409) {
     stuck = true;
     say("This was saved elsewhere, perhaps in another tab. Press Save to see both texts.", true);
@@ -199,6 +253,25 @@ async function save(more: RequestInit = {}): Promise<void> {
 function say(words: string, wrong = false): void {
   saidSaved.textContent = words;
   saidSaved.classList.toggle("wrong", wrong);
+}
+
+/** Shows what this browser kept in place of the text that the school has, and says so. */
+function bringBack(): void {
+  if (!brought) return dropDraft(writer, slug);
+  base.value = brought.base; // if the school has a newer text by now, saving shows both
+  field.value = brought.text;
+  restored.querySelector("time")!.textContent = new Date(brought.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  restored.querySelector("button")!.addEventListener("click", () => {
+    const early = kept === onServer.text; // nothing of what was brought back is saved so far
+    if (early) base.value = onServer.base;
+    if (early) stuck = false;
+    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: onServer.text } });
+    if (early) say("This is the saved text.");
+    restored.hidden = true;
+    view.focus();
+  });
+  restored.hidden = false;
+  changed();
 }
 
 // Inserting
@@ -296,12 +369,18 @@ let leaving = false;
 form.addEventListener("submit", () => {
   leaving = true;
   field.value = text();
+  keepHere(); // if the session is over, nothing is saved
+});
+addEventListener("pagehide", keepHere);
+addEventListener("focus", () => {
+  if (out) void save();
 });
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden" && text().length < 15_000) void save({ keepalive: true });
   else if (document.visibilityState === "hidden") void save();
 });
 addEventListener("beforeunload", (event) => {
-  if (!leaving && text() !== kept) event.preventDefault();
+  if (!leaving && text() !== kept && !keepHere()) event.preventDefault();
 });
+bringBack();
 void follow();
