@@ -47,7 +47,7 @@ format: $(DEV) ## let ruff sort imports, fix what it can and format
 	$(BIN)/ruff format
 
 bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, the school, the lab, the ledger, the engines, the start, a large model
-	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
+	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
 
 bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 seeds in every cell
 	@.venv-bench/bin/python -m bench.models

@@ -12,7 +12,9 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from clinic_bench import CLINIC, brought
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
 from school_site import account, browser_of, open_school, signed_in, site_of, visitor
 
@@ -23,7 +25,9 @@ from lapwing.web.bodies import MOST, Body
 from lapwing.web.cache import TextCache
 from lapwing.web.lab import jobs
 from lapwing.web.lab.arrivals import STRETCH
+from lapwing.web.lab.bench import Bench
 from lapwing.web.lanes import Lane
+from lapwing.web.limits import RULES, Rule
 from lapwing.web.problems import Problem
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.quotes import curly_quotes
@@ -172,6 +176,20 @@ def test_what_the_lab_refuses_leaves_nothing_behind(tmp_path: Path, monkeypatch:
     assert lab.all() == []
     assert [path.name for path in lab.folder.iterdir()] == ["lock"]
     lab.close()
+
+
+def test_what_one_browser_of_a_lecture_hall_asks_does_not_count_for_the_others(tmp_path: Path) -> None:
+    app = open_school(tmp_path, lab_folder=tmp_path / "lab", limits=True)
+    site_of(app).limits.rules = RULES | {"lab preview": Rule(2, 60)}
+    CLINIC.write(tmp_path / "rows.parquet")
+    hall = [brought(app, tmp_path / "rows.parquet") for _ in range(2)]  # all from one address
+
+    def previewed(client: TestClient, bench: Bench) -> int:
+        return client.get(f"/lab/{bench.id}/ask/mean/preview", params={"column": "age"}).status_code
+
+    assert [previewed(*hall[0]) for _ in range(3)] == [200, 200, 429]
+    assert previewed(*hall[1]) == 200
+    site_of(app).lab.close()
 
 
 def test_connections_that_declare_much_and_send_little_hold_no_room(tmp_path: Path) -> None:

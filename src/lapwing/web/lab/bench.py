@@ -238,3 +238,12 @@ def bench_of(request: Request, site: TheSite) -> Bench:
 
 
 TheBench = Annotated[Bench, Depends(bench_of)]
+
+
+def limited_browser(what: str) -> Any:
+    """A dependency that counts requests by the browser that brought the table: a lecture hall has one address."""
+
+    async def counted(bench: TheBench, site: TheSite) -> None:
+        site.limits.take(what, ("browser", bench.owner))
+
+    return Depends(counted)

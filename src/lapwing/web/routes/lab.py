@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from lapwing.web.lab import bringing, proposals, stating
-from lapwing.web.lab.bench import Bench, TheBench
+from lapwing.web.lab.bench import Bench, TheBench, limited_browser
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import readable
 from lapwing.web.lab.intake import MOST_COLUMNS
@@ -144,7 +144,7 @@ def describe(request: Request, bench: TheBench, site: TheSite, person: Asking) -
     return _describe(request, bench, site, person, stating.filled(bench))
 
 
-@router.post("/lab/{id}", dependencies=[limited("lab state")])
+@router.post("/lab/{id}", dependencies=[limited_browser("lab state")])
 async def state(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """State it."""
     form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
@@ -168,7 +168,7 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
     return redirect(site, f"/lab/{bench.id}", "It is stated. Nothing was read from the table for that.")
 
 
-@router.post("/lab/{id}/read", dependencies=[limited("lab bring")])
+@router.post("/lab/{id}/read", dependencies=[limited_browser("lab bring")])
 async def read_as(bench: TheBench, site: TheSite, encoding: Annotated[str, Form(max_length=20)] = "") -> Response:
     """Read the text once more, as its owner says it is written."""
     if not bench.asks_encoding or encoding != "latin-1":
@@ -177,7 +177,7 @@ async def read_as(bench: TheBench, site: TheSite, encoding: Annotated[str, Form(
     return redirect(site, f"/lab/{bench.id}")
 
 
-@router.post("/lab/{id}/propose", dependencies=[limited("lab propose")])
+@router.post("/lab/{id}/propose", dependencies=[limited_browser("lab propose")])
 async def propose(
     bench: TheBench,
     site: TheSite,
@@ -200,7 +200,7 @@ async def propose(
     return await _work(bench, site, work, f"Looking for {what} of {stated.name}")
 
 
-@router.post("/lab/{id}/look", dependencies=[limited("lab propose")])
+@router.post("/lab/{id}/look", dependencies=[limited_browser("lab propose")])
 async def look(
     bench: TheBench,
     site: TheSite,

@@ -16,12 +16,12 @@ from fastapi.responses import JSONResponse
 
 from lapwing.web.lab import asking, attacking, exporting, questions
 from lapwing.web.lab.analyses import ANALYSES, effects
-from lapwing.web.lab.bench import Answer, Bench, TheBench
+from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
 from lapwing.web.lanes import in_lane
 from lapwing.web.problems import Problem
-from lapwing.web.sessions import Asking, Person, limited, page, personal, redirect
+from lapwing.web.sessions import Asking, Person, page, personal, redirect
 from lapwing.web.site import Site, TheSite
 
 router = personal()
@@ -40,7 +40,7 @@ def begin(bench: TheBench, site: TheSite) -> Response:
     return redirect(site, f"/lab/{bench.id}/ask/{(able or list(ANALYSES))[0]}")
 
 
-@router.get("/lab/{id}/ask/{analysis}", dependencies=[limited("lab preview")])
+@router.get("/lab/{id}/ask/{analysis}", dependencies=[limited_browser("lab preview")])
 @in_lane("questions")
 def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """The form, the two handles, and what was asked before."""
@@ -51,7 +51,7 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
     return _asking(request, site, person, bench, question, request.query_params.get("epsilon", ""))
 
 
-@router.get("/lab/{id}/ask/{analysis}/preview", dependencies=[limited("lab preview")])
+@router.get("/lab/{id}/ask/{analysis}/preview", dependencies=[limited_browser("lab preview")])
 @in_lane("questions")
 def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """How far off at every place of the slider, without a look at the data; or what is missing in the form so far."""
@@ -64,7 +64,7 @@ def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> 
     return JSONResponse(told, headers=_NEVER)
 
 
-@router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited("lab preview")])
+@router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited_browser("lab preview")])
 @in_lane("questions")
 def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """The same for a tenth of the people and for ten times as many."""
@@ -75,7 +75,7 @@ def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> R
     return JSONResponse(told, headers=_NEVER)
 
 
-@router.post("/lab/{id}/ask/{analysis}", dependencies=[limited("lab release")])
+@router.post("/lab/{id}/ask/{analysis}", dependencies=[limited_browser("lab release")])
 async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """Read the form, whatever its fields are."""
     form = await _form(request)
@@ -83,7 +83,7 @@ async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, 
     return made if isinstance(made, Response) else await _waited(request, site, made)
 
 
-@router.post("/lab/{id}/ask/{analysis}/look", dependencies=[limited("lab release")])
+@router.post("/lab/{id}/ask/{analysis}/look", dependencies=[limited_browser("lab release")])
 async def looked(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """The answer to a question that has no private one: teaching mode only, and nothing is kept."""
     question = questions.question(bench.stated, analysis, await _form(request) or None)
@@ -134,7 +134,7 @@ def answer(request: Request, mark: str, bench: TheBench, site: TheSite, person: 
     return page(request, site, "lab/answer.html", person, **_told(bench, kept), shown=shown)
 
 
-@router.get("/lab/{id}/answers/{mark}/export/{kind}", dependencies=[limited("lab export")])
+@router.get("/lab/{id}/answers/{mark}/export/{kind}", dependencies=[limited_browser("lab export")])
 def export(mark: str, kind: str, bench: TheBench) -> Response:
     """The private answer as a file."""
     kept = asking.answer_of(bench, mark)
@@ -142,7 +142,7 @@ def export(mark: str, kind: str, bench: TheBench) -> Response:
     return exporting.file(kind, kept, analysis, bench.stated, bench.file)
 
 
-@router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited("lab export")])
+@router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited_browser("lab export")])
 async def exact_file(mark: str, bench: TheBench) -> Response:
     """The exact side as a file: in teaching mode, by a button of its own, and marked."""
     kept = asking.answer_of(bench, mark)
@@ -156,7 +156,7 @@ async def exact_file(mark: str, bench: TheBench) -> Response:
     return await run_in_threadpool(exporting.exact, found["result"])
 
 
-@router.post("/lab/{id}/answers/{mark}/show/{what}", dependencies=[limited("lab release")])
+@router.post("/lab/{id}/answers/{mark}/show/{what}", dependencies=[limited_browser("lab release")])
 async def show(
     request: Request,
     mark: str,
