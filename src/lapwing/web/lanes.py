@@ -80,7 +80,8 @@ class Lanes:
     def __init__(self) -> None:
         self.drafts = Lane(1, 20, 3, "Many drafts are being looked at. Please try again in a moment.")
         self.passwords = Lane(2, 60, 30, "Many people are signing in. Please try again in a few seconds.")
-        self.questions = Lane(6, 600, 6, "Many questions are being looked at. Please try again in a moment.")
+        self.questions = Lane(4, 600, 6, "Many questions are being looked at. Please try again in a moment.")
+        self.releases = Lane(4, 600, 4, "Several answers are on their way to you. Please wait for one of them.")
 
 
 def in_lane(name: str) -> Callable[[Callable[..., Made]], Callable[..., Coroutine[Any, Any, Made]]]:

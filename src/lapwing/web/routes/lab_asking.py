@@ -79,7 +79,7 @@ def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> R
 async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """Read the form, whatever its fields are."""
     form = await _form(request)
-    made = await site.lanes.questions.run(bench.owner, partial(release, request, analysis, form, bench, site, person))
+    made = await site.lanes.releases.run(bench.owner, partial(release, request, analysis, form, bench, site, person))
     return made if isinstance(made, Response) else await _waited(request, site, made)
 
 

@@ -4,6 +4,7 @@ import { showProgress } from "./lib/progress.js";
 import { watchReading } from "./lib/reading.js";
 import { liveFilters } from "./lib/filters.js";
 import { greet } from "./lib/account.js";
+import { dropDecided } from "./lib/draft.js";
 import { offerVote, showMyVotes } from "./lib/vote.js";
 import { drawPath, forYou } from "./lib/for-you.js";
 
@@ -11,6 +12,7 @@ applyTheme();
 showProgress();
 watchReading();
 liveFilters();
+dropDecided();
 void greet();
 void offerVote();
 showMyVotes();

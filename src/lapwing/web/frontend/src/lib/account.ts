@@ -1,5 +1,5 @@
 // Who is signed in, if anybody: asked for only where a cookie without a secret says that it is worth it.
-import { dropDraft, dropDrafts } from "./draft.js";
+import { dropDrafts } from "./draft.js";
 import { adopt, forget, progress, showProgress, type Done } from "./progress.js";
 
 export interface Me {
@@ -45,9 +45,6 @@ export async function greet(): Promise<void> {
     if (localStorage.getItem(LINKED) === person.name) forget();
     localStorage.removeItem(LINKED);
     dropDrafts(person.name);
-  });
-  document.querySelectorAll<HTMLFormElement>("form[data-draft]").forEach((form) => {
-    form.addEventListener("submit", () => dropDraft(person.name, form.dataset.draft!)); // what it sends is decided on
   });
   if (Object.keys(progress()).length === 0) localStorage.setItem(LINKED, person.name); // nothing of anybody else's here
   if (localStorage.getItem(LINKED) === person.name) await keepInStep(person);

@@ -41,3 +41,9 @@ export function dropDraft(writer: string, slug: string): void {
 export function dropDrafts(writer: string): void {
   for (const key of Object.keys(localStorage)) if (key.startsWith(keyOf(writer, ""))) localStorage.removeItem(key);
 }
+
+/** Where two texts meet on a page, what is sent from there counts, not what was typed before. */
+export function dropDecided(): void {
+  for (const form of document.querySelectorAll<HTMLFormElement>("form[data-draft]"))
+    form.addEventListener("submit", () => dropDraft(form.dataset.writer ?? "", form.dataset.draft!));
+}
