@@ -152,7 +152,10 @@ def test_the_oldest_table_of_a_browser_makes_room_for_a_sixth(lab: Lab) -> None:
     first, *rest = [lab.bring(mine, f"{number}.csv") for number in range(lab.settings.lab_benches_each)]
     for one in rest:
         one.used += 1
-    lab.bring(mine, "one more.csv")
+    new = lab.bring(mine, "one more.csv")
+    assert first.folder.exists(), "nothing has come so far, and perhaps nothing will"
+    lab.settle(new)
+    assert new.folder.exists()
     assert not first.folder.exists()
     assert len(lab.of(mine)) == lab.settings.lab_benches_each
 

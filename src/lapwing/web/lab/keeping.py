@@ -63,13 +63,10 @@ class Lab:
             remove_leftovers(above)
 
     def bring(self, owner: str, title: str, address: str = "") -> Bench:
-        """A new bench for the browser with this secret; the oldest of too many goes."""
+        """A new bench for the browser with this secret."""
         from lapwing.web.lab.bench import Bench  # it brings the engines; the school opens without them
 
         key = known_as(owner)
-        mine = sorted((one for one in self.all() if one.owner == key), key=lambda one: one.used)
-        for old in mine[: max(0, len(mine) + 1 - self.settings.lab_benches_each)]:
-            self.delete(old)
         bench_id = f"{SYSTEM.bits(128):032x}"
         folder = self.folder / bench_id
         made = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts, address)
@@ -78,6 +75,12 @@ class Lab:
             folder.mkdir(mode=0o700)
             self._benches[bench_id] = made
         return made
+
+    def settle(self, bench: Bench) -> None:
+        """What was to come is there, so the oldest of too many tables of its browser goes."""
+        mine = sorted((one for one in self.all() if one.owner == bench.owner), key=lambda one: (one is bench, one.used))
+        for old in mine[: max(0, len(mine) - self.settings.lab_benches_each)]:
+            self.delete(old)
 
     def _refuse_too_many(self, address: str) -> None:
         most = self.settings.lab_benches
