@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import itertools
 import tempfile
 import time
 import weakref
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from argon2 import PasswordHasher
@@ -28,6 +31,7 @@ from lapwing.web.settings import Settings
 from lapwing.web.site import Site
 from lapwing.web.store import sessions, users
 
+Made = TypeVar("Made")
 PASSWORD = "four quiet birds walk"
 PERSON = {"accept": "text/html"}
 """What a browser says when a person asks for a page."""
@@ -92,6 +96,12 @@ def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAP
     if not limits:
         site_of(app).limits.rules = dict.fromkeys(RULES, Rule(10**9, 1))
     return app
+
+
+def in_a_loop(work: Coroutine[Any, Any, Made]) -> Made:
+    """What comes of it in an event loop of its own; a browser that a test drives has one in this thread already."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
 
 
 def site_of(app: FastAPI) -> Site:

@@ -16,7 +16,7 @@ from clinic_bench import CLINIC, brought
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
-from school_site import account, browser_of, open_school, signed_in, site_of, visitor
+from school_site import account, browser_of, in_a_loop, open_school, signed_in, site_of, visitor
 
 from lapwing.web import authoring, discussion
 from lapwing.web.app import create_app
@@ -136,7 +136,7 @@ def test_full_previews_leave_the_threads_to_those_who_read(app: FastAPI) -> None
                 page = await asyncio.wait_for(client.get("/account/sign-in"), 20)
             return page.status_code, [(await one).status_code for one in looks]
 
-    status, looked = asyncio.run(crowd())
+    status, looked = in_a_loop(crowd())
     assert status == 200
     assert set(looked) == {200, 503}
     assert looked.count(200) == 20
@@ -154,8 +154,8 @@ def test_one_person_has_a_few_places_in_a_lane() -> None:
         assert refused.value.headers == {"retry-after": "1"}
         return [await lane.run("Bob", lambda: "done"), *[await one for one in first]]
 
-    assert asyncio.run(crowd()) == ["done"] * 3
-    assert asyncio.run(lane.run("Ada", lambda: "done")) == "done", "in another event loop, too"
+    assert in_a_loop(crowd()) == ["done"] * 3
+    assert in_a_loop(lane.run("Ada", lambda: "done")) == "done", "in another event loop, too"
 
 
 # The lab
@@ -215,7 +215,7 @@ def test_connections_that_declare_much_and_send_little_hold_no_room(tmp_path: Pa
         enough.set()
         return honest, [await one for one in idle]
 
-    honest, idle = asyncio.run(crowd())
+    honest, idle = in_a_loop(crowd())
     assert honest == 201
     assert set(idle) == {201}
     site_of(app).lab.close()
@@ -237,7 +237,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(pause: float) -> None:
             await body.receive()
 
     with pytest.raises(Problem) as refused:
-        asyncio.run(read())
+        in_a_loop(read())
     assert refused.value.status_code == 408
     assert refused.value.headers == {"connection": "close"}
 
@@ -255,7 +255,7 @@ def test_whether_somebody_is_still_there_may_take_any_time() -> None:
         body = Body(_scope(), receive, MOST, 0.01)
         return [(await body.receive())["type"] for _ in range(2)]
 
-    assert asyncio.run(read()) == ["http.request", "http.disconnect"]
+    assert in_a_loop(read()) == ["http.request", "http.disconnect"]
 
 
 # Without the files for browsers
