@@ -145,7 +145,7 @@ async def crowd(port: int, hall: list[tuple[str, str]]) -> Result:
     released = await asyncio.gather(*(_release(port, *one) for one in hall[1:]))
     seconds = time.perf_counter() - start
     over.set()
-    took = sorted(one for reader in readers for one in await reader)
+    took = sorted(one for seen in await asyncio.gather(*readers) for one in seen)
     answered = sum(right for right, _ in released)
     return Result(
         people=len(released),
