@@ -125,7 +125,7 @@ async def _release(port: int, table: str, cookie: str) -> tuple[bool, bool]:
 
 
 async def _read(port: int, number: int, until: asyncio.Event) -> list[float]:
-    took = []
+    took: list[float] = []
     while not until.is_set():
         start = time.perf_counter()
         status, _ = await asked(port, PAGES[(number + len(took)) % len(PAGES)])
