@@ -103,3 +103,15 @@ def test_columns_of_a_parquet_file_are_renamed(tmp_path: Path) -> None:
     assert sorted(table.raw_rows(["who", "x"])["who"].tolist()) == [0, 1, 2, 3, 4]
     answer = table.agg(lw.sum("x")).release(epsilon=1e9)
     assert 0 <= answer.value <= 100
+
+
+def test_a_description_names_columns_too(path: Path) -> None:
+    about = path.with_suffix(".yaml")
+    about.write_text(
+        f"source: {path.name}\nunit: whose\ndelimiter: ';'\ndecimal: ','\nnames: [{', '.join(NAMES)}]\n"
+        "types: {size: number}\n"
+    )
+    assert sorted(lw.open_described(about).raw_rows(["whose", "size"])["whose"]) == ["a", "b"]
+    about.write_text(f"source: {path.name}\nunit: whose\nnames: whose\n")
+    with pytest.raises(InvalidParameter, match="must be a list of columns"):
+        lw.open_described(about)

@@ -215,6 +215,18 @@ def test_axe_finds_nothing_while_asking_and_answering(visit: Visitor, live_schoo
     assert complaints(page) == []
 
 
+def test_the_owner_checks_the_table_and_goes_to_the_column_that_does_not_fit(visit: Visitor, live_school: Any) -> None:
+    begun = visit(bypass_csp=True)
+    columns = tuple(replace(one, bounds=(0, 40)) if one.name == "age" else one for one in CLINIC.statement.columns)
+    bench = brought(begun, live_school, teaching=True, columns=columns)
+    page = begun.open(f"/lab/{bench.id}/check")
+    page.get_by_role("button", name="Check the table").click()
+    expect(page.get_by_text("lie outside 0 to 40")).to_be_visible()
+    assert complaints(page) == []
+    page.get_by_role("link", name="Change it").first.click()
+    expect(page.locator("#column-2 [name=high-2]")).to_have_value("40")
+
+
 def test_the_owner_looks_at_what_failed_and_reopens_the_table(visit: Visitor, live_school: Any) -> None:
     begun = visit(bypass_csp=True)
     bench = brought(begun, live_school, teaching=False)

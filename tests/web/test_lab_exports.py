@@ -184,3 +184,27 @@ def test_every_export_runs_on_every_kind_of_file(
     name: str, notebooks: bool, client: TestClient, tmp_path: Path
 ) -> None:
     all_run(stated(client, KINDS[name]), KINDS[name], tmp_path, ASKED, notebooks)
+
+
+def test_exports_of_bundled_and_pasted_tables_say_where_the_rows_come_from(client: TestClient, tmp_path: Path) -> None:
+    lab, work = site_of(client.app).lab, []  # type: ignore[arg-type]
+    for slug, column in (("clinic", "smoker"), ("adult", "sex"), ("town", "diabetes")):
+        where = client.post(f"/lab/examples/{slug}", headers=PERSON).headers["location"]
+        [bench] = [one for one in lab.all() if one.id == where.rpartition("/")[2]]
+        assert bench.intake is not None
+        bench.intake.ended.wait(60)
+        bench.state(bench.suggested)  # type: ignore[arg-type]
+        for i, asked in enumerate([("histogram", {"column": column}), ("kmeans", {"columns": _two(bench)})]):
+            own = tmp_path / f"{slug}{i}"
+            own.mkdir()
+            work.append((own, taken_away(bench, *asked, as_notebook=False)))
+    for printed, failed in run(work):
+        assert not failed, failed
+        assert printed
+    where = client.post("/lab/paste", data={"text": "a,b\n1,2\n"}, headers=PERSON).headers["location"]
+    [bench] = [one for one in lab.all() if one.id == where.rpartition("/")[2]]
+    assert bench.file.name == "your-table.csv"
+
+
+def _two(bench: Bench) -> list[str]:
+    return [one.name for one in bench.stated.bounded][:2]

@@ -115,7 +115,10 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /lab/examples/{slug}": then(EVERYBODY, 404),
     "GET /lab/{id}": then(EVERYBODY, 404),  # a table of another browser is not there, see test_lab_intake.py
     "POST /lab/{id}": then(EVERYBODY, 404),
+    "POST /lab/{id}/rows": then(EVERYBODY, 404),
     "POST /lab/{id}/read": then(EVERYBODY, 404),
+    "GET /lab/{id}/check": then(EVERYBODY, 404),
+    "POST /lab/{id}/check": then(EVERYBODY, 404),
     "POST /lab/{id}/propose": then(EVERYBODY, 404),
     "POST /lab/{id}/look": then(EVERYBODY, 404),
     "POST /lab/{id}/over": then(EVERYBODY, 404),

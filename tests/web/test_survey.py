@@ -29,7 +29,7 @@ from lapwing.web.spreadsheets import defused
 from lapwing.web.store import surveys as store
 from lapwing.web.survey import qr
 from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON, read_form
-from lapwing.web.survey.results import BATCH, batch_of, ends, results
+from lapwing.web.survey.results import BATCH, Results, Row, Step, batch_of, ends, results
 from lapwing.web.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
 
 QUESTION = "Have you ever cheated?"
@@ -322,6 +322,21 @@ def test_batches_follow_a_public_plan() -> None:
     ]
 
 
+def test_a_sentence_says_what_intervals_decide(app: FastAPI) -> None:
+    yes_no, choice, number = (Made(app, **other).kept.design for other in ({}, CHOICE, NUMBER))
+
+    def verdict(asked: Any, *rows: tuple[str, float, float]) -> str:
+        shown = tuple(Row(label, (low + high) / 2, low, high) for label, low, high in rows)
+        return Results(asked, 25, 25, 25, (Step(25, shown),)).verdict
+
+    assert verdict(yes_no, ("Yes", 51, 80), ("No", 20, 49)) == "So most of them would say yes."
+    assert verdict(yes_no, ("Yes", 10, 40), ("No", 60, 90)) == "So most of them would say no."
+    assert verdict(yes_no, ("Yes", 40, 60), ("No", 40, 60)) == "So yes and no can each have the majority."
+    assert "“b” is the most frequent" in verdict(choice, ("a", 0, 20), ("b", 30, 60), ("c", 5, 25))
+    assert "open which answer" in verdict(choice, ("a", 0, 35), ("b", 30, 60), ("c", 5, 25))
+    assert verdict(number, ("Mean", 3, 4)) == ""
+
+
 @pytest.mark.parametrize("other", [{}, CHOICE, NUMBER], ids=str)
 def test_results_are_the_estimates_of_the_library(app: FastAPI, other: dict[str, str]) -> None:
     made = Made(app, **other)
@@ -345,6 +360,7 @@ def test_results_are_the_estimates_of_the_library(app: FastAPI, other: dict[str,
         wider = (float(row["high"]) - float(row["low"])) / (high - low)
         assert 0.95 < wider < 1.3, "for many answers not far from the normal interval"
     page = made.client.get(f"{made.address}/results").text
+    assert "95 % confidence" in page or "95 % interval" in page
     share = 1 if asked.kind == "number" else 100
     moved = f"{share * estimates.moved_by(1):.2g}", f"{share * estimates.moved_by(7):.2g}"
     assert f"moved an estimate by {moved[0]}" in page

@@ -42,8 +42,9 @@ _TEXTS = (
 )
 _WORDS = ("true", "false")
 _MAPPINGS = ("types", "bounds", "keys", "max_units_per")
+_LISTS = ("names", "complete")
 _COUNTS = ("population", "threads", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
-_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_WORDS, *_MAPPINGS, "complete", *_COUNTS, "allowance", "rules")
+_FIELDS = ("lapwing_dataset", *_TEXTS, "each_row", *_WORDS, *_MAPPINGS, *_LISTS, *_COUNTS, "allowance", "rules")
 _PLACES = ("source", "ledger", "anchor")
 """Fields that name a file beside the description, or a URL."""
 
@@ -263,7 +264,7 @@ def _fitting(name: str, value: Any) -> None:
         wanted, fits = "text", isinstance(words, list) and bool(words) and all(isinstance(one, str) for one in words)
     elif name == "each_row":
         wanted, fits = "true or false", isinstance(value, bool)
-    elif name == "complete":
+    elif name in _LISTS:
         wanted, fits = "a list of columns", isinstance(value, list) and all(isinstance(one, str) for one in value)
     else:
         return
@@ -287,6 +288,7 @@ _EXAMPLES = {
     "keys": "{region: [North, South]}",
     "max_units_per": "{household: 4}",
     "each_row": "true",
+    "names": "[patient, age]",
     "complete": "[age]",
     "decimal": "','",
     "thousands": "','",

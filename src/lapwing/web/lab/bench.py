@@ -41,6 +41,8 @@ from lapwing.web.lab.turns import Visitor
 from lapwing.web.problems import Problem
 from lapwing.web.site import TheSite
 
+PASTED = "pasted table"
+"""What a table without a file is called."""
 MOST_ANSWERS = 200
 """Answers of one bench that are kept for export; the oldest go first."""
 
@@ -83,6 +85,8 @@ class Bench:
     """How the text of the file is written, if not in UTF-8: the script has to know that, too."""
     names: tuple[str, ...] = ()
     """What we call every column of the file, if not all as the file does: one more thing for the script."""
+    code: str = ""
+    """Where a bundled table comes from, as Python, for the script."""
     suggested: Statement | None = None
     """A statement to begin with, where there is a good one."""
     proposals: dict[str, Proposal] = field(default_factory=dict)
@@ -115,8 +119,8 @@ class Bench:
     @property
     def file(self) -> File:
         """What a script reads: the very file that was brought, or one that its reader names."""
-        name = PLACEHOLDER if self.suggested is not None else self.title
-        return File(name, self.delimiter, self.encoding, self.names)
+        name = PLACEHOLDER if self.code or self.title == PASTED else self.title
+        return File(name, self.delimiter, self.encoding, self.names, self.code)
 
     @property
     def statement(self) -> Statement | None:

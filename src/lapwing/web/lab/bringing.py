@@ -98,7 +98,7 @@ def begin_example(bench: Bench, example: Example) -> Job:
 
     def work(progress: Progress) -> None:
         example.write(bench.path)
-        bench.suggested = example.statement
+        bench.suggested, bench.code = example.statement, example.code
         bench.columns = example.taken.columns
 
     bench.intake = bench.start(work, where=f"/lab/{bench.id}", title="Preparing the table")

@@ -32,6 +32,8 @@ class Example:
     about: str
     statement: Statement
     rows: Callable[[], Columns]
+    code: str
+    """The same as Python, for scripts."""
 
     @property
     def taken(self) -> Taken:
@@ -142,6 +144,7 @@ EXAMPLES = {
             "3,000 patients of an imaginary clinic: region, age, smoking, visits and costs. Small, so noise shows.",
             _CLINIC,
             datasets.clinic,
+            "datasets.clinic()",
         ),
         Example(
             "adult",
@@ -150,6 +153,7 @@ EXAMPLES = {
             "schooling, and who earned more than 50,000 dollars.",
             _ADULT,
             datasets.adult,
+            "datasets.adult()",
         ),
         Example(
             "town",
@@ -158,6 +162,7 @@ EXAMPLES = {
             "occupations are not stated, so that you can find them privately.",
             _TOWN,
             _town,
+            '{"person": range(1, 20_001), **datasets.town(20_000).people}',
         ),
     )
 }

@@ -9,7 +9,8 @@ from lapwing.privacy import Ledger, explain
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.result import EPSILONS, Preview, Result
+from lapwing.web.lab.foretold import error_at
+from lapwing.web.lab.result import Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
 
 NOT_PROTECTED = (
@@ -96,13 +97,9 @@ def _contributions(analysis: Analysis, statement: Statement) -> str:
 
 
 def _error(shown: Preview, epsilon: float) -> str:
-    """At the place of the slider that this pays for: a little more than true, never less."""
-    place = max((i for i, one in enumerate(EPSILONS) if one <= epsilon * (1 + 1e-9)), default=0)
-    below = max(1.0, EPSILONS[place] / epsilon)  # under the slider's first place errors grow as epsilon falls
     parts = []
     for band in shown.bands:
-        error = band.errors[place]
-        error = None if error is None else below * error
+        error = error_at(band, epsilon)
         said = (
             "depends on the data"
             if error is None

@@ -24,6 +24,8 @@ class File:
     encoding: str = ""
     names: tuple[str, ...] = ()
     """What its columns are called here, if not as in the file."""
+    code: str = ""
+    """Instead of a file: a table that comes with Lapwing, as Python with the columns."""
 
     def options(self) -> dict[str, str]:
         """The keywords of `lw.open` that it needs."""
@@ -57,7 +59,9 @@ def heading(analysis: Analysis, statement: Statement, file: File = ANY_FILE) -> 
 
 def where(file: File) -> str:
     """What to do with the file."""
-    if file.name == PLACEHOLDER:
+    if file.code:
+        needed = "The table comes with Lapwing."
+    elif file.name == PLACEHOLDER:
         needed = f"Put your file's name in the place of {PLACEHOLDER}."
     else:
         needed = "Run this in the folder of your file, or write its path after source =."
@@ -87,9 +91,15 @@ def opening(statement: Statement, file: File = ANY_FILE) -> str:
         options["max_rows_per_unit"] = repr(statement.max_rows_per_unit)
     lines = [f"    {name}={value}," for name, value in options.items() if value != "{}"]
     dates = any(one.type == "date" and one.keys for one in statement.columns)
-    files = [f"source = {file.name!r}", f"ledger = {LEDGER!r}", ""]
     imports = ["import datetime", ""] if dates else []
-    return "\n".join([*imports, "import lapwing as lw", "", *files, "table = lw.open(", "    source,", *lines, ")"])
+    imports += ["import numpy as np", "import lapwing as lw", "from lapwing import datasets", ""] if file.code else []
+    imports += [] if file.code else ["import lapwing as lw", ""]
+    files = [f"source = {_columns(file.code) if file.code else repr(file.name)}", f"ledger = {LEDGER!r}", ""]
+    return "\n".join([*imports, *files, "table = lw.open(", "    source,", *lines, ")"])
+
+
+def _columns(code: str) -> str:
+    return f"{{name: np.array(column, dtype=object) for name, column in {code}.items()}}"
 
 
 def one_line(text: str) -> str:

@@ -47,7 +47,7 @@ ROUTERS = (
 )
 """Those that are there from the start, in the order in which they are asked."""
 
-LATER = {"/guide": ("guide",), "/lab": ("lab", "lab_asking", "lab_failures")}
+LATER = {"/guide": ("guide",), "/lab": ("lab", "lab_asking", "lab_check", "lab_failures")}
 """Modules that are loaded when somebody first asks for an address that begins like this."""
 
 

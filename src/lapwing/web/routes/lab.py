@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from lapwing.web.lab import bringing, proposals, stating
-from lapwing.web.lab.bench import Bench, TheBench, limited_browser
+from lapwing.web.lab.bench import PASTED, Bench, TheBench, limited_browser
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import readable
 from lapwing.web.lab.intake import MOST_COLUMNS
@@ -119,7 +119,7 @@ async def paste(
     if not text.strip():
         why = "Paste a table first: names in the first line, rows below."
         return await run_in_threadpool(_nothing, request, site, person, why)
-    async with _bench(request, site, "pasted table") as (owner, bench):
+    async with _bench(request, site, PASTED) as (owner, bench):
         await run_in_threadpool((bench.folder / "raw").write_bytes, text.encode("utf-8", "replace"))
         job = bringing.begin(site.lab, bench)
     return await _brought(request, site, bench, owner, job)
@@ -166,6 +166,19 @@ def _state(request: Request, bench: Bench, site: Site, person: Person | None, fo
     if form.get("then") == "ask":
         return redirect(site, f"/lab/{bench.id}/ask")
     return redirect(site, f"/lab/{bench.id}", "It is stated. Nothing was read from the table for that.")
+
+
+@router.post("/lab/{id}/rows", dependencies=[limited_browser("lab propose")])
+def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
+    """The first rows before anything is stated, for an owner who says that they may see them: teaching mode begins."""
+    if not bench.ready:
+        return _arriving(request, bench, site, person)
+    if bench.statement is not None:
+        bench.teach()
+        return redirect(site, f"/lab/{bench.id}#seen")
+    shown = stating.filled(bench)
+    shown.teaching = True
+    return _describe(request, bench, site, person, shown, rows=proposals.first_rows(bench.path))
 
 
 @router.post("/lab/{id}/read", dependencies=[limited_browser("lab bring")])
@@ -318,7 +331,13 @@ async def _work(bench: Bench, site: Site, work: Callable[[Progress], Any], title
 
 
 def _describe(
-    request: Request, bench: Bench, site: Site, person: Person | None, shown: stating.Filled, status: int = 200
+    request: Request,
+    bench: Bench,
+    site: Site,
+    person: Person | None,
+    shown: stating.Filled,
+    status: int = 200,
+    rows: Sequence[tuple[str, ...]] = (),
 ) -> Response:
     stated = bench.statement
     teaching = stated is not None and stated.teaching
@@ -334,7 +353,7 @@ def _describe(
         "prices": proposals.PRICES,
         "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
         "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,
-        "rows": proposals.first_rows(bench.path) if teaching else [],
+        "rows": proposals.first_rows(bench.path) if teaching else rows,
         "spent": bench.ledger.spent(DATASET) if stated else None,
         "remaining": bench.remaining if stated else None,
         "deleted_at": deleted_at(bench),

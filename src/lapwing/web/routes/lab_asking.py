@@ -17,6 +17,7 @@ from fastapi.responses import JSONResponse
 from lapwing.web.lab import asking, attacking, exporting, questions
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
+from lapwing.web.lab.foretold import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
 from lapwing.web.lanes import in_lane
@@ -273,7 +274,9 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     assert loss is not None
     question = asking.question_of(bench, kept)
     analysis, limits = question.analysis, attacking.limits(loss, bench.stated.unit_word)
+    preview = analysis.preview(bench.stated) if analysis else None
     return {
+        "differences": differences(analysis, preview, kept, bench.stated.people) if analysis and preview else (),
         "bench": bench,
         "statement": bench.stated,
         "answer": kept,
@@ -282,7 +285,7 @@ def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
         "result": asking.plain(kept.result),
         "budget": asking.budget(bench),
         "explanation": loss.explain(),
-        "label": label(analysis, bench.stated, kept.result, ledger=bench.ledger) if analysis else None,
+        "label": label(analysis, bench.stated, kept.result, ledger=bench.ledger, preview=preview) if analysis else None,
         "limits": limits,
         "limit_rows": asking.plain(limits),
         "clippable": analysis is not None and effects.clippable(analysis, bench.stated) is not None,

@@ -86,6 +86,21 @@ class Results:
         """The newest estimates."""
         return self.steps[-1].rows if self.steps else ()
 
+    @property
+    def verdict(self) -> str:
+        """What the intervals decide, in a sentence; nothing for numbers."""
+        if not self.rows or self.design.kind == NUMBER:
+            return ""
+        if self.design.kind != CHOICE:
+            yes = self.rows[0]
+            if yes.low > 50:
+                return "So most of them would say yes."
+            return "So most of them would say no." if yes.high < 50 else "So yes and no can each have the majority."
+        first, *others = sorted(self.rows, key=lambda row: row.value, reverse=True)
+        if all(first.low > other.high for other in others):
+            return f"So “{first.label}” is the most frequent answer: its interval lies above all others."
+        return "Intervals overlap, so it is open which answer is the most frequent."
+
     def moved_by(self, fakes: int) -> float:
         """How far so many fake reports among those told can have moved an answer."""
         return fakes * self.gain / self.told

@@ -80,11 +80,9 @@ class Sql(Curated):
         return (f"errors of means are for groups of {each:,} rows, as if all were equally large",)
 
     def result(self, answer: Answer) -> Result:
-        """One number, bars, or a table."""
+        """One number, or bars for each output."""
         made = Curated.result(self, answer)
-        if not any(column.is_key for column in answer.columns):
-            return replace(made, shape="number")
-        return replace(made, shape="bars" if len(made.series) == 1 else "table")
+        return replace(made, shape="bars" if any(column.is_key for column in answer.columns) else "number")
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """Every row counts and nothing is noisy; numbers outside their bounds still count as the nearest one.

@@ -14,7 +14,7 @@ from lapwing.web.lab.analyses import forms, grouping
 from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.result import Result, Series, Shape
+from lapwing.web.lab.result import Result, Series
 from lapwing.web.lab.statement import Stated, Statement
 
 MEASURES = (("count", "how many"), ("sum", "sum"), ("mean", "mean"))
@@ -96,9 +96,8 @@ class Groups(Simple):
         return (f"the error of a mean is for groups of {each:,} rows, as if all were equally large",)
 
     def result(self, answer: Any) -> Result:
-        """Bars if there is one measure, a table otherwise."""
-        shape: Shape = "bars" if len(self.measures) == 1 else "table"
-        return replace(Simple.result(self, answer), shape=shape, x_label=self.by.name)
+        """Bars for each measure."""
+        return replace(Simple.result(self, answer), shape="bars", x_label=self.by.name)
 
     def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
         """The same over all rows, without bounds."""

@@ -22,7 +22,7 @@ class Answer extends Asked<{ result: Result }> {
     const { mine } = this;
     if (!mine) return html`<slot></slot>`;
     const exact = this.found?.result ?? null;
-    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ reaches the exact one in ${Math.round(100 * mine.confidence)} of 100 releases</span>` : nothing}${exact ? html`<span class="exact">${mine.shape === "points" ? "●" : "┃"} exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
+    return html`<div class="legend"><span class="private">● private answer</span>${mine.series.some(({ values }) => values.some(({ low }) => low !== null)) ? html`<span class="noise">├─┤ ${Math.round(100 * mine.confidence)} % interval for the exact answer</span>` : nothing}${exact ? html`<span class="exact">${mine.shape === "points" ? "●" : "┃"} exact answer</span><span class="mark">${TEACHING}</span>` : nothing}</div>
       ${this.job ? underWay(this.job, benchOf()) : nothing}${this.wrong ? html`<p class="wrong" role="alert">${this.wrong}</p>` : nothing}
       ${picture(mine, exact)}
       <p class="seen" role="status">${this.sentence(mine, exact)}</p>

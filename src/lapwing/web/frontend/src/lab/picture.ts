@@ -6,11 +6,13 @@ import type { Result, Series, Value } from "./kinds.js";
 type Pair = { mine: Value; exact: Value | undefined };
 const ROW = 30;
 const MOST_ROWS = 60;
+const MOST_PICTURES = 6;
 
 /** One picture for each output. What cannot be drawn is in the table. */
 export function picture(mine: Result, exact: Result | null): TemplateResult[] {
   if (mine.shape === "table") return [];
-  return mine.series.filter(({ values }) => values.some(({ value }) => value !== null)).map((series) => {
+  const drawable = mine.series.filter(({ values }) => values.some(({ value }) => value !== null));
+  return drawable.slice(0, MOST_PICTURES).map((series) => {
     const other = exact?.series.find(({ name }) => name === series.name) ?? null;
     const drawn = draw(mine, series, other);
     return html`<figure>${mine.series.length > 1 ? html`<figcaption>${series.name}</figcaption>` : nothing}${drawn}</figure>`;

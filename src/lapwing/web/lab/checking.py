@@ -1,0 +1,185 @@
+"""The owner's check of a table (`PrivateTable.check`), in the words of the lab.
+
+**Not private.** It counts cells and quotes some. Whoever brought the table is its owner here and may see it, once they
+say so: teaching mode only. It is shown once, marked, and not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.curator.check import Check, ColumnCheck, PerUnit, percent
+from lapwing.web.lab import asking
+from lapwing.web.lab.analyses.curated import stopping
+from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.jobs import Progress
+from lapwing.web.lab.statement import Statement
+from lapwing.web.lab.stating import TYPE_WORDS
+
+MANY = 0.05
+"""A share of cells that is worth a word."""
+_WORDS: dict[str, str] = {"timestamp": "point in time"} | {str(kind): word for kind, word in TYPE_WORDS.items()}
+EPSILON = 1.0
+"""What the advice on rows of one person reckons with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to change, and the column it is about."""
+
+    text: str
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """One column: how many of its cells fit what was stated."""
+
+    place: int
+    name: str
+    stated: str
+    fits: str
+    """The share of rows whose cell counts as it is written."""
+    width: float
+    """The same out of 100, for a bar."""
+    absent: int
+    unread: int
+    outside: int | None
+    elsewhere: int | None
+    unread_examples: tuple[str, ...]
+    elsewhere_examples: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RowsEach:
+    """How many rows one person has, and what a limit would do."""
+
+    half: int
+    most: int
+    largest: int
+    limits: tuple[tuple[int, str, str], ...]
+    """A limit, the rows that count with it, and the noise of a count."""
+    stated: int
+    suggested: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The check for people."""
+
+    rows: int
+    people: int
+    unit: str
+    without_unit: int
+    duplicates: int
+    advice: tuple[Advice, ...]
+    columns: tuple[Cells, ...]
+    each: RowsEach | None
+    epsilon: float = EPSILON
+
+
+def work(bench: Bench) -> Callable[[Progress], dict[str, Any]]:
+    """The work of a check. Teaching mode only."""
+    bench.teach()
+    data = bench.data(charged=False)
+
+    def look(progress: Progress) -> dict[str, Any]:
+        table = data.statement.open(data.path, None)
+        with stopping(table, progress):
+            found = table.check(epsilon=EPSILON)
+        progress(1.0)
+        return {"kind": "check", "report": asking.plain(report(found, data.statement))}
+
+    return asking.taught(look)
+
+
+def report(check: Check, statement: Statement) -> Report:
+    """What a check found, as the page shows it."""
+    columns = tuple(_cells(place, one) for place, one in enumerate(check.columns))
+    rows = next((part for part in check.per_unit if part.what == "rows"), None)
+    each = None if rows is None else _each(rows, statement.max_rows_per_unit)
+    people = check.rows if check.unit is None else check.units or 0
+    advice = tuple(_advice(check, statement, people, rows))
+    return Report(check.rows, people, statement.unit, check.rows_without_unit, check.duplicates, advice, columns, each)
+
+
+def _cells(place: int, one: ColumnCheck) -> Cells:
+    outside = None if one.bounds is None else one.below + one.above
+    elsewhere = None if one.keys is None else one.elsewhere
+    fitting = one.read - (outside or 0) - (elsewhere or 0)
+    share = 100 * max(0, fitting) / one.rows if one.rows else 0.0
+    quoted = tuple(f"{example.text} ({example.cells:,})" for example in one.examples)
+    others = tuple(f"{example.text} ({example.cells:,})" for example in one.others)
+    return Cells(
+        place, one.name, _stated(one), percent(max(0, fitting), one.rows), round(share, 1), one.absent, one.unread,
+        outside, elsewhere, quoted, others,
+    )  # fmt: skip
+
+
+def _stated(one: ColumnCheck) -> str:
+    kind = _WORDS[one.kind]
+    if one.is_unit:
+        return f"{kind}; says whose row it is"
+    parts = [kind]
+    if one.bounds is not None:
+        parts.append(f"{one.bounds[0]:g} to {one.bounds[1]:g}")
+    if one.keys is not None:
+        parts.append(f"{one.keys} key{'s' if one.keys != 1 else ''}")
+    return ", ".join(parts)
+
+
+def _each(rows: PerUnit, stated: int) -> RowsEach:
+    total, found = rows.frequencies.total, rows.frequencies
+    limits = tuple((one.limit, percent(one.kept, total), f"± {one.noise:,.3g}") for one in rows.limits)
+    return RowsEach(found.quantile(0.5), found.quantile(0.9), found.largest, limits, stated, rows.recommended)
+
+
+def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | None) -> Iterator[Advice]:
+    """What to change, in order of importance."""
+    for place, one in enumerate(check.columns):
+        yield from _of_column(place, one)
+    if check.rows_without_unit:
+        yield Advice(f"{check.rows_without_unit:,} rows do not say whose they are. They never count.")
+    if check.unit is None and check.duplicates:
+        yield Advice(
+            f"{check.duplicates:,} rows repeat another row exactly. If one person may have several rows, say which "
+            "column tells whose they are: otherwise that person is protected less."
+        )
+    if rows is not None:
+        kept, total, stated = (
+            rows.frequencies.kept(statement.max_rows_per_unit), rows.frequencies.total, statement.max_rows_per_unit
+        )  # fmt: skip
+        if kept < total / 2 and rows.recommended > stated:
+            yield Advice(
+                f"Only {percent(kept, total)} of all rows count, because at most {stated} of one {statement.unit} "
+                f"do{'es' if stated == 1 else ''}. About {rows.recommended} would balance lost rows and noise."
+            )
+    if not statement.people / 3 <= people <= statement.people * 3:
+        yield Advice(
+            f"You stated about {statement.people:,} people, and the table has {people:,}. Guarantees stay as they are. "
+            "Errors are foretold for the number that you stated."
+        )
+
+
+def _of_column(place: int, one: ColumnCheck) -> Iterator[Advice]:
+    written, kind = one.rows - one.absent, _WORDS[one.kind]
+    if written and one.unread == written:
+        why = "Choose another type, or say how numbers, dates, yes and no are written in your file."
+        yield Advice(f"No cell of {one.name} could be read as “{kind}”. {why}", place)
+    elif one.unread > MANY * written:
+        share = percent(one.unread, written)
+        yield Advice(
+            f"{share} of what stands in {one.name} could not be read as “{kind}”. It counts as missing.", place
+        )
+    if one.bounds is not None and one.below + one.above > MANY * one.read:
+        share, (low, high) = percent(one.below + one.above, one.read), one.bounds
+        yield Advice(
+            f"{share} of {one.name} lie outside {low:g} to {high:g} and count as the nearest bound. Wider bounds would "
+            "distort answers less, and need more noise.",
+            place,
+        )
+    if one.keys is not None and one.elsewhere > MANY * one.read:
+        share = percent(one.elsewhere, one.read)
+        yield Advice(f"{share} of {one.name} are none of the keys that you stated. They are in no group.", place)

@@ -1,0 +1,86 @@
+"""Why an error came out other than foretold, in words, for the page of an answer.
+
+Privacy: both are public. A forecast follows from what was stated; an interval is part of the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lapwing.web.lab.analyses.local import Local
+from lapwing.web.lab.analysis import Analysis
+from lapwing.web.lab.bench import Answer
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Series
+
+ALIKE = 1.15
+"""Errors whose ratio is less than this are called the same."""
+BY_COINS = (
+    "The forecast takes all answers for equally frequent. How much the coins of all people blur a count depends on how "
+    "many of them give that answer."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """An output whose error was foretold to be another: both in digits for people, and why."""
+
+    output: str
+    foretold: str
+    came: str
+    why: str
+
+
+def differences(analysis: Analysis, preview: Preview, answer: Answer, people: int) -> tuple[Difference, ...]:
+    """The outputs whose intervals are clearly wider or narrower than the forecast at the same epsilon."""
+    found = []
+    by_name = {band.output: band for band in preview.bands}
+    for series in answer.result.series:
+        band, halves = by_name.get(series.name), _halves(series)
+        foretold = None if band is None or band.measured_in else error_at(band, answer.epsilon)
+        if not foretold or not halves:
+            continue  # what is foretold in ranks is no interval of values
+        low, high = min(halves), max(halves)
+        if high < ALIKE * foretold and foretold < ALIKE * low:
+            continue
+        why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(halves), people)
+        came = f"± {_said(low)}" if high < 1.05 * low else f"± {_said(low)} to ± {_said(high)}"
+        found.append(Difference(series.name, f"± {_said(foretold)}", came, why))
+    return tuple(found)
+
+
+def _said(error: float) -> str:
+    return f"{error:,.0f}" if error >= 1000 else f"{error:.3g}"
+
+
+def error_at(band: Band, epsilon: float) -> float | None:
+    """At the place of the slider that this pays for: a little more than true, never less."""
+    place = max((i for i, one in enumerate(EPSILONS) if one <= epsilon * (1 + 1e-9)), default=0)
+    below = max(1.0, EPSILONS[place] / epsilon)  # under the slider's first place errors grow as epsilon falls
+    error = band.errors[place]
+    return None if error is None else below * error
+
+
+def _halves(series: Series) -> list[float]:
+    found = [(one.high - one.low) / 2 for one in series.values if one.low is not None and one.high is not None]
+    return [half for half in found if half > 0]
+
+
+def _why(low: float, high: float, foretold: float, groups: int, people: int) -> str:
+    """The forecast takes rows for granted that were stated; the interval knows the noisy count."""
+    shared = f"The forecast shares {people:,} people, as you stated, equally among {groups} groups. "
+    if groups > 1 and low > ALIKE * foretold:
+        return f"{shared}Every group here has fewer rows than that, and the same noise is divided by fewer rows."
+    if groups > 1 and low * ALIKE < high:
+        return (
+            f"{shared}In fact groups differ in size. A small group has a larger error, because the same noise is "
+            "divided by fewer rows."
+        )
+    if high > foretold:
+        return (
+            f"The forecast assumes {people:,} people, as you stated. Fewer rows were behind this answer: "
+            "a filter leaves some out, and cells may be empty. The same noise is then divided by fewer rows."
+        )
+    return (
+        f"The forecast assumes {people:,} people, as you stated. More rows were behind this answer, so the same noise "
+        "matters less."
+    )
