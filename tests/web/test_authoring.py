@@ -236,7 +236,7 @@ def test_words_of_a_nugget_are_explained_everywhere_once_it_is_published(app: Fa
     text = begun(app, instructor)
     words = "words: {encryption: {also: [hedgehog name], short: A <b>name</b> in place of a name.}}"
     mine = text.replace("needs: []", f"needs: []\n{words}").replace("The one sentence", "A hedgehog name")
-    told = 'href="/glossary#encryption" aria-describedby="tip-encryption"'
+    told = 'popovertarget="tip-encryption" aria-describedby="tip-encryption-says"'
     look = instructor.post("/write/preview", json={"slug": SLUG, "text": mine}).json()
     assert not [one for one in look["complaints"] if not one["advice"]]
     assert told in look["html"], "the preview shows it already"

@@ -54,11 +54,12 @@ def test_the_landing_page_with_all_its_pictures_weighs_no_more(visit: Visitor) -
     assert sum(size for _, size in came) < MOST, sorted(came, key=lambda one: -one[1])[:12]
 
 
-def test_the_editor_comes_when_somebody_wants_to_write_and_python_when_it_is_to_run(visit: Visitor) -> None:
+def test_the_editor_and_python_come_when_somebody_wants_to_write(visit: Visitor) -> None:
     page = visit().open("/learn/the-laplace-mechanism")
     came = weighed(page)
+    assert not any("editor-" in url or "pyodide" in url for url, _ in came)
     page.locator("lw-exercise").get_by_role("button", name="Write it here").click()
     expect(page.locator("lw-exercise .cm-content")).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert any("editor-" in url for url, _ in came)
-    assert not any("pyodide" in url for url, _ in came)
+    assert any("pyodide" in url for url, _ in came)
