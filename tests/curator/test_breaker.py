@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import threading
 import traceback
 from collections.abc import Callable
@@ -59,6 +60,18 @@ def test_a_file_that_is_gone_is_found_before_anything_is_read(visits: lw.Private
     (tmp_path / "visits.csv").unlink()
     with pytest.raises(EngineUnreachable):
         ask(visits)
+
+
+def test_a_file_that_breaks_off_while_it_is_copied_is_a_failure_on_record(tmp_path: Path) -> None:
+    rows = "who,age\n" + "".join(f"{i},{i % 90}\n" for i in range(5000))
+    packed = gzip.compress(rows.encode("latin-1"))
+    (tmp_path / "visits.csv").write_bytes(packed[: len(packed) // 2])
+    table = opened(tmp_path, encoding="latin-1")
+    with pytest.raises(EngineFailed):
+        ask(table)
+    assert len(lw.Ledger(tmp_path / "ledger.db").failures("visits")) == 1
+    with pytest.raises(DatasetClosed):
+        ask(table)
 
 
 def test_a_table_whose_types_have_changed_is_not_read() -> None:

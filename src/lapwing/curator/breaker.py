@@ -81,7 +81,8 @@ def read(
             reading = Reading(session)
             found = look(reading)
     except Exception as error:
-        if reading is None or not reading.began:
+        began = reading is not None and reading.began
+        if not began and not isinstance(error, EngineFailed):  # a frame that is taken in, a file that is copied: rows
             raise
         said = written(error)
     else:
