@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
-from effort import shares
+from effort import shares, spent
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST = 30
@@ -66,3 +67,11 @@ def test_the_shares_of_all_rooms_fit_into_make_test() -> None:
     rooms = {room for who in shares() for room in who.split(", ")}
     there = {path.name for path in (ROOT / "tests").iterdir() if any(path.glob("**/test_*.py"))}
     assert there <= rooms, f"CONTRIBUTING.md gives no time to {there - rooms}"
+
+
+def test_counting_what_tests_cost_survives_processes_that_end_meanwhile() -> None:
+    with subprocess.Popen(["sh", "-c", "while :; do true & true & wait; done"]) as restless:
+        try:
+            assert all(spent() >= 0 for _ in range(300))
+        finally:
+            restless.kill()

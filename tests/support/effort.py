@@ -6,6 +6,7 @@ does not matter. A server that leaves its parent, as PostgreSQL's does, is not s
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
@@ -54,13 +55,12 @@ def spent(process: int | None = None) -> float:
 
 def _tree(process: int) -> Iterator[int]:
     yield process
-    for task in Path(f"/proc/{process}/task").glob("*/children"):
-        try:
-            children = task.read_text(encoding="ascii").split()
-        except OSError:
-            continue
-        for child in children:
-            yield from _tree(int(child))
+    tasks = Path(f"/proc/{process}/task")
+    with contextlib.suppress(OSError):  # a process may end while it is looked at, and a thread
+        for task in os.listdir(tasks):
+            with contextlib.suppress(OSError):
+                for child in (tasks / task / "children").read_text(encoding="ascii").split():
+                    yield from _tree(int(child))
 
 
 class Effort:
