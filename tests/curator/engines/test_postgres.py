@@ -150,6 +150,22 @@ def test_a_database_that_does_not_check_its_text_is_refused_when_it_is_opened(po
         postgres.from_url(url, "visits")
 
 
+def test_a_server_without_md5_is_refused_when_it_is_opened(postgres_url: str) -> None:
+    """FIPS mode cannot be had here; a role that may not call the function stops at the same statement."""
+    with psycopg.connect(postgres_url) as connection:
+        connection.execute(
+            "CREATE TABLE seen (who text, note text); CREATE ROLE plain LOGIN; GRANT SELECT ON seen TO plain"
+        )
+        connection.execute("REVOKE EXECUTE ON FUNCTION pg_catalog.md5(text) FROM PUBLIC")
+    try:
+        with pytest.raises(InvalidParameter, match="MD5"):
+            lw.open(postgres_url.replace("user=postgres", "user=plain"), table="seen", unit="who")
+        assert lw.open(postgres_url, table="seen", unit="who").columns  # its owner may
+    finally:
+        with psycopg.connect(postgres_url) as connection:
+            connection.execute("DROP TABLE seen; DROP ROLE plain")
+
+
 def test_a_text_of_300_megabytes_is_no_number_and_no_failure(postgres_url: str, owner: psycopg.Connection) -> None:
     owner.execute("CREATE TABLE long (i int, x text)")
     owner.execute("INSERT INTO long VALUES (1, repeat('7', 300 * 1024 * 1024)), (2, '7'), (3, repeat('7', 200))")

@@ -26,7 +26,7 @@ from lapwing.curator.engines.contained import contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.expressions import Kind
-from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     import psycopg
@@ -171,6 +171,18 @@ class PostgreSQL:
         with self._connect() as connection:
             return connection.info.parameter_status("server_encoding") or ""
 
+    def has_md5(self) -> bool:
+        """Whether it computes MD5, by which text is told apart: in FIPS mode it stops at the first row with text."""
+        try:
+            reached(NAME, self._md5)
+        except EngineUnreachable:
+            return False
+        return True
+
+    def _md5(self) -> None:
+        with self._connect() as connection:
+            connection.execute("SELECT pg_catalog.md5('')")
+
     def _columns(self, connection: psycopg.Connection[Any], table: exp.Expr) -> dict[str, str]:
         return dict(connection.execute(COLUMNS, (table.sql(dialect=self.dialect.name),)).fetchall())
 
@@ -240,6 +252,9 @@ def from_url(url: str, table: str) -> Source:
     if encoding != "UTF8":
         why = f"the database stores text as {encoding}, and a text that is none stops PostgreSQL when it is sent"
         raise InvalidParameter("source", f"a database in {encoding}", why, "Copy the table into a database in UTF8.")
+    if not engine.has_md5():
+        why = "it computes no MD5, as in FIPS mode, and would stop at rows that are told apart by it"
+        raise InvalidParameter("source", "a PostgreSQL server", why, "Copy the table to another server, or to a file.")
     types = engine.types(named)
     if not types:
         why = "is no table or view of this database, or one without columns"

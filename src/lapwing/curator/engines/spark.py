@@ -265,10 +265,12 @@ def from_spark(source: DataFrame | SparkSession | str, table: str | None = None,
         why = "in Spark half a character swallows the end of its record"
         raise InvalidParameter("encoding", encoding.name, why, "Save the file as UTF-8.")
     if isinstance(source, DataFrame):
+        _with_md5(source.sparkSession)
         return _source(source, table or "table")
     if table is None:
         raise InvalidParameter("table", None, "a session has many tables", "Write table='visits', or pass a DataFrame.")
     session = reached(NAME, lambda: _start(source)) if isinstance(source, str) else source
+    _with_md5(session)
     try:
         frame = reached(NAME, lambda: _read(session, table, encoding))
     except EngineUnreachable:
@@ -277,6 +279,15 @@ def from_spark(source: DataFrame | SparkSession | str, table: str | None = None,
             "table", table, why, "Name a table, or a .parquet or .csv that all workers see."
         ) from None
     return _source(frame, re.sub(rf"({_CSV}|{_PARQUET})$", "", table.rstrip("/").rpartition("/")[2]))
+
+
+def _with_md5(session: SparkSession) -> None:
+    """Refuse a Java without MD5 (FIPS), which would stop at the first row with text that is told apart by it."""
+    try:
+        reached(NAME, lambda: session.sql("SELECT md5('')").collect())
+    except EngineUnreachable:
+        why = "it computes no MD5, as in FIPS mode, and would stop at rows that are told apart by it"
+        raise InvalidParameter("source", "a session of Spark", why, "Use a Java with MD5, or read a file.") from None
 
 
 def _start(master: str) -> SparkSession:
