@@ -381,7 +381,7 @@ def test_a_thread_may_be_as_deep_as_people_are_stubborn(app: FastAPI) -> None:
     with site_of(app).database.writing() as db:
         for number in range(1, deep + 1):
             db.add(Comment(id=number, slug="tools", parent_id=number - 1 or None, user_id=1, text="no", created=number))
-    assert f"{deep - 2} more answers" in read(ada)
+    assert f"{deep - 2:,} more answers" in read(ada)
 
 
 @pytest.mark.parametrize(

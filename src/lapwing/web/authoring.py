@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from lapwing.web.plural import counted
 from lapwing.web.school import nugget as nuggets
 from lapwing.web.school import plain
 from lapwing.web.school.library import School
@@ -260,13 +261,11 @@ def _advice(page: Page) -> Iterator[Complaint]:
     if not page.questions:
         yield Complaint("There is no quiz. Three questions help people to see what they learned.", advice=True)
     if page.pace.short > SHORT:
-        long = f"Its short version takes {page.pace.short} minutes; aim at {SHORT}."
+        long = f"Its short version takes {counted(page.pace.short, 'minute')}; aim at {SHORT}."
         yield Complaint(f"{long} Write {{deeper}} behind the titles that can be skipped.", advice=True)
     wrong = sum(screen.html.count('class="formula-wrong"') for screen in page.screens)
     if wrong:
-        yield Complaint(
-            f"{wrong} formula{'s' * (wrong > 1)} cannot be read; the preview shows them in red.", advice=True
-        )
+        yield Complaint(f"{counted(wrong, 'formula')} cannot be read. The preview shows the text in red.", advice=True)
 
 
 def beginning(slug: str, title: str) -> str:

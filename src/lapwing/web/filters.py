@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from lapwing.web.plural import counted
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
 from lapwing.web.school.page import Page
 
@@ -46,7 +47,7 @@ def filters(
     offered = {
         "category": ("I ask", "everything", list(CATEGORIES.items())),
         "role": ("I am a", "anybody", list(ROLES.items())),
-        "minutes": ("I have", "time", [(str(count), f"{count} minutes") for count in times]),
+        "minutes": ("I have", "time", [(str(count), counted(count, "minute")) for count in times]),
         "level": ("I want", "any depth", [(name, name) for name in LEVELS]),
     }
 

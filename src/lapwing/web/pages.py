@@ -19,6 +19,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lapwing.web import votes
 from lapwing.web.assets import Assets
 from lapwing.web.filters import filters, fits
+from lapwing.web.plural import counted
 from lapwing.web.recommend import Offer, recommend, stages
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, ROLES
@@ -83,6 +84,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
+        self.templates.filters["counted"] = counted
         self.templates.globals["linked"] = linked
         self.templates.globals["drawn"] = pictures().__getitem__
 

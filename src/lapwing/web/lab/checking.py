@@ -17,6 +17,7 @@ from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.statement import Statement
 from lapwing.web.lab.stating import TYPE_WORDS
+from lapwing.web.plural import counted
 
 MANY = 0.05
 """A share of cells that is worth a word."""
@@ -126,7 +127,7 @@ def _stated(one: ColumnCheck) -> str:
     if one.bounds is not None:
         parts.append(f"{one.bounds[0]:g} to {one.bounds[1]:g}")
     if one.keys is not None:
-        parts.append(f"{one.keys} key{'s' if one.keys != 1 else ''}")
+        parts.append(counted(one.keys, "key"))
     return ", ".join(parts)
 
 
@@ -141,11 +142,13 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
     for place, one in enumerate(check.columns):
         yield from _of_column(place, one)
     if check.rows_without_unit:
-        yield Advice(f"{check.rows_without_unit:,} rows do not say whose they are. They never count.")
+        silent = counted(check.rows_without_unit, "row does", "rows do")
+        yield Advice(f"{silent} not say whose it is. Such rows never count.")
     if check.unit is None and check.duplicates:
+        same = counted(check.duplicates, "row repeats", "rows repeat")
         yield Advice(
-            f"{check.duplicates:,} rows repeat another row exactly. If one person may have several rows, say which "
-            "column tells whose they are: otherwise that person is protected less."
+            f"{same} another row exactly. If one person may have several rows, say which column tells whose they are: "
+            "otherwise that person is protected less."
         )
     if rows is not None:
         kept, total, stated = (

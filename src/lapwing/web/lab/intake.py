@@ -29,6 +29,7 @@ from lapwing.web.lab.plain import (
     unpacked,
 )
 from lapwing.web.lab.statement import Type
+from lapwing.web.plural import counted
 
 MOST_COLUMNS = 500
 MOST_CELLS = 10**9
@@ -217,6 +218,4 @@ def _all_names(names: Sequence[Name]) -> tuple[str, ...]:
 
 def _renamed(names: Sequence[Name]) -> tuple[str, ...]:
     changed = sum(bool(one.original) for one in names)
-    return (f"{changed} name{'s' * (changed > 1)} could not stay as written; the table below says which.",) * bool(
-        changed
-    )
+    return (f"{counted(changed, 'name')} could not stay as written; the table below says which.",) * bool(changed)

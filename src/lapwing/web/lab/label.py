@@ -12,6 +12,7 @@ from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.foretold import error_at
 from lapwing.web.lab.result import Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
+from lapwing.web.plural import counted
 
 NOT_PROTECTED = (
     "what everybody learns about people like you: that smokers fall ill is a fact about smokers, not a leak",
@@ -93,7 +94,7 @@ def _contributions(analysis: Analysis, statement: Statement) -> str:
     if not statement.unit:
         return "every row is a unit of its own"
     most = 1 if isinstance(analysis, Local | Model) else statement.max_rows_per_unit
-    return f"at most {most} row{'s' if most > 1 else ''} of one {statement.unit} count{'' if most > 1 else 's'}"
+    return f"at most {counted(most, 'row')} of one {statement.unit} count{'' if most > 1 else 's'}"
 
 
 def _error(shown: Preview, epsilon: float) -> str:

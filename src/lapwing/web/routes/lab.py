@@ -26,6 +26,7 @@ from lapwing.web.lab.names import file_title
 from lapwing.web.lab.owners import is_owner, new_owner, owner_of, remember_owner
 from lapwing.web.lab.statement import DATASET
 from lapwing.web.limits import address_of
+from lapwing.web.plural import counted
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Asking, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
@@ -372,5 +373,5 @@ def lasts(site: Site) -> str:
     """How long a table is kept without use, in words."""
     minutes = round(site.settings.lab_lasts / 60)
     if minutes < 120:
-        return "one minute" if minutes <= 1 else f"{minutes} minutes"
+        return counted(max(minutes, 1), "minute")
     return f"{minutes / 60:g} hours"

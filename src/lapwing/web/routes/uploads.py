@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import File, Request, Response, UploadFile
 from fastapi.responses import JSONResponse
 
+from lapwing.web.plural import counted
 from lapwing.web.problems import Problem
 from lapwing.web.sessions import Learner, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
@@ -93,8 +94,6 @@ def delete(name: str, site: TheSite, person: Learner) -> Response:
         if not own or found is None:
             raise Problem(404)
         if places := kept.stands_in(db, found[1]):
-            raise Problem(
-                409, f"It stands in {places} nugget{'s' * (places > 1)} or in older versions. It has to stay."
-            )
+            raise Problem(409, f"It stands in {counted(places, 'nugget')} or in older versions. It has to stay.")
         kept.remove(db, found[1], person.id)
     return redirect(site, "/uploads", "The picture is deleted.")

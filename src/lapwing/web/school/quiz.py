@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from lapwing.web.plural import counted
 from lapwing.web.school import plain
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
@@ -82,7 +83,7 @@ def _option(entry: Any, where: str) -> Option:
 def quiz_html(questions: list[Question], markdown: Markdown, *, first: int) -> str:
     """The questions as forms; `first` numbers them through the nugget."""
     forms = "".join("".join(_form(question, markdown, first + place)) for place, question in enumerate(questions))
-    heading = f"Quiz: {len(questions)} question{'s' if len(questions) > 1 else ''}"
+    heading = f"Quiz: {counted(len(questions), 'question')}"
     return f'<section class="quiz"><h3>{heading}</h3><div class="questions">{forms}</div></section>'
 
 

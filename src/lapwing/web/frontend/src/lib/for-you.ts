@@ -1,4 +1,5 @@
 // What to read next, said on the landing page. Who reads stays in this browser: the school is asked for nothing personal.
+import { counted } from "./plural.js";
 import { progress, share } from "./progress.js";
 import { profile, tell } from "./profile.js";
 import { recommend, type About, type Advice, type Offer, type Told } from "../math/recommend.js";
@@ -39,7 +40,7 @@ function fill(box: HTMLElement, offers: Offer[], advice: Advice[]): void {
     link.href = `/learn/${offer.slug}`;
     link.textContent = offer.title;
     (tile.querySelector("p") as HTMLElement).textContent = one.reason;
-    (tile.querySelector(".facts") as HTMLElement).textContent = `${offer.minutes} minutes · ${offer.level}`;
+    (tile.querySelector(".facts") as HTMLElement).textContent = `${counted(offer.minutes, "minute")} · ${offer.level}`;
   });
 }
 

@@ -1,4 +1,6 @@
 // How far one is, kept in this browser: which screens were read and which questions answered.
+import { counted } from "./plural.js";
+
 export interface Done {
   screens: string[];
   questions: number[];
@@ -86,7 +88,7 @@ function showCounts(all: Record<string, Done>): void {
     bar.className = "done-bar";
     bar.append(document.createElement("span"));
     (bar.firstElementChild as HTMLElement).style.width = `${(100 * count) / slugs.length}%`;
-    line.replaceChildren(`${count} of ${slugs.length} nuggets done`, bar);
+    line.replaceChildren(`${count} of ${counted(slugs.length, "nugget")} done`, bar);
     line.hidden = false;
   }
 }

@@ -1,4 +1,5 @@
 // A nugget while it is read: its map, its questions, its steps, and how it ends.
+import { counted } from "./plural.js";
 import { keep, progress, share, type Done } from "./progress.js";
 
 interface Reading {
@@ -156,7 +157,7 @@ function goStepByStep({ slug, article, screens }: Reading): void {
     const title = following.querySelector(":scope > h2")?.textContent ?? "the next section";
     const minutes = Number(following.dataset.minutes);
     go.textContent = `Continue: ${title}`;
-    about.textContent = `${minutes} minute${minutes === 1 ? "" : "s"}, section ${next() + 1 - first} of ${screens.length - first}`;
+    about.textContent = `${counted(minutes, "minute")}, section ${next() + 1 - first} of ${screens.length - first}`;
     screens[open]?.after(row);
   };
   const reach = (place: number): void => {

@@ -1,5 +1,6 @@
 // An author's own table: it sorts, and columns that are computed follow the numbers that a reader changes.
 import { css, html, type TemplateResult } from "lit";
+import { counted } from "../lib/plural.js";
 import { Story, type Table } from "../lib/story.js";
 import { formula, type Formula } from "../math/expression.js";
 
@@ -119,7 +120,7 @@ export class DataStory extends Story {
 
   protected sentence(): string {
     const order = this.order;
-    const rows = `${this.told.rows.length} row${this.told.rows.length === 1 ? "" : "s"}`;
+    const rows = counted(this.told.rows.length, "row");
     if (!order) return `${rows}, as they were written. Choose a heading to sort.`;
     const column = this.told.columns[order.place]!;
     const first = column.kind === "text" ? (order.up ? "from A to Z" : "from Z to A") : order.up ? "smallest first" : "largest first";

@@ -2,6 +2,7 @@
 import { css, html, nothing, svg, type CSSResultGroup, type TemplateResult } from "lit";
 import office from "../data/office.json";
 import "../lib/epsilon.js";
+import { counted } from "../lib/plural.js";
 import { uniform } from "../lib/random.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { answered, bestGuess, chance, discreteLaplace, logOdds } from "../math/differencing.js";
@@ -129,7 +130,7 @@ export class DifferencingStory extends Story {
     const noisy = this.rule === "noise";
     return html`<ol class="queries">${this.answers().map(
         (answer) => html`<li><code><span>SELECT SUM(smokes) FROM staff</span> WHERE ${answer.where}</code>
-          <span class="size">${answer.size === 1 ? "1 person" : `${answer.size} people`}</span>
+          <span class="size">${counted(answer.size, "person", "people")}</span>
           <b class=${answer.shown === null ? "refused" : noisy ? "private" : "exact"}>${answer.shown === null ? answer.why : `${answer.sign < 0 ? "− " : ""}${String(answer.shown).replace("-", "−")}`}</b></li>`,
       )}</ol>
       ${this.scale()}

@@ -2,6 +2,7 @@
 import { html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
+import { counted } from "../lib/plural.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
 import { analytic, classical, crossing, delta, gaussian, laplace, laplacePure } from "../math/gaussian.js";
@@ -108,7 +109,7 @@ export class GaussianStory extends Story {
   protected sentence(): string {
     if (this.many) {
       const { few } = this;
-      const least = few > 1 ? `Up to ${few - 1} answer${few > 2 ? "s" : ""} Laplace noise is smaller; from ${few} on Gaussian noise is.` : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
+      const least = few > 1 ? `Up to ${counted(few - 1, "answer")} Laplace noise is smaller; from ${few} on Gaussian noise is.` : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
       const [wide, narrow] = [this.wide.get(100)!, gaussian(100, this.epsilon, this.delta)];
       return `One person moves every answer by at most 1. ${least} For 100 answers it has σ = ${short(narrow)} on each; Laplace noise ${short(laplacePure(100, this.epsilon))}, or ${short(wide)} when it may use the same δ.`;
     }

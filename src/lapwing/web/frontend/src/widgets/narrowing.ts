@@ -2,6 +2,7 @@
 import { css, html, type TemplateResult } from "lit";
 import { chart, short, type Point } from "../lib/chart.js";
 import "../lib/epsilon.js";
+import { counted } from "../lib/plural.js";
 import { below, exponential } from "../lib/random.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { percent } from "../lib/words.js";
@@ -100,7 +101,7 @@ export class Narrowing extends Story {
     const spent = asked * this.epsilon;
     const factor = Math.exp(spent);
     const odds = factor < 1e6 ? `a factor of ${short(factor)}` : `a factor with ${Math.floor(spent / Math.LN10) + 1} digits: far too many answers`;
-    return html`${asked} ${asked === 1 ? "answer" : "answers"}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e<sup>${short(spent)}</sup>, ${odds}.`;
+    return html`${counted(asked, "answer")}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e<sup>${short(spent)}</sup>, ${odds}.`;
   }
 
   protected table(): Table {

@@ -1,5 +1,6 @@
 // RAPPOR on one's own word: the bits it sets, the noise that stays, the noise of each report, and what an eavesdropper can average out.
 import { css, html, nothing, type TemplateResult } from "lit";
+import { counted } from "../lib/plural.js";
 import { coin } from "../lib/random.js";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { lifetimeLoss, permanent, places, reportLoss, type Parameters } from "../math/rappor.js";
@@ -100,7 +101,7 @@ export class RapporStory extends Story {
     return html`${this.row("1. Your word", `sets two of ${BITS} bits, found by two hash functions.`, this.set, "exact")}
       ${this.row("2. Permanent response:", "each bit is kept, or left to a fair coin. Made once, kept for ever.", this.stays, "private")}
       ${this.row("3. Report:", "a one is sent as one with probability 0.75, a zero with 0.5. Drawn anew each time.", this.report, "noise")}
-      ${this.row("What an eavesdropper sees", `in the average of ${this.sent.toLocaleString("en")} ${this.sent === 1 ? "report" : "reports"}: the darker, the more likely a one in step 2.`, guessed.map((share) => share > 0.5), "adversary", guessed)}`;
+      ${this.row("What an eavesdropper sees", `in the average of ${counted(this.sent, "report")}: the darker, the more likely a one in step 2.`, guessed.map((share) => share > 0.5), "adversary", guessed)}`;
   }
 
   protected sentence(): string {
