@@ -238,6 +238,11 @@ def in_each_group(self: Bounded, flat: exp.Query) -> exp.Query:
     return survivors_of(replace(self, bounding=replace(limits, max_groups_per_unit=9)), flat)
 
 
+def never_large(self: Sample, placed: exp.Query, columns: Sequence[str]) -> exp.Query:
+    """No group has more rows than are kept."""
+    return exp.select(*columns, whole(self.rows).as_("n")).from_(placed.subquery("f"))
+
+
 survivors_of = Bounded._survivors
 MUTANTS: dict[str, tuple[type | Any, str, Any]] = {
     "an offset below 0": (selection, "MARGIN", -(1 << 25)),
@@ -257,6 +262,7 @@ MUTANTS: dict[str, tuple[type | Any, str, Any]] = {
         "_is_first",
         lambda self: exp.EQ(this=exp.column("r"), expression=whole(0)),
     ),
+    "large groups taken for small ones": (Sample, "_joined", never_large),
     "a total with n and o of groups": (Bounded, "_survivors", in_each_group),
     "always the same offset": (sample, "offset", lambda words, salt, purpose: [whole(0)]),
 }
@@ -270,6 +276,13 @@ def test_nothing_is_broken() -> None:
 def test_a_mutant_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[name])
     assert broken() != set()
+
+
+def test_a_table_may_have_the_name_of_a_step() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE placed AS SELECT range % 9 AS u, range % 2 AS g FROM range(90)")
+    table = lw.open(connection, table="placed", unit="u", keys={"g": range(2)}, max_groups_per_unit=2)
+    assert fetch(table.group_by("g").agg(lw.count()), salted(0)) == {0: (9,), 1: (9,)}
 
 
 def test_an_answer_says_that_rows_left_out_are_not_in_its_interval() -> None:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import ClassVar
 
 from sqlglot import exp
 
@@ -32,6 +33,8 @@ class Dialect(ABC):
     """The spelling of one engine."""
 
     name: str
+    counts_by_join: ClassVar[bool] = False
+    """Whether a join with the few groups that are too large is faster than a window that counts (see `Sample`)."""
 
     @abstractmethod
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -290,6 +293,7 @@ class DuckDB(Dialect):
     """DuckDB 2 and later."""
 
     name: str = "duckdb"
+    counts_by_join: ClassVar[bool] = True
 
     def is_text(self, declared: str) -> bool:
         return declared in ("VARCHAR", "UUID", UNCHECKED_TEXT) or declared.startswith("ENUM")

@@ -6,6 +6,7 @@ min(n, R) rows, each with probability min(1, R/n) over salts (curator.md, point 
 
 One partition (the unit) and one order (group, content) serve every window: where a group begins is its rank, where it
 ends the number of rows up to its last, so one sort is enough. Rows that agree in group and content are interchangeable.
+Where counting in a window takes long, the number of rows comes from a join with the groups that have more than R.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import Dialect, cast, frame, whole
+from lapwing.curator.dialects import Dialect, cast, frame, when, whole
 from lapwing.curator.expressions import Kind
 from lapwing.curator.selection import Salt, Word, offset
 from lapwing.curator.statistics import LARGEST
@@ -61,40 +62,58 @@ class Sample:
 
     def _placed(self, source: exp.Query, columns: Sequence[str]) -> exp.Query:
         """The rows with their number in their group, r, and the number of rows there, n."""
-        number, numbering = self.dialect.row_number()
-        windows = [self._window(number, [*self.by_group, *self.content], numbering).as_("row_number")]
-        count = exp.Count(this=exp.Star())
-        start: exp.Expr
-        if self.by_group:
-            windows += [
-                self._window(exp.Anonymous(this="DENSE_RANK"), self.by_group).as_("group_number"),
-                self._window(exp.Anonymous(this="RANK"), self.by_group).as_("group_start"),
-                self._window(count, self.by_group).as_("group_end"),  # up to the last row that is in the same place
-            ]
-            start = exp.column("group_start")
-        else:
-            windows.append(self._window(count, self.content, frame("ROWS", whole_unit=True)).as_("group_end"))
-            start = whole(1)
-        ranked = exp.select(*map(exp.column, columns), *windows).from_(source.subquery("f", copy=False), copy=False)
+        by_join = bool(self.by_group) and self.dialect.counts_by_join
+        ranked = self._ranked(source, columns, counted=not by_join)
+        start = exp.column("group_start") if self.by_group else whole(1)
         place = exp.column("row_number") - start
-        size = exp.column("group_end") - start.copy() + whole(1)
-        placed = exp.select(*map(exp.column, columns), place.as_("r"), size.as_("n"))
+        size = exp.column("group_number") if by_join else (exp.column("group_end") - start.copy() + whole(1)).as_("n")
+        placed = exp.select(*map(exp.column, columns), place.as_("r"), size)
         placed = placed.from_(ranked.subquery("f", copy=False), copy=False)
         # r < 2^31 and R < 2^31, so r·R + o < 2^62 + 2^50; Spark's RANK and DENSE_RANK have 32 bits and wrap after that.
         placed = placed.where(exp.column("row_number") <= whole(LARGEST), copy=False)
         if self.by_group:
             placed = placed.where(exp.column("group_number") <= whole(self.groups), copy=False)
-        return placed
+        return self._joined(placed, [*columns, "r"]) if by_join else placed
+
+    def _ranked(self, source: exp.Query, columns: Sequence[str], *, counted: bool) -> exp.Query:
+        """The rows with their number in the unit, that of their group, where it begins and, if `counted`, ends."""
+        number, numbering = self.dialect.row_number()
+        windows = [self._window(number, [*self.by_group, *self.content], numbering).as_("row_number")]
+        if self.by_group:
+            windows += [
+                self._window(exp.Anonymous(this="DENSE_RANK"), self.by_group).as_("group_number"),
+                self._window(exp.Anonymous(this="RANK"), self.by_group).as_("group_start"),
+            ]
+        if counted:  # up to the last row that is in the same place
+            order, spec = (self.by_group, None) if self.by_group else (self.content, frame("ROWS", whole_unit=True))
+            windows.append(self._window(exp.Count(this=exp.Star()), order, spec).as_("group_end"))
+        return exp.select(*map(exp.column, columns), *windows).from_(source.subquery("f", copy=False), copy=False)
+
+    def _joined(self, placed: exp.Query, columns: Sequence[str]) -> exp.Query:
+        """The rows with the number of rows in their group, if that is more than R; otherwise R stands for it.
+
+        Most groups are small, and then no window has to count: a group has more than R rows if it has one with r = R.
+        """
+        group = ("u", "group_number")
+        size = (exp.Max(this=exp.column("r")) + whole(1)).as_("n")
+        large = exp.select(*group, size).from_("placed").where(exp.column("r") >= whole(self.rows)).group_by(*group)
+        known = exp.Coalesce(this=exp.column("n", table="l"), expressions=[whole(self.rows)])
+        rows = exp.select(*(exp.column(name, table="f") for name in columns), known.as_("n")).from_("placed AS f")
+        rows = rows.join(large.subquery("l", copy=False), using=group, join_type="left", copy=False)
+        return rows.with_("placed", as_=placed, materialized=True, copy=False)
 
     def _drawn(self, rows: exp.Query, columns: Sequence[str]) -> exp.Query:
-        """The rows with the offset of their group, o, and their place on the round, x = r·R + o."""
+        """The rows with the offset of their group, o: NULL in groups that are kept whole, which need none."""
         for stage in offset(self.words, self.salt, self.purpose):
-            rows = exp.select(*map(exp.column, columns), stage.as_("h")).from_(
+            drawn = when(exp.column("n") > whole(self.rows), stage)
+            rows = exp.select(*map(exp.column, columns), drawn.as_("h")).from_(
                 rows.subquery("f", copy=False), copy=False
             )
             rows = self.dialect.fenced(rows)
-        drawn = exp.Paren(this=exp.Mod(this=exp.column("h"), expression=exp.column("n")))
-        return exp.select(*map(exp.column, columns), drawn.as_("o")).from_(rows.subquery("f", copy=False), copy=False)
+        on_round = exp.Paren(this=exp.Mod(this=exp.column("h"), expression=exp.column("n")))
+        return exp.select(*map(exp.column, columns), on_round.as_("o")).from_(
+            rows.subquery("f", copy=False), copy=False
+        )
 
     def _place(self) -> exp.Expr:
         return exp.Paren(this=cast(exp.column("r"), "BIGINT") * whole(self.rows) + exp.column("o"))
