@@ -65,9 +65,28 @@ class Database:
         with Session(self._writing) as session, session.begin():
             yield session
 
+    @contextmanager
+    def erasing(self) -> Iterator[Session]:
+        """Deletions for good: in SQLite the bytes are overwritten, in the journal, too, once nobody reads."""
+        with self.writing() as session:
+            overwrite(session)
+            yield session
+        if self.engine.dialect.name == "sqlite":
+            connection = self.engine.raw_connection()
+            try:
+                connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")  # does nothing while somebody reads
+            finally:
+                connection.close()
+
     def close(self) -> None:
         """Give everything back."""
         self.engine.dispose()
+
+
+def overwrite(session: Session) -> None:
+    """From now on, what is deleted in this session is overwritten with zeros."""
+    if session.connection().dialect.name == "sqlite":
+        session.execute(text("PRAGMA secure_delete=ON"))
 
 
 def _engine(url: str) -> Engine:

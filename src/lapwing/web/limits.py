@@ -33,6 +33,9 @@ RULES = {
     "code": Rule(5, 60),
     "code daily": Rule(50, 86400),  # three codes in a million fit: in a year of guessing, one in twenty gets in
     "progress": Rule(60, 60),
+    "class": Rule(20, 3600),
+    "class code": Rule(10, 600),  # wrong ones of an account
+    "class code address": Rule(100, 3600),  # a class behind one router mistypes
     "comment": Rule(10, 600),
     "report": Rule(10, 600),
     "preview": Rule(60, 600),

@@ -73,15 +73,15 @@ def outdated(kept: str) -> bool:
     return _HASHER.check_needs_rehash(kept)
 
 
-def one_time(groups: int = 4) -> str:
+def one_time(groups: int = 4, letters: str = _ALPHABET) -> str:
     """A password or code that can be read aloud; every group of four has almost 20 bits."""
-    return "-".join("".join(_letter() for _ in range(4)) for _ in range(groups))
+    return "-".join("".join(_letter(letters) for _ in range(4)) for _ in range(groups))
 
 
-def _letter() -> str:
-    while (drawn := SYSTEM.bits(5)) >= len(_ALPHABET):
+def _letter(letters: str) -> str:
+    while (drawn := SYSTEM.bits(5)) >= len(letters):
         pass
-    return _ALPHABET[drawn]
+    return letters[drawn]
 
 
 def recovery_hash(code: str) -> bytes:

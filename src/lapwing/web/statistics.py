@@ -159,6 +159,11 @@ def mechanism(dimensions: int) -> Laplace:
     return Laplace(epsilon=EPSILON, sensitivity=MOST, dimensions=dimensions, on_grid=True, unit=UNIT)
 
 
+def within(nuggets: int) -> int:
+    """How far a number of a week may be off, with 95 % confidence."""
+    return int(mechanism(nuggets * len(KINDS)).accuracy(0.95))
+
+
 def ledger_at(settings: Settings) -> str | Path:
     """Where it is kept what was spent: beside the database, but not in a copy of it that may be put back."""
     if settings.file is not None:

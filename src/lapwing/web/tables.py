@@ -5,7 +5,17 @@ from __future__ import annotations
 from datetime import date
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, CheckConstraint, ForeignKey, Index, LargeBinary, MetaData, UniqueConstraint
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    MetaData,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ROLES = ("learner", "instructor", "admin")
@@ -282,3 +292,46 @@ class SurveyToken(Table):
 
     survey_id: Mapped[str] = _survey(primary_key=True)
     token_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+
+
+class Classroom(Table):
+    """A class of one teacher. Whoever has its code can join; without a code nobody can."""
+
+    __tablename__ = "classes"
+
+    id: Mapped[str] = mapped_column(primary_key=True)
+    owner_id: Mapped[int] = _user(index=True)
+    name: Mapped[str]
+    code: Mapped[str | None] = mapped_column(unique=True)
+    ends: Mapped[date] = mapped_column(index=True)
+
+
+class ClassPupil(Table):
+    """That somebody joined a class, and how they are called there. `mark` names them in addresses."""
+
+    __tablename__ = "class_pupils"
+    __table_args__ = (UniqueConstraint("class_id", "pseudonym_key"), {"sqlite_with_rowid": False})  # nor in which order
+
+    class_id: Mapped[str] = mapped_column(ForeignKey("classes.id", ondelete="CASCADE"), primary_key=True)
+    user_id: Mapped[int] = _user(primary_key=True, index=True)
+    mark: Mapped[str] = mapped_column(unique=True)
+    pseudonym: Mapped[str]
+    pseudonym_key: Mapped[str]
+
+
+class ClassResult(Table):
+    """That a pupil finished a nugget since joining: the day, and how many questions were answered right."""
+
+    __tablename__ = "class_results"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["class_id", "user_id"], ["class_pupils.class_id", "class_pupils.user_id"], ondelete="CASCADE"
+        ),
+        {"sqlite_with_rowid": False},
+    )
+
+    class_id: Mapped[str] = mapped_column(primary_key=True)
+    user_id: Mapped[int] = mapped_column(primary_key=True)
+    slug: Mapped[str] = mapped_column(primary_key=True)
+    day: Mapped[date]
+    right: Mapped[int]

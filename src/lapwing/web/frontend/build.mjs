@@ -30,6 +30,7 @@ const result = await build({
     join(here, "src", "survey.ts"),
     join(here, "src", "survey-new.ts"),
     join(here, "src", "styles", "asking.css"),
+    join(here, "src", "styles", "classes.css"),
     join(here, "src", "styles", "survey.css"),
     join(here, "src", "write.ts"),
     join(here, "src", "guide.ts"),

@@ -24,7 +24,9 @@ from lapwing.web.routes import (
     accounts,
     admin,
     authoring,
+    classes,
     discussion,
+    joining,
     me,
     moderation,
     reading,
@@ -41,7 +43,7 @@ from lapwing.web.sessions import refuse_unguarded
 
 ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
-    *(votes.router, recommendation.router, survey.router),
+    *(votes.router, recommendation.router, survey.router, joining.router, classes.router),
     *(discussion.router, moderation.router, survey_moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
 )

@@ -15,7 +15,7 @@ from lapwing.web.lanes import in_lane
 from lapwing.web.school.nugget import ROLES
 from lapwing.web.sessions import MARKER, Learner, Person, Someone, limited, page, personal, redirect, sign_out
 from lapwing.web.site import Site, TheSite
-from lapwing.web.store import export, learning, nuggets, sessions, users
+from lapwing.web.store import classes, export, learning, nuggets, sessions, users
 
 router = personal()
 Typed = Annotated[str, Form(max_length=1000)]
@@ -34,10 +34,10 @@ def me(request: Request, site: TheSite, person: Someone) -> Response:
         return response
     with site.database.reading() as db:
         known, about = learning.progress(db, person.id), learning.about(db, person.id)
-        writes = nuggets.owned(db, person.id)
+        writes, joined = nuggets.owned(db, person.id), classes.count_joined(db, person.id)
     told = {"signed_in": True, "name": person.name, "role": person.role, "csrf": person.csrf, "writes": writes}
     profile = {"roles": about.roles, "knowledge": about.knowledge, "goals": about.goals}
-    return JSONResponse({**told, "profile": profile, "progress": known}, headers=headers)
+    return JSONResponse({**told, "profile": profile, "progress": known, "classes": joined}, headers=headers)
 
 
 class Done(BaseModel):

@@ -70,7 +70,6 @@ def _page(
 ) -> Response:
     titles = {slug: one.nugget.title for slug, one in site.pages.school.pages.items()}
     top = max((number.high for row in rows or () for number in (row.opened, row.finished)), default=1)
-    noise = statistics.mechanism(len(titles) * len(statistics.KINDS))
     shown: dict[str, Any] = {
         "week": week,
         "rows": rows,
@@ -80,7 +79,7 @@ def _page(
         "grants": statistics.GRANTS,
         "epsilon": statistics.EPSILON,
         "most": statistics.MOST,
-        "within": int(noise.accuracy(0.95)),
+        "within": statistics.within(len(titles)),
     }
     return page(request, site, "statistics/statistics.html", person, **shown, **values)
 

@@ -9,11 +9,11 @@ from datetime import date, timedelta
 from fractions import Fraction
 from typing import Literal
 
-from sqlalchemy import ColumnElement, delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from lapwing.web.database import Database
+from lapwing.web.database import Database, overwrite
 from lapwing.web.store import sessions
 from lapwing.web.survey.parameters import Design
 from lapwing.web.survey.results import batch_of
@@ -63,7 +63,8 @@ def personal_token(key: str, number: int) -> str:
 
 def add(db: Session, design: Design, *, closes: date, public: bool, links: int, today: date) -> tuple[str, str]:
     """A new survey: its name, and the key of who made it, which is told once. Old ones go."""
-    _forget(db, Survey.closes < today - timedelta(days=KEPT_DAYS))
+    overwrite(db)
+    db.execute(delete(Survey).where(Survey.closes < today - timedelta(days=KEPT_DAYS)))
     made, key = sessions.token()[:16], sessions.token()
     db.add(
         Survey(
@@ -209,18 +210,5 @@ def close(db: Session, survey_id: str) -> None:
 
 def remove(database: Database, survey_id: str) -> None:
     """Forget a survey and all that belongs to it; in SQLite its bytes are overwritten, in the journal, too."""
-    with database.writing() as db:
-        _forget(db, Survey.id == survey_id)
-    if database.engine.dialect.name == "sqlite":
-        connection = database.engine.raw_connection()
-        try:
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")  # does nothing while somebody reads
-        finally:
-            connection.close()
-
-
-def _forget(db: Session, which: ColumnElement[bool]) -> None:
-    """What belongs to a survey goes with it."""
-    if db.connection().dialect.name == "sqlite":
-        db.execute(text("PRAGMA secure_delete=ON"))
-    db.execute(delete(Survey).where(which))
+    with database.erasing() as db:
+        db.execute(delete(Survey).where(Survey.id == survey_id))

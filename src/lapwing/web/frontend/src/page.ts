@@ -4,11 +4,13 @@ import { showProgress } from "./lib/progress.js";
 import { watchReading } from "./lib/reading.js";
 import { liveFilters } from "./lib/filters.js";
 import { greet } from "./lib/account.js";
+import { tellClasses } from "./lib/classes.js";
 import { dropDecided } from "./lib/draft.js";
 import { offerVote, showMyVotes } from "./lib/vote.js";
 import { drawPath, forYou } from "./lib/for-you.js";
 
 applyTheme();
+void tellClasses(); // first: it hears what is read from now on
 showProgress();
 watchReading();
 liveFilters();

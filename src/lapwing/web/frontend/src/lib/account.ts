@@ -9,6 +9,7 @@ export interface Me {
   writes: string[];
   profile: { roles: string[]; knowledge: string; goals: string[] };
   progress: Record<string, Done>;
+  classes: number;
 }
 const MARKER = /(?:^|; )lapwing-signed-in=1/;
 const LINKED = "lapwing-carried-into";

@@ -7,6 +7,12 @@ export interface Done {
   total: number;
   at: number;
 }
+/** What is said to the rest of the page when something was read or answered. */
+export interface Kept {
+  slug: string;
+  change: (done: Done) => void;
+}
+export const KEPT = "lapwing-kept";
 const KEY = "lapwing-progress";
 export const FINISHED = 0.8; // as in lapwing.web.recommend
 
@@ -24,6 +30,7 @@ export function keep(slug: string, change: (done: Done) => void): void {
   change(done);
   done.at = Date.now();
   localStorage.setItem(KEY, JSON.stringify(all));
+  document.dispatchEvent(new CustomEvent<Kept>(KEPT, { detail: { slug, change } }));
 }
 
 /** Adds what an account knows; nothing that was done here is undone. */
