@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import FRONTEND
+from axe import VIEWS, complaints
 from fastapi.routing import APIRoute
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 from school_site import nuggets, visit_as
 from sweeps import few
 
 from lapwing.web.routes import all_routers
 
-AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
 NUGGETS = [f"/learn/{slug}" for slug in nuggets().pages]
 USUAL = "/learn/the-laplace-mechanism"
 """A nugget with all that nuggets have: formulas, a widget, questions and an exercise that is audited."""
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 Visitor = Callable[..., Any]
 
-OPEN_EVERYTHING = """() => {
-    const open = (root) => { for (const one of root.querySelectorAll('*')) {
-        if (one.localName === 'details') one.open = true;
-        if (one.shadowRoot) open(one.shadowRoot);
-    } };
-    open(document);
-}"""
-COMPLAINTS = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
-    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
-}"""
-OVERHANGING = """() => document.documentElement.scrollWidth > innerWidth
-    ? [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
-        .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))
-    : []"""
 FOCUSED = """() => {
     let one = document.activeElement;
     while (one?.shadowRoot?.activeElement) one = one.shadowRoot.activeElement;
@@ -45,23 +27,6 @@ FOCUSED = """() => {
              shown: bottom > 0 && top < innerHeight && left >= 0 && width > 0,
              marked: style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 };
 }"""
-
-
-VIEWS = ((DESKTOP, "light"), (PHONE, "dark"))
-
-
-def complaints(page: Page, views: Any = VIEWS) -> list[str]:
-    """Of axe, about a page on a desk by day and on a phone at night."""
-    assert AXE.exists(), "run make assets"
-    page.evaluate(OPEN_EVERYTHING)
-    page.evaluate(Path(AXE).read_text(encoding="utf-8"))
-    found: list[str] = []
-    for size, scheme in views:
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        told = page.evaluate(COMPLAINTS) + [f"overhangs: {one}" for one in page.evaluate(OVERHANGING)]
-        found += [f"{page.url} {size['width']} {scheme} {one}" for one in told]
-    return found
 
 
 @pytest.mark.parametrize(("place", "address"), few(enumerate(NUGGETS), lambda one: one[1] == USUAL), ids=str)

@@ -76,6 +76,22 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /survey/{survey_id}/keep/{key}/links.csv": then(EVERYBODY, 404),
     "POST /survey/{survey_id}/keep/{key}/close": then(EVERYBODY, 404),
     "POST /survey/{survey_id}/keep/{key}/delete": then(EVERYBODY, 404),
+    "GET /join": EVERYBODY,
+    "POST /join": then(LEARNERS, 422),
+    "GET /classes": LEARNERS,
+    "POST /classes": then(INSTRUCTORS, 422),
+    "POST /classes/finished": then(LEARNERS, 422),
+    "POST /classes/{class_id}/leave": then(
+        LEARNERS, 404
+    ),  # there is none; whose classes are whose is in test_classes.py
+    "GET /classes/{class_id}": then(INSTRUCTORS, 404),
+    "GET /classes/{class_id}/projected": then(INSTRUCTORS, 404),
+    "GET /classes/{class_id}/class.csv": then(INSTRUCTORS, 404),
+    "POST /classes/{class_id}/name": then(INSTRUCTORS, 404),
+    "POST /classes/{class_id}/code": then(INSTRUCTORS, 404),
+    "POST /classes/{class_id}/delete": then(INSTRUCTORS, 404),
+    "GET /classes/{class_id}/pupils/{mark}": then(INSTRUCTORS, 404),
+    "POST /classes/{class_id}/pupils/{mark}/remove": then(INSTRUCTORS, 404),
     "GET /learn/{slug}/discussion": EVERYBODY,
     "POST /learn/{slug}/discussion": then(LEARNERS, 422),
     "GET /comments/{comment_id}": then(EVERYBODY, 303),

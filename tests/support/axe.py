@@ -1,0 +1,41 @@
+"""Whether a page is for everybody: what axe complains about, and what hangs over the edge of a small screen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from browser import FRONTEND
+from playwright.sync_api import Page
+
+AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+OPEN_EVERYTHING = """() => {
+    const open = (root) => { for (const one of root.querySelectorAll('*')) {
+        if (one.localName === 'details') one.open = true;
+        if (one.shadowRoot) open(one.shadowRoot);
+    } };
+    open(document);
+}"""
+COMPLAINTS = """async () => {
+    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
+    return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target} ${node.failureSummary}`));
+}"""
+OVERHANGING = """() => document.documentElement.scrollWidth > innerWidth
+    ? [...document.querySelectorAll('main *')].filter((one) => one.getBoundingClientRect().right > innerWidth + 1)
+        .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))
+    : []"""
+VIEWS = ((DESKTOP, "light"), (PHONE, "dark"))
+
+
+def complaints(page: Page, views: Any = VIEWS) -> list[str]:
+    """Of axe, about a page on a desk by day and on a phone at night."""
+    assert AXE.exists(), "run make assets"
+    page.evaluate(OPEN_EVERYTHING)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found: list[str] = []
+    for size, scheme in views:
+        page.set_viewport_size(size)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        told = page.evaluate(COMPLAINTS) + [f"overhangs: {one}" for one in page.evaluate(OVERHANGING)]
+        found += [f"{page.url} {size['width']} {scheme} {one}" for one in told]
+    return found
