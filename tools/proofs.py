@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Keep every proof beside the code it proves: list the stale ones, or renew a digest after re-reading the proof.
+"""Keep every proof beside the code it proves: say what changed since it was read, or record that it was read again.
 
-    tools/proofs.py                      which proofs no longer describe their code? (exit status 1 if any)
-    tools/proofs.py --update laplace     I have read laplace.md against the code again: renew its digest
+    tools/proofs.py                                      which proofs no longer describe their code, and what changed?
+    tools/proofs.py --update curator --read sample       I read curator.md again, against what changed in `sample`
 
 A proof is a markdown file beside the code, with this front matter:
 
@@ -12,49 +12,82 @@ A proof is a markdown file beside the code, with this front matter:
     source: 1f0c…
     ---
 
-`source` is a hash of the syntax tree of everything in `covers`, without docstrings: comments, formatting and the
-Python version do not matter, a changed constant does.
+It rests on what it covers and on all that this uses in the same room (closure.py). `source` is a digest of that:
+comments, documentation, formatting and the Python version do not matter, a changed constant does. The digest of each
+unit of code as it was when the proof was read is in tools/digests, so that what changed has a name. A renewal names
+all of it.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import hashlib
 import re
 import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+
+from closure import House
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
+DIGESTS = ROOT / "tools" / "digests"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Proof:
     """One markdown proof: what it covers and the digest it was written for."""
 
     path: Path
     covers: tuple[str, ...]
     source: str
+    house: House
 
     @property
     def name(self) -> str:
         return self.path.stem
 
+    @cached_property
+    def units(self) -> dict[str, str]:
+        """The digest of each unit of code that it rests on."""
+        return self.house.units(self.covers)
+
     def digest(self) -> str:
-        return source_digest(self.covers)
+        return hashlib.sha256(_lines(self.units).encode()).hexdigest()[:24]
 
     def is_current(self) -> bool:
         return self.source == self.digest()
 
+    def changed(self) -> list[str]:
+        """What is new, gone or different since the proof was read."""
+        path = DIGESTS / f"{self.name}.txt"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        before = dict(line.split(" ") for line in lines)
+        return sorted(unit for unit in before | self.units if before.get(unit) != self.units.get(unit))
+
+    def renew(self) -> None:
+        """Record that it was read against the code as it is."""
+        before, front, body = self.path.read_text(encoding="utf-8").split("---\n", 2)
+        lines = [line for line in front.splitlines() if not line.startswith("source:")]
+        front = "\n".join([*lines, f"source: {self.digest()}", ""])
+        self.path.write_text("---\n".join([before, front, body]), encoding="utf-8")
+        DIGESTS.mkdir(exist_ok=True)
+        (DIGESTS / f"{self.name}.txt").write_text(_lines(self.units), encoding="utf-8")
+
+
+def _lines(units: dict[str, str]) -> str:
+    return "".join(f"{unit} {digest}\n" for unit, digest in units.items())
+
 
 def all_proofs() -> list[Proof]:
     """Every proof of the house, by name. What the school teaches is Markdown too, and proves no code."""
-    return [read_proof(path) for path in sorted(SOURCE.rglob("*.md")) if "web" not in path.relative_to(SOURCE).parts]
+    house = House(SOURCE)
+    paths = sorted(path for room in SOURCE.glob("lapwing/*") if room.name != "web" for path in room.rglob("*.md"))
+    return [read_proof(path, house) for path in paths]
 
 
-def read_proof(path: Path) -> Proof:
+def read_proof(path: Path, house: House) -> Proof:
     """A proof's front matter; the body is for people."""
     match = re.match(r"---\n(.*?)\n---\n", path.read_text(encoding="utf-8"), re.DOTALL)
     if match is None:
@@ -72,94 +105,46 @@ def read_proof(path: Path) -> Proof:
             fields[key].append(item[1].strip())
     if not fields.get("covers"):
         raise SystemExit(f"{path.name}: the front matter covers nothing")
-    return Proof(path, tuple(fields["covers"]), "".join(fields.get("source", [])))
+    return Proof(path, tuple(fields["covers"]), "".join(fields.get("source", [])), house)
 
 
-def source_digest(covers: tuple[str, ...]) -> str:
-    """A hash of the code named by `module:Qualname` entries, in their order."""
-    text = "\n".join(f"{entry}\n{_outline(_find(entry))}" for entry in covers)
-    return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _find(entry: str) -> ast.AST:
-    """The definition that `module:Qualname` names, from the source text; nothing is imported."""
-    module, _, qualname = entry.partition(":")
-    base = SOURCE.joinpath(*module.split("."))
-    path = base.with_suffix(".py") if base.with_suffix(".py").exists() else base / "__init__.py"
-    node: ast.AST = ast.parse(path.read_text(encoding="utf-8"))
-    for name in filter(None, qualname.split(".")):
-        found = [child for child in getattr(node, "body", []) if name in _names(child)]
-        if not found:
-            raise SystemExit(f"{entry}: there is no {name} in {path.relative_to(ROOT)}")
-        node = found[-1]
-    return node
-
-
-def _names(statement: ast.stmt) -> list[str]:
-    match statement:
-        case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            return [name]
-        case ast.Assign(targets=targets):
-            return [target.id for target in targets if isinstance(target, ast.Name)]
-        case ast.AnnAssign(target=ast.Name(id=name)):
-            return [name]
-    return []
-
-
-def _outline(value: object) -> str:
-    """The tree as text. `ast.dump` changes between Python versions; empty fields left out, this does not."""
-    match value:
-        case ast.Constant():
-            return repr(value.value)
-        case ast.AST():
-            fields = [
-                f"{name}={_outline(child)}"
-                for name, child in _fields(value)
-                if child is not None and child != [] and name not in ("ctx", "type_comment")
-            ]
-            return f"{type(value).__name__}({', '.join(fields)})"
-        case list():
-            return f"[{', '.join(map(_outline, value))}]"
-    return repr(value)
-
-
-def _fields(node: ast.AST) -> list[tuple[str, object]]:
-    """The fields of a node, docstring removed."""
-    fields: list[tuple[str, object]] = list(ast.iter_fields(node))
-    if isinstance(node, ast.JoinedStr):  # Python 3.12 adds an empty text after the last replacement field
-        return [("values", [part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")])]
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    if isinstance(node, documented) and ast.get_docstring(node, clean=False) is not None:
-        fields = [(name, node.body[1:] if name == "body" else child) for name, child in fields]
-    return fields
-
-
-def update(names: list[str]) -> None:
-    """Renew the digests of the proofs named."""
+def update(names: list[str], read: list[str]) -> None:
+    """Renew the proofs named, if all that changed was read: by unit, class or module, with or without its room."""
     proofs = {proof.name: proof for proof in all_proofs()}
     for name in names:
         if name not in proofs:
             raise SystemExit(f"no proof called {name}; there are: {', '.join(proofs)}")
-        proof = proofs[name]
-        before, front, body = proof.path.read_text(encoding="utf-8").split("---\n", 2)
-        lines = [line for line in front.splitlines() if not line.startswith("source:")]
-        front = "\n".join([*lines, f"source: {proof.digest()}", ""])
-        proof.path.write_text("---\n".join([before, front, body]), encoding="utf-8")
-        print(f"{name}: {proof.digest()}")
+        if unread := [unit for unit in proofs[name].changed() if not any(_is_in(unit, one) for one in read)]:
+            raise SystemExit(f"{name}: not named as read: {' '.join(map(_short, unread))}")
+    for name in names:
+        proofs[name].renew()
+        print(f"{name}: {proofs[name].digest()}")
+
+
+def _short(unit: str) -> str:
+    """A unit without its room: `sample:Sample._place`."""
+    return re.sub(r"^lapwing\.\w+\.", "", unit)
+
+
+def _is_in(unit: str, place: str) -> bool:
+    """Whether a unit is this one, or in this class or module."""
+    return any(re.match(rf"{re.escape(place)}(?!\w)", one) for one in (unit, _short(unit)))
 
 
 def main() -> int:
     """Check all proofs, or renew some."""
     parser = argparse.ArgumentParser(description="Keep every proof beside the code it proves.")
-    parser.add_argument("--update", nargs="+", metavar="NAME", help="renew these digests after re-reading the proofs")
-    names = parser.parse_args().update
-    if names:
-        update(names)
+    parser.add_argument("--update", nargs="+", metavar="NAME", default=[], help="these proofs were read again")
+    parser.add_argument("--read", nargs="+", metavar="CODE", default=[], help="against this code, which had changed")
+    given = parser.parse_args()
+    if given.update:
+        update(given.update, given.read)
         return 0
     stale = [proof for proof in all_proofs() if not proof.is_current()]
     for proof in stale:
-        print(f"{proof.name}: the code changed since this proof was written (now {proof.digest()}): read it again,")
-        print(f"    then renew it with: tools/proofs.py --update {proof.name}")
+        print(f"{proof.name}: read the proof again against what changed, amend it, and name what you read:")
+        print(*(f"    {_short(unit)}" for unit in proof.changed()), sep="\n")
+        print(f"    tools/proofs.py --update {proof.name} --read …")
     return 1 if stale else 0
 
 
