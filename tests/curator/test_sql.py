@@ -155,6 +155,8 @@ TOTALS = {
     "per unit, computed": """
         SELECT AVG(mean), COUNT(*) FROM (SELECT patient_id AS p, 7 AS seven, MIN(age) + MAX(age) AS mean
         FROM visits GROUP BY patient_id, seven) WHERE seven = 7""",
+    "per unit, of a constant": """
+        SELECT COUNT(*), SUM(five) FROM (SELECT patient_id AS p, AVG(5) AS five FROM visits GROUP BY 1) AS t""",
     "with": """
         WITH old AS (SELECT patient_id, age, cost FROM visits WHERE age > 60),
         dear AS (SELECT * FROM old WHERE cost > 9)

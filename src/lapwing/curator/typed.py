@@ -161,7 +161,9 @@ def _declared(column: Column, below: _Seen) -> None:
     known = below.columns.get(column.name)
     if known is None or replace(column, bounds=known.bounds, keys=known.keys) != known:
         raise _refused(column, "is not the column of that name in the rows below")
-    if column.bounds is not None and (column.kind not in NUMERIC or not column.bounds[0] < column.bounds[1]):
+    low, high = column.bounds or (0, 1)
+    is_declared = column.bounds != known.bounds  # those below may be equal, of a constant
+    if is_declared and column.bounds and (column.kind not in NUMERIC or not low < high):
         raise _refused(column, "has bounds that no number has")
     _values(column.name, column.keys or (), column.kind)
 
