@@ -37,7 +37,7 @@ class Module:
     @cached_property
     def imports(self) -> dict[str, tuple[str, str]]:
         """From a name to the module and the name there, wherever in the file it is imported."""
-        imported = {}
+        imported: dict[str, tuple[str, str]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 imported |= {alias.asname or alias.name: (node.module, alias.name) for alias in node.names}
@@ -68,7 +68,7 @@ class House:
         if name not in self._modules:
             base = self.source.joinpath(*name.split("."))
             path = next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.exists()), None)
-            self._modules[name] = path and Module(name, ast.parse(path.read_text(encoding="utf-8")))
+            self._modules[name] = Module(name, ast.parse(path.read_text(encoding="utf-8"))) if path else None
         return self._modules[name]
 
     def units(self, covers: Iterable[str]) -> dict[str, str]:
@@ -147,8 +147,9 @@ class House:
                 return
             for base in statement.bases:
                 for unit in self._named(module, *_first_two(base)):
-                    if "." not in unit.partition(":")[2]:
-                        yield from self._member(*unit.split(":"), member)
+                    place_of_base, _, base_name = unit.partition(":")
+                    if "." not in base_name:
+                        yield from self._member(place_of_base, base_name, member)
 
     def _named(self, module: str, name: str, attribute: str = "") -> Iterator[str]:
         """What a name means in a module: something there, or in the module that it comes from."""
