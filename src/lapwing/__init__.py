@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from lapwing._names import LIFTED
 from lapwing._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -23,20 +24,16 @@ if TYPE_CHECKING:
     from lapwing.mechanisms import *  # noqa: F403
     from lapwing.privacy import *  # noqa: F403
 
-_LIFTED = ("privacy", "mechanisms", "adversary", "curator")
-"""Rooms whose names are also names of the package."""
-_ROOMS = (*_LIFTED, "anonymity", "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
+_HOME = {name: room for room, names in LIFTED.items() for name in names}
+_ROOMS = (*LIFTED, "anonymity", "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"lapwing.{name}")
-    if not name.startswith("_"):
-        for room in _LIFTED:
-            module = import_module(f"lapwing.{room}")
-            if name in module.__all__:
-                value = globals()[name] = getattr(module, name)
-                return value
+    if name in _HOME:
+        value = globals()[name] = getattr(import_module(f"lapwing.{_HOME[name]}"), name)
+        return value
     from lapwing.calls import closest
 
     meant = None if name.startswith("_") else closest(name, __dir__())
@@ -45,5 +42,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    lifted = [name for room in _LIFTED for name in import_module(f"lapwing.{room}").__all__]
-    return sorted({"__doc__", "__version__", *_ROOMS, *lifted})
+    return sorted({"__doc__", "__version__", *_ROOMS, *_HOME})

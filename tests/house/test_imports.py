@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import json
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from lapwing._names import LIFTED
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALARS = ROOT / "tests" / "house" / "scalar_releases.py"
@@ -32,6 +35,21 @@ def fresh_python(program: str) -> str:
 def test_importing_the_basics_loads_nothing_heavy(module: str) -> None:
     loaded = json.loads(fresh_python(f"import sys, json, {module}; print(json.dumps(list(sys.modules)))"))
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()
+
+
+@pytest.mark.parametrize("room", LIFTED)
+def test_the_package_knows_what_its_rooms_export(room: str) -> None:
+    assert sorted(LIFTED[room]) == sorted(importlib.import_module(f"lapwing.{room}").__all__)
+
+
+def test_a_name_has_one_home() -> None:
+    names = [name for room in LIFTED.values() for name in room]
+    assert len(names) == len(set(names))
+
+
+def test_opening_a_table_loads_no_attack() -> None:
+    loaded = json.loads(fresh_python("import sys, json, lapwing; lapwing.open; print(json.dumps(list(sys.modules)))"))
+    assert [name for name in loaded if name.startswith("lapwing.adversary")] == []
 
 
 def core_closure() -> set[str]:
