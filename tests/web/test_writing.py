@@ -67,6 +67,26 @@ def insert(page: Page, name: str) -> None:
     page.locator("#insert").get_by_role("button", name=name, exact=True).click()
 
 
+def format_by_keyboard(page: Page) -> None:
+    """Buttons and shortcuts change the text, take it back when pressed again, and can be undone."""
+    end = "document.querySelector('#text').value.trimEnd().slice(-24)"
+    write_at_the_end(page, "\nAlso a hedge")
+    page.keyboard.press("Control+b")
+    expect(page.locator("#format").get_by_role("button", name="Bold", pressed=True)).to_be_visible()
+    assert page.evaluate(end).endswith("Also a **hedge**")
+    page.keyboard.press("Control+b")
+    page.keyboard.press("Control+z")
+    assert page.evaluate(end).endswith("Also a **hedge**")
+    page.keyboard.press("Alt+F10")
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight", "Enter"):
+        page.keyboard.press(key)
+    assert page.evaluate(end).endswith("- Also a **hedge**")
+    expect(page.locator("#format button[tabindex='0']")).to_have_text("List")
+    expect(page.locator("#preview li strong", has_text="hedge")).to_be_visible()
+    page.keyboard.press("Control+Shift+8")
+    assert page.evaluate(end).endswith("\nAlso a **hedge**")
+
+
 def saved(page: Page) -> None:
     expect(page.locator("#saved")).to_have_text(re.compile("^Saved "))
 
@@ -84,6 +104,7 @@ def test_the_authors_path_from_a_title_to_a_nugget_that_everybody_reads(live_sch
 
     write_at_the_end(author, "\n## Spines {serves=1}\n\nA **spiny** thought about epsilon and $x^2$.\n")
     expect(author.locator("#preview strong", has_text="spiny")).to_be_visible()
+    format_by_keyboard(author)
     expect(author.locator("#preview .katex").last).to_be_attached()
     insert(author, "Graph")
     slider = author.locator("#preview lw-graph input[type=range]")
@@ -231,7 +252,7 @@ def test_a_picture_is_sent_from_the_desk_and_stands_in_the_text(live_school: Any
     page.get_by_label("Picture to send").set_input_files(
         {"name": "square.png", "mimeType": "image/png", "buffer": made.getvalue()}
     )
-    expect(page.locator("#insert .said")).to_contain_text("The picture is there.")
+    expect(page.locator("#insert + .said")).to_contain_text("The picture is there.")
     picture = page.locator("#preview img")
     expect(picture).to_have_attribute("src", re.compile(r"^/uploads/[0-9a-f]{64}\.png$"))
     page.wait_for_function("document.querySelector('#preview img').naturalWidth === 60")

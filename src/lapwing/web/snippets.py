@@ -44,6 +44,24 @@ class Snippet:
     about: str
     text: str
     inline: bool = False
+    formats: bool = False
+    """Whether a button for formatting does the same."""
+    holes: tuple[str, ...] = ()
+    """What the author has to replace."""
+
+
+SAMPLES = {
+    "bold": "important words",
+    "italic": "words to stress",
+    "heading": "A heading",
+    "list": "An item",
+    "numbers": "A first step",
+    "link": "where it leads",
+    "formula": "\\text{a formula}",
+    "table": "| a column | another column |\n|---|---|\n| a cell | another cell |",
+    "picture": "what one sees",
+}
+"""What a button for formatting puts where nothing was selected. Nobody may publish these."""
 
 
 SNIPPETS = (
@@ -51,19 +69,32 @@ SNIPPETS = (
         "Screen",
         "What one sees at once, and which objective it serves; {serves=1 deeper} if it can be skipped",
         "## A new screen {serves=1}\n\nOne thought.",
+        holes=("A new screen", "One thought."),
     ),
-    Snippet("Formula", "Between dollars within a line", "$\\varepsilon = \\ln 3$", inline=True),
+    Snippet("Formula", "Between dollars within a line", "$\\varepsilon = \\ln 3$", inline=True, formats=True),
     Snippet(
-        "Formula block", "On lines of its own", "$$\n\\Pr[M(D) \\in S] \\le e^{\\varepsilon} \\Pr[M(D') \\in S]\n$$"
+        "Formula block",
+        "On lines of its own",
+        "$$\n\\Pr[M(D) \\in S] \\le e^{\\varepsilon} \\Pr[M(D') \\in S]\n$$",
+        formats=True,
     ),
-    Snippet("Table", "Columns of words and numbers", "| epsilon | at most |\n|---|--:|\n| 0.1 | 1.1 |\n| 1 | 2.7 |"),
+    Snippet(
+        "Table",
+        "Columns of words and numbers",
+        "| epsilon | at most |\n|---|--:|\n| 0.1 | 1.1 |\n| 1 | 2.7 |",
+        formats=True,
+    ),
     Snippet(
         "Closed block",
         "Closed until somebody opens it: proof, formula, example, history or more",
         "::: example What does that mean?\nA few sentences.\n:::",
+        holes=("A few sentences.",),
     ),
     Snippet(
-        "Box", "Always open: remember, takeaways, warning or aside", "::: remember\nThe sentence that should stay.\n:::"
+        "Box",
+        "Always open: remember, takeaways, warning or aside",
+        "::: remember\nThe sentence that should stay.\n:::",
+        holes=("The sentence that should stay.",),
     ),
     Snippet(
         "Quiz",
@@ -71,6 +102,10 @@ SNIPPETS = (
         "```quiz\n- ask: Which of these is true?\n  options:\n    - text: The wrong one.\n"
         "      feedback: Say why somebody could think so, and what is wrong about it.\n    - text: The right one.\n"
         "      right: true\n      feedback: Say why.\n```",
+        holes=(
+            *("Which of these is true?", "The wrong one.", "The right one.", "Say why."),
+            "Say why somebody could think so, and what is wrong about it.",
+        ),
     ),
     Snippet(
         "Exercise",
@@ -94,7 +129,9 @@ SNIPPETS = (
         "  - [Basel, 120]\n  - [Bern, 9000]\n"
         "computed:\n  Noise per person: 1/(epsilon*People)\nparameters:\n  epsilon: [0.1, 10, 1]\n```",
     ),
-    Snippet("Link", "To another nugget, or elsewhere", "[the definition](/learn/the-definition)", inline=True),
+    Snippet(
+        "Link", "To another nugget, or elsewhere", "[the definition](/learn/the-definition)", inline=True, formats=True
+    ),
 )
 
 
@@ -106,6 +143,7 @@ def widget_snippets(names: Iterable[str]) -> list[Snippet]:
             name,
             WIDGETS.get(name, ""),
             f"```widget {name}\n{_SAID}\n```",
+            holes=(_SAID,),
         )
         for name in known
         if name not in OWN

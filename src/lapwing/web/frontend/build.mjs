@@ -33,6 +33,7 @@ const result = await build({
     join(here, "src", "styles", "classes.css"),
     join(here, "src", "styles", "survey.css"),
     join(here, "src", "write.ts"),
+    join(here, "src", "styles", "write.css"),
     join(here, "src", "guide.ts"),
     join(here, "src", "styles", "guide.css"),
     join(here, "src", "icon.svg"),

@@ -24,7 +24,7 @@ from lapwing.web.school.nugget import BEGINNING, CATEGORIES, LEVELS, ROLES, Inva
 from lapwing.web.school.picture import pictures
 from lapwing.web.sessions import Learner, Person, Someone, limited, page, permitted, personal, redirect
 from lapwing.web.site import Site, TheSite
-from lapwing.web.snippets import SNIPPETS, widget_snippets
+from lapwing.web.snippets import SAMPLES, SNIPPETS, widget_snippets
 from lapwing.web.store import nuggets
 from lapwing.web.store.nuggets import Draft, mark_of
 
@@ -260,7 +260,12 @@ def editor(
         noted = (one for one in nuggets.versions(db, draft.slug) if one.note.startswith(("Returned: ", "Handed in")))
         last = next(noted, None)
     widgets, terms = widget_snippets(site.pages.assets.widgets), [one.name for one in site.pages.school.glossary.terms]
-    told = {"snippets": [asdict(one) for one in SNIPPETS], "widgets": [asdict(one) for one in widgets], "terms": terms}
+    told = {
+        "snippets": [asdict(one) for one in SNIPPETS],
+        "widgets": [asdict(one) for one in widgets],
+        "terms": terms,
+        "samples": SAMPLES,
+    }
     shown = {
         **facts(site, person, draft),
         "text": text,

@@ -3,17 +3,23 @@
 import { indentWithTab } from "@codemirror/commands";
 import { markdown } from "@codemirror/lang-markdown";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
+import { Prec } from "@codemirror/state";
 import { keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
 import { draftOf, dropDraft, keepDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
+import { added, block, formatted, inline, pressed, type Edit, type Kind, type Place } from "./writing/formatting.js";
+import { chooser, sent } from "./writing/sending.js";
+import { button, choice, enter, toolbar, type Shortcut } from "./writing/toolbar.js";
 
 interface Snippet {
   name: string;
   about: string;
   text: string;
   inline: boolean;
+  holes: string[]; // what the author has to replace
+  formats: boolean; // whether a button for formatting does it, too
 }
 interface Look {
   html: string;
@@ -50,6 +56,19 @@ const colours = HighlightStyle.define([
   { tag: tags.quote, color: "var(--quiet)" },
 ]);
 
+const STYLES: { kind: Kind; name: string; about: string; shortcut: Shortcut }[] = [
+  { kind: "bold", name: "Bold", about: "Important words", shortcut: { keys: "Mod-b" } },
+  { kind: "italic", name: "Italic", about: "Titles, and words to stress", shortcut: { keys: "Mod-i" } },
+  { kind: "heading", name: "Heading", about: "A title within a screen", shortcut: { keys: "Mod-Alt-3" } },
+  { kind: "list", name: "List", about: "Each line becomes an item", shortcut: { keys: "Mod-Shift-8" } },
+  { kind: "numbers", name: "Numbers", about: "Each line becomes a numbered item", shortcut: { keys: "Mod-Shift-7" } },
+  { kind: "link", name: "Link", about: "To another nugget, or elsewhere", shortcut: { keys: "Mod-k" } },
+  { kind: "formula", name: "Formula", about: "Within a line, or of several lines", shortcut: { keys: "Alt-=", mac: "Ctrl-=" } },
+  { kind: "table", name: "Table", about: "Of the lines selected, or a new one", shortcut: { keys: "Mod-Shift-9" } },
+];
+const PICTURE: Shortcut = { keys: "Mod-Shift-6" };
+const TO_BUTTONS: Shortcut = { keys: "Alt-F10" };
+
 const place = document.createElement("div");
 place.className = "markdown";
 const root = place.attachShadow({ mode: "open" }); // there its styles need no <style>, which our policy forbids
@@ -58,6 +77,13 @@ const view = new EditorView({
   root,
   parent: root,
   extensions: [
+    Prec.highest(
+      keymap.of([
+        ...STYLES.map(({ kind, shortcut: { keys, mac } }) => ({ key: keys, ...(mac ? { mac } : {}), run: () => style(kind), preventDefault: true })),
+        { key: PICTURE.keys, run: () => (picture.click(), true), preventDefault: true },
+        { key: TO_BUTTONS.keys, run: () => enter(document.querySelector<HTMLElement>("#format")!) },
+      ]),
+    ),
     basicSetup,
     keymap.of([indentWithTab, { key: "Mod-s", run: () => (void save(), true) }]),
     markdown(),
@@ -66,7 +92,10 @@ const view = new EditorView({
     syntaxHighlighting(colours),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true", tabindex: "0" }),
-    EditorView.updateListener.of((update) => update.docChanged && changed()),
+    EditorView.updateListener.of((update) => {
+      if (update.docChanged) changed();
+      if (update.docChanged || update.selectionSet) showPressed();
+    }),
   ],
 });
 const text = (): string => view.state.doc.toString();
@@ -274,81 +303,66 @@ function bringBack(): void {
   changed();
 }
 
-// Inserting
+// Buttons
 
-function insert({ text: what, inline }: Pick<Snippet, "text" | "inline">): void {
-  const { from, to } = view.state.selection.main;
-  const before = view.state.doc.sliceString(0, from);
-  const behind = view.state.doc.sliceString(to);
-  const lead = inline || !before || before.endsWith("\n\n") ? "" : before.endsWith("\n") ? "\n" : "\n\n";
-  const tail = inline || behind.startsWith("\n\n") ? "" : behind.startsWith("\n") ? "\n" : "\n\n";
-  const made = lead + what + tail;
-  view.dispatch({ changes: { from, to, insert: made }, selection: { anchor: from + lead.length + what.length }, scrollIntoView: true });
+function put({ changes, anchor, head }: Edit): boolean {
+  view.dispatch({ changes, selection: { anchor, head }, scrollIntoView: true, userEvent: "input.format" });
   view.focus();
+  return true;
 }
 
-function button(name: string, about: string, act: () => void): HTMLButtonElement {
-  const made = document.createElement("button");
-  made.type = "button";
-  made.className = "button";
-  made.textContent = name;
-  made.title = about;
-  made.addEventListener("click", act);
-  return made;
+function selection(): Place {
+  const { from, to } = view.state.selection.main;
+  return { text: text(), from, to };
 }
 
-function choice(label: string, options: [value: string, words: string][], act: (value: string) => void): HTMLSelectElement {
-  const made = document.createElement("select");
-  made.setAttribute("aria-label", `Insert: ${label}`);
-  made.append(new Option(`${label} …`, ""), ...options.map(([value, words]) => new Option(words, value)));
-  made.addEventListener("change", () => {
-    if (made.value) act(made.value);
-    made.value = "";
-  });
-  return made;
+function insert({ text: what, inline: within, holes = [] }: Pick<Snippet, "text" | "inline"> & { holes?: string[] }): void {
+  put((within ? inline : added)(selection(), what, holes[0]));
 }
 
-function pictures(said: HTMLElement): HTMLElement[] {
-  const file = document.createElement("input");
-  file.type = "file";
-  file.accept = "image/png,image/jpeg,image/webp";
-  file.hidden = true;
-  file.setAttribute("aria-label", "Picture to send");
-  file.addEventListener("change", async () => {
-    const picture = file.files?.[0];
-    if (!picture) return;
-    said.textContent = "Sending the picture …";
-    const sent = new FormData();
-    sent.set("picture", picture);
-    file.value = "";
-    const answer = await fetch("/uploads", { method: "POST", headers: { accept: "application/json", "x-csrf-token": csrf }, body: sent }).catch(() => null);
-    const told = answer ? ((await answer.json().catch(() => ({}))) as { address?: string; detail?: string }) : {};
-    if (!answer?.ok || !told.address) {
-      said.textContent = told.detail ?? "The picture could not be sent. Try again.";
-      return;
-    }
-    said.textContent = "The picture is there. Say in the brackets what one sees.";
-    insert({ text: `![what one sees](${told.address} "a caption")`, inline: false });
-  });
-  return [button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => file.click()), file];
+const told = JSON.parse(document.querySelector("#snippets")?.textContent ?? "{}") as { snippets: Snippet[]; widgets: Snippet[]; terms: string[]; samples: Record<Kind | "picture", string> };
+const style = (kind: Kind): boolean => put(formatted(kind, selection(), told.samples[kind]));
+const said = document.createElement("span");
+const picture = chooser("Picture to send", "image/png,image/jpeg,image/webp", async (file) => {
+  said.textContent = "Sending the picture …";
+  const found = await sent("/uploads", "picture", file, csrf);
+  said.textContent = typeof found === "string" ? found : "The picture is there. Write in the brackets what people see on it.";
+  if (typeof found === "string") return;
+  const { text: whole, from, to } = selection();
+  const words = whole.slice(from, to).trim();
+  const about = words && !/[[\]\n]/.test(words) ? words : told.samples.picture;
+  put(block({ text: whole, from, to }, `![${about}](${found.address})`, about));
+});
+
+function showPressed(): void {
+  const now = pressed(selection());
+  for (const one of document.querySelectorAll<HTMLElement>("#format [data-kind]")) one.setAttribute("aria-pressed", String(now.includes(one.dataset.kind as Kind)));
 }
 
-function toolbar(): void {
+function buttons(): void {
+  const format = document.querySelector<HTMLElement>("#format")!;
   const bar = document.querySelector<HTMLElement>("#insert")!;
-  const source = document.querySelector("#snippets")?.textContent ?? "{}";
-  const { snippets, widgets, terms } = JSON.parse(source) as { snippets: Snippet[]; widgets: Snippet[]; terms: string[] };
-  const said = document.createElement("span");
+  const { snippets, widgets, terms } = told;
   said.className = "said";
   said.setAttribute("role", "status");
+  const styles = STYLES.map(({ kind, name, about, shortcut }) => {
+    const made = button(name, about, () => style(kind), shortcut);
+    made.dataset.kind = kind;
+    return made;
+  });
   const widget = (name: string): void => insert(widgets.find((one) => one.name === name)!);
+  format.append(...styles, button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => picture.click(), PICTURE), picture);
   bar.append(
-    ...snippets.map((one) => button(one.name, one.about, () => insert(one))),
-    ...pictures(said),
+    ...snippets.filter((one) => !one.formats).map((one) => button(one.name, one.about, () => insert(one))),
     choice("Widget", widgets.map(({ name, about }) => [name, `${name}: ${about}`]), widget),
     choice("Glossary term", terms.map((term) => [term, term]), (term) => insert({ text: term, inline: true })),
-    said,
   );
-  bar.hidden = false;
+  for (const one of [format, bar]) {
+    toolbar(one, () => view.focus());
+    one.hidden = false;
+  }
+  bar.after(said);
+  showPressed();
 }
 
 field.hidden = true;
@@ -357,7 +371,7 @@ document.querySelector<HTMLLabelElement>('label[for="text"]')!.removeAttribute("
 document.querySelector<HTMLElement>(".keys")!.hidden = false;
 form.querySelector<HTMLElement>("#look")!.hidden = true;
 form.querySelector<HTMLElement>("#put")!.hidden = true;
-toolbar();
+buttons();
 let typed: ReturnType<typeof setTimeout> | undefined;
 form.querySelector("#front")!.addEventListener("input", () => {
   clearTimeout(typed);
