@@ -34,8 +34,9 @@ RULES = {
     "code daily": Rule(50, 86400),  # three codes in a million fit: in a year of guessing, one in twenty gets in
     "progress": Rule(60, 60),
     "class": Rule(20, 3600),
-    "class code": Rule(10, 600),  # wrong ones of an account
-    "class code address": Rule(100, 3600),  # a class behind one router mistypes
+    "class code": Rule(10, 600),  # of an account; right ones are not counted
+    "class code wrong": Rule(100, 3600),  # of an address: then each account is slowed there, and nobody locked out
+    "class code slowed": Rule(3, 3600),
     "comment": Rule(10, 600),
     "report": Rule(10, 600),
     "preview": Rule(60, 600),

@@ -62,5 +62,5 @@ function show({ classes, right, questions }: Answer): void {
   link.textContent = "All that your teacher sees";
   const score = questions ? `, with ${right} of ${questions} questions right` : "";
   line.replaceChildren(`✓ Your ${classes > 1 ? "teachers see" : "teacher sees"} that you finished this nugget${score}. `, link);
-  if (!line.isConnected) document.querySelector("#learned > div")?.append(line);
+  (document.querySelector("#quiz-result") ?? document.querySelector("#learned ul.learned"))?.after(line);
 }

@@ -30,6 +30,7 @@ export function keep(slug: string, change: (done: Done) => void): void {
   change(done);
   done.at = Date.now();
   localStorage.setItem(KEY, JSON.stringify(all));
+  showCounts(all);
   document.dispatchEvent(new CustomEvent<Kept>(KEPT, { detail: { slug, change } }));
 }
 
