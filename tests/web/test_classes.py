@@ -172,6 +172,23 @@ def test_two_pupils_have_two_names_and_one_pupil_has_one(app: FastAPI) -> None:
     assert (own.status_code, rows(app)[1]) == (422, 1)
 
 
+def test_a_pupil_takes_another_name_and_the_old_one_is_gone(app: FastAPI, tmp_path: Path) -> None:
+    one = made(app)
+    pupil, other = one.join("Bob", "Zzyzx Quokka"), one.join("Eve", "Wise Wren")
+    finish(pupil)
+    for pseudonym in ("wise wren", "=x", ""):
+        answer = pupil.post(f"{one.address}/pseudonym", data={"pseudonym": pseudonym}, headers=PERSON)
+        assert (answer.status_code, 'aria-invalid="true"' in answer.text) == (422, True)
+    assert pupil.post(f"{one.address}/pseudonym", data={"pseudonym": "Calm Curlew"}).status_code == 303
+    assert [(row["pseudonym"], row["finished"]) for row in one.table()] == [("Calm Curlew", "1"), ("Wise Wren", "0")]
+    stranger = {"pseudonym": "Kind Knot"}
+    assert signed_in(app, "Kim").post(f"{one.address}/pseudonym", data=stranger).status_code == 404
+    assert other.post("/classes/none/pseudonym", data=stranger).status_code == 404
+    site_of(app).database.close()
+    for path in tmp_path.glob("school.db*"):
+        assert b"Quokka" not in path.read_bytes()
+
+
 def test_only_its_teacher_sees_a_class_and_others_cannot_tell_that_it_exists(app: FastAPI) -> None:
     one = made(app)
     pupil = one.join("Bob", "Calm Curlew")

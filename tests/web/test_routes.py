@@ -84,6 +84,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /classes/{class_id}/leave": then(
         LEARNERS, 404
     ),  # there is none; whose classes are whose is in test_classes.py
+    "POST /classes/{class_id}/pseudonym": then(LEARNERS, 404),
     "GET /classes/{class_id}": then(INSTRUCTORS, 404),
     "GET /classes/{class_id}/projected": then(INSTRUCTORS, 404),
     "GET /classes/{class_id}/class.csv": then(INSTRUCTORS, 404),

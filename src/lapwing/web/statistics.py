@@ -91,7 +91,7 @@ class Week:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A released count, and where the exact one lies 19 times out of 20."""
+    """A released count, and where the exact one lies with 95 % confidence."""
 
     value: int
     low: int

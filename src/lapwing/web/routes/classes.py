@@ -29,29 +29,38 @@ def today() -> date:
 @router.get("/classes")
 def overview(request: Request, site: TheSite, person: Learner) -> Response:
     """The classes somebody is in, with what their teachers see, and those that they teach."""
-    return _overview(request, site, person)
+    return overview_page(request, site, person)
 
 
-def _overview(request: Request, site: Site, person: Person, name: str = "", complaint: str = "") -> Response:
+def overview_page(
+    request: Request,
+    site: Site,
+    person: Person,
+    *,
+    complaints: dict[str, str] | None = None,
+    name: str = "",
+    pseudonym: str = "",
+) -> Response:
+    """The same with what was typed, and what is wrong with it: with `name`, or with the pseudonym in a class."""
     _forget_ended(site)
     with site.database.reading() as db:
         joined = store.joined(db, person.id, today())
         taught = store.taught(db, person.id, today()) if person.may("instructor") else []
     shown = {"joined": joined, "taught": taught, "columns": classes.columns(site.pages.school, [])}
-    shown |= {"name": name, "complaints": {"name": complaint}, "limits": store, "longest": classes.LONGEST_NAME}
-    return page(request, site, "classes/overview.html", person, 422 if complaint else 200, **shown)
+    shown |= {"complaints": complaints or {}, "name": name, "pseudonym": pseudonym, "longest": classes.LONGEST_NAME}
+    return page(request, site, "classes/overview.html", person, 422 if complaints else 200, **shown)
 
 
 @router.post("/classes", dependencies=[limited("class")])
 def make(request: Request, site: TheSite, person: Instructor, name: Typed = "") -> Response:
     """Make a class, and go to its page."""
     if words := classes.name_complaint(name):
-        return _overview(request, site, person, name, words)
+        return overview_page(request, site, person, complaints={"name": words}, name=name)
     with site.database.writing() as db:
         made = store.add(db, person.id, tidy(name), today())
     if made is None:
         words = f"You have {store.MOST_TAUGHT} classes, and more are not possible. Delete one that is over."
-        return _overview(request, site, person, name, words)
+        return overview_page(request, site, person, complaints={"name": words}, name=name)
     return redirect(site, f"/classes/{made}", "Your class is there. Now let your pupils join.")
 
 

@@ -12,7 +12,7 @@ from lapwing.web import classes
 from lapwing.web.forms import name_complaint
 from lapwing.web.limits import address_of
 from lapwing.web.problems import Problem
-from lapwing.web.routes.classes import GONE, today
+from lapwing.web.routes.classes import GONE, overview_page, today
 from lapwing.web.sessions import Asking, Learner, Person, limited, page, personal, redirect
 from lapwing.web.site import Site, TheSite
 from lapwing.web.store import classes as store
@@ -62,6 +62,21 @@ def join(request: Request, site: TheSite, person: Learner, code: Typed = "", pse
         return _consent_page(request, site, person, found, pseudonym, REFUSED[outcome])
     said = "You are in the class. This page shows what your teacher sees."
     return redirect(site, "/classes", said if outcome == "joined" else "You are in this class already.")
+
+
+@router.post("/classes/{class_id}/pseudonym")
+def call(request: Request, class_id: str, site: TheSite, person: Learner, pseudonym: Typed = "") -> Response:
+    """Another name in a class; nothing says what the old one was."""
+    with site.database.reading() as db:
+        if not store.is_pupil(db, class_id, person.id):
+            raise Problem(404, GONE)
+    words = name_complaint(pseudonym)
+    if not words:
+        with site.database.erasing() as db:
+            words = REFUSED.get(store.call(db, class_id, person.id, pseudonym), "")
+    if words:
+        return overview_page(request, site, person, complaints={class_id: words}, pseudonym=pseudonym[:100])
+    return redirect(site, "/classes", "Your name in this class is changed.")
 
 
 @router.post("/classes/{class_id}/leave")
