@@ -951,3 +951,15 @@ def test_huge_texts_are_compared_in_bounded_time() -> None:
     new = "\n".join(f"b{number % 7}" for number in range(2 * MOST))
     assert len(compared(old, new)) == 4 * MOST
     assert len(compared("\n".join(["x", "y"] * 1200), "\n".join(["y", "x"] * 1200))) > 0
+
+
+def test_elements_of_a_preview_say_on_which_line_they_were_written_and_pages_do_not(app: FastAPI) -> None:
+    author = signed_in(app, "Ada", "instructor")
+    text = begun(app, author) + "\nA last **thought**.\n\n- an item\n"
+    shown = author.post("/write/preview", json={"slug": SLUG, "text": text}).json()["html"]
+    lines = text.split("\n")
+    for said, written in (("A last", "A last **thought**."), ("an item", "- an item")):
+        found = re.search(rf'data-line="(\d+)">{said}', shown)
+        assert found is not None
+        assert lines[int(found[1]) - 1] == written
+    assert "data-line" not in visitor(app).get("/learn/tools").text

@@ -109,8 +109,11 @@ def test_the_authors_path_from_a_title_to_a_nugget_that_everybody_reads(live_sch
     insert(author, "Graph")
     slider = author.locator("#preview lw-graph input[type=range]")
     expect(slider).to_be_visible()
+    author.evaluate("window.before = document.querySelector('#preview lw-graph')")
     insert(author, "Quiz")
     expect(author.locator("#preview .question")).to_have_count(1)
+    expect(author.locator("#fresh")).to_be_empty()
+    assert author.evaluate("window.before === document.querySelector('#preview lw-graph')"), "what did not change stays"
     insert(author, "Data")
     expect(author.locator("#preview lw-data .sort").first).to_be_visible()
 

@@ -196,13 +196,16 @@ def _page(nugget: Nugget, school: School, text: str, complaints: list[Complaint]
         return None
     wrong: list[Wrong] = []
     glossary = school.words_beside(nugget.slug).more(nugget.words)
+    first = split(text)[0].count("\n") + 1
     with _ONE:
         try:
-            page = page_of(nugget, glossary, wrong=wrong)
+            page = page_of(nugget, glossary, wrong=wrong, first_line=first)
         except InvalidNugget as error:
             complaints.append(_said(error))
             try:
-                page = page_of(replace(nugget, body=_SERVES.sub("", nugget.body)), glossary, wrong=wrong)
+                page = page_of(
+                    replace(nugget, body=_SERVES.sub("", nugget.body)), glossary, wrong=wrong, first_line=first
+                )
             except InvalidNugget:
                 return None
     complaints += [_said(one.error, _line_of(text, one.text)) for one in wrong]

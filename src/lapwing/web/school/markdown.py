@@ -77,6 +77,7 @@ _FORMULAS = {
     "math_block": "formula-block",
     "math_block_label": "formula-block",
 }
+_LINE = "data-line"
 _MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>')
 _HOLE = re.compile(r'<div class="lw-hole" id="lw-hole-(\d+)"></div>')
 
@@ -91,8 +92,11 @@ class Markdown:
         blocks: bool = False,
         glossary: Glossary | None = None,
         plain: bool = False,
+        first_line: int | None = None,
     ) -> None:
         self.fences, self.glossary, self.cites = dict(fences or {}), glossary, blocks
+        self.first_line = first_line
+        """The line on which the text begins, if its elements say where they were written: a preview follows by it."""
         parser = MarkdownIt(
             "commonmark", {"html": False, "linkify": False, "typographer": True}, renderer_cls=_Renderer
         )
@@ -120,11 +124,17 @@ class Markdown:
         env |= {"cites": self.cites, "cell": "", "title": False}
         if self.glossary is not None:
             env |= {"glossary": self.glossary, "explained": set()}
+        attributes = _ATTRIBUTES
+        if self.first_line is not None:
+            attributes = {**attributes, "*": {*attributes["*"], _LINE}}
+            for token in tokens:
+                if token.map and token.nesting == 1:
+                    token.attrSet(_LINE, str(self.first_line + token.map[0]))
         raw = self._parser.renderer.render(tokens, self._parser.options, env)
         clean = nh3.clean(
             raw,
             tags=_TAGS,
-            attributes=_ATTRIBUTES,
+            attributes=attributes,
             url_schemes={"http", "https", "mailto"},
             link_rel="noopener nofollow",
         )

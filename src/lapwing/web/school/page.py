@@ -84,10 +84,17 @@ class Wrong:
     text: str
 
 
-def page_of(nugget: Nugget, glossary: Glossary | None = None, *, wrong: list[Wrong] | None = None) -> Page:
+def page_of(
+    nugget: Nugget,
+    glossary: Glossary | None = None,
+    *,
+    wrong: list[Wrong] | None = None,
+    first_line: int | None = None,
+) -> Page:
     """The page; a nugget that cannot be shown raises `InvalidNugget`.
 
     With a list for what is `wrong`, fences that cannot be shown are collected there, and say so where they stand.
+    With the `first_line` of its body, elements say on which line they were written.
     """
     widgets: list[str] = []
     questions: list[Question] = []
@@ -145,7 +152,7 @@ def page_of(nugget: Nugget, glossary: Glossary | None = None, *, wrong: list[Wro
         made = {name: _said_in_place(fence, wrong) for name, fence in made.items()}
     opens = made["picture"] if wrong is not None else picture
     opening = opens(nugget.picture, "") if nugget.picture else ""
-    markdown = Markdown(made, blocks=True, glossary=glossary)
+    markdown = Markdown(made, blocks=True, glossary=glossary, first_line=first_line)
     screens = tuple(_screens(nugget, markdown))
     if not screens:
         raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")

@@ -10,6 +10,7 @@ import { EditorView, basicSetup } from "codemirror";
 import { draftOf, dropDraft, keepDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
 import { added, block, formatted, inline, pressed, type Edit, type Kind, type Place } from "./writing/formatting.js";
+import { reveal, scrollTo, show } from "./writing/preview.js";
 import { chooser, sent } from "./writing/sending.js";
 import { button, choice, enter, toolbar, type Shortcut } from "./writing/toolbar.js";
 
@@ -31,6 +32,7 @@ interface Look {
 type Front = Record<string, string | string[]>;
 
 const AFTER = 500; // milliseconds without a key before the preview follows,
+const STALE = "follows in a moment …";
 const SAVES_AFTER = 2000; // and before the text is saved,
 const KEEPS_AFTER = 250; // and before this browser keeps it
 const form = document.querySelector<HTMLFormElement>("#writing")!;
@@ -38,6 +40,7 @@ const field = document.querySelector<HTMLTextAreaElement>("#text")!;
 const base = form.querySelector<HTMLInputElement>('input[name="base"]')!;
 const shown = document.querySelector<HTMLElement>("#preview")!;
 const saidSaved = form.querySelector<HTMLElement>("#saved")!;
+const stale = document.querySelector<HTMLElement>("#fresh")!;
 const complaints = document.querySelector<HTMLElement>("#complaints")!;
 const restored = document.querySelector<HTMLElement>("#restored")!;
 const { slug = "", writer = "" } = form.dataset;
@@ -113,6 +116,7 @@ let out = false; // whether the session is over
 
 function changed(): void {
   field.value = text();
+  fresh(STALE);
   clearTimeout(keeps);
   keeps = setTimeout(keepHere, KEEPS_AFTER);
   clearTimeout(later);
@@ -130,14 +134,14 @@ async function ask(address: string, body: unknown, more: RequestInit = {}): Prom
 async function follow(front: Front | null = null): Promise<void> {
   const number = ++looks;
   const asked = text();
-  shown.classList.add("waiting");
+  fresh(STALE);
   const answer = await ask("/write/preview", { slug, text: asked, front }).catch(() => null);
   if (number !== looks) return; // somebody typed on
-  shown.classList.remove("waiting");
   if (!answer?.ok) {
     const busy = answer?.status === 429 || answer?.status === 503;
-    if (busy) later = setTimeout(() => void follow(front), 1500);
-    complain([{ words: busy ? "Many drafts are looked at just now. The preview comes in a moment." : "The preview could not be made just now.", line: null, advice: true }]);
+    const out = answer?.status === 401 || answer?.status === 403;
+    if (!out) later = setTimeout(() => void follow(front), busy ? 1500 : 10_000);
+    fresh(busy ? "waits for its turn: many drafts are looked at just now" : out ? "shows an older text: sign in again" : "shows an older text: the school could not be reached");
     return;
   }
   const told = (await answer.json()) as Look;
@@ -152,17 +156,32 @@ async function follow(front: Front | null = null): Promise<void> {
   if (front === null) fill(told.front);
   document.querySelector("h1")!.textContent = String(told.front.title || slug);
   complain(told.complaints);
-  show(told);
+  show(shown, told.html);
+  for (const [name, address] of Object.entries(told.widgets)) if (!customElements.get(name)) void import(address);
+  if (text() === asked || told.head !== null) fresh();
+  if (along && view.hasFocus) reveal(shown, view.state.doc.lineAt(view.state.selection.main.head).number, view.state.doc.lines);
 }
 
-function show({ html, widgets }: Look): void {
-  const open = [...shown.querySelectorAll("details")].map((one) => one.open);
-  shown.innerHTML = html; // made and cleaned by the server
-  shown.querySelectorAll("details").forEach((one, i) => (one.open = open[i] ?? false));
-  for (const [name, address] of Object.entries(widgets)) if (!customElements.get(name)) void import(address);
+/** Whether the preview shows this very text; if not, why. */
+function fresh(words = ""): void {
+  shown.classList.toggle("waiting", words !== "");
+  stale.textContent = words;
 }
 
+/** The preview shows what the top of the editor shows, until somebody scrolls it by itself. */
+function scrollAlong(): void {
+  along = true;
+  const { scrollDOM, state } = view;
+  const block = view.lineBlockAtHeight(scrollDOM.scrollTop);
+  const part = block.height ? (scrollDOM.scrollTop - block.top) / block.height : 0;
+  scrollTo(shown, scrollDOM.scrollTop <= 1 ? 1 : state.doc.lineAt(block.from).number + part, state.doc.lines);
+}
+
+let along = true;
+let complained = "";
 function complain(about: Look["complaints"]): void {
+  if (JSON.stringify(about) === complained) return; // nobody hears the same twice
+  complained = JSON.stringify(about);
   complaints.replaceChildren(
     ...about.map(({ words, line, advice }) => {
       const item = document.createElement("li");
@@ -396,5 +415,7 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("beforeunload", (event) => {
   if (!leaving && text() !== kept && !keepHere()) event.preventDefault();
 });
+for (const way of ["wheel", "touchmove", "keydown", "pointerdown"]) shown.addEventListener(way, () => (along = false), { passive: true });
+view.scrollDOM.addEventListener("scroll", scrollAlong, { passive: true });
 bringBack();
 void follow();
