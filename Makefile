@@ -12,6 +12,9 @@ FRONTEND := src/lapwing/web/frontend
 ASSETS := src/lapwing/web/static/manifest.json
 IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanisms/*.py adversary/*.py web/school/judge.py)
 
+# Set where nothing may be written beside sources: every process would compile Lapwing and all it needs anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all fuzz ready lint format assets bench bench-models clean
 

@@ -1,14 +1,16 @@
-"""A browser with the clinic in the lab, stated."""
+"""A school with a lab, the rows of the clinic, and a browser that brought them and stated them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from school_site import PERSON, site_of, visitor
+from school_site import PERSON, open_school, site_of, visitor
 
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
@@ -16,6 +18,22 @@ from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.sessions import cookie_name
 
 CLINIC = EXAMPLES["clinic"]
+
+
+@pytest.fixture(scope="module")
+def lab_school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
+    """A school whose lab has a folder of its own."""
+    made = open_school(tmp_path_factory.mktemp("school"), lab_folder=tmp_path_factory.mktemp("lab"))
+    yield made
+    site_of(made).lab.close()
+
+
+@pytest.fixture(scope="session")
+def clinic_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The clinic as the lab keeps it, written once."""
+    path = tmp_path_factory.mktemp("rows") / "table.parquet"
+    CLINIC.write(path)
+    return path
 
 
 def brought(app: FastAPI, rows: Path, **changes: Any) -> tuple[TestClient, Bench]:

@@ -20,7 +20,7 @@ from fastapi.testclient import TestClient
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 
-from lapwing.web import pages
+from lapwing.web import pages, passwords
 from lapwing.web.app import create_app
 from lapwing.web.assets import STATIC, Assets
 from lapwing.web.database import Database
@@ -33,6 +33,17 @@ from lapwing.web.store import sessions, users
 
 Made = TypeVar("Made")
 PASSWORD = "four quiet birds walk"
+FRONT = """---
+slug: a-nugget
+title: A nugget
+category: motivation
+level: intuition
+roles: [student]
+summary: Some words.
+objectives: [Explain it.]
+---
+"""
+"""What a nugget begins with; its screens follow."""
 PERSON = {"accept": "text/html"}
 """What a browser says when a person asks for a page."""
 
@@ -51,10 +62,15 @@ def assets() -> Assets:
     return Assets()
 
 
+USUAL_HASHER = passwords._HASHER
+"""What a school hashes passwords with, when no test is in a hurry."""
+passwords._HASHER = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
 @functools.cache
 def cheap_hash() -> str:
     """A hash of PASSWORD that takes no time."""
-    return PasswordHasher(time_cost=1, memory_cost=8, parallelism=1).hash(PASSWORD)
+    return passwords._HASHER.hash(PASSWORD)
 
 
 @functools.cache
@@ -84,6 +100,22 @@ class Compiled(BytecodeCache):
 
 
 pages.Environment = functools.partial(Environment, bytecode_cache=Compiled())  # type: ignore[misc, assignment]
+
+
+_prepared = pages.Pages.prepared
+_built_in: list[pages.Shown] = []
+"""The pages of the built-in nuggets: all schools of a process show the same."""
+
+
+def _prepared_once(self: pages.Pages, school: School) -> pages.Shown:
+    if school is not nuggets() or self.assets is not assets():
+        return _prepared(self, school)
+    if not _built_in:
+        _built_in.append(_prepared(self, school))
+    return _built_in[0]
+
+
+pages.Pages.prepared = _prepared_once  # type: ignore[method-assign]
 
 
 def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAPI:

@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 import uvicorn
+from clinic_bench import clinic_rows, lab_school
 from fastapi import FastAPI
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from school_site import open_school
 
+__all__ = ["clinic_rows", "lab_school"]
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

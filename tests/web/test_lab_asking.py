@@ -15,7 +15,7 @@ import pytest
 from clinic_bench import CLINIC, brought, released
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from school_site import PERSON, open_school, site_of, visitor
+from school_site import PERSON, site_of, visitor
 
 import lapwing as lw
 from lapwing.adversary.attacks import best_guess
@@ -28,20 +28,6 @@ from lapwing.web.lab.result import EPSILONS
 
 MEAN_AGE = "48.82933"
 """Of the clinic, exactly: 146,488 years over 3,000 patients."""
-
-
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    made = open_school(tmp_path_factory.mktemp("school"), lab_folder=tmp_path_factory.mktemp("lab"))
-    yield made
-    site_of(made).lab.close()
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("rows") / "table.parquet"
-    CLINIC.write(path)
-    return path
 
 
 def shown(client: TestClient, bench: Bench, address: str, what: str, **form: str) -> dict[str, Any]:
@@ -57,8 +43,10 @@ def spent(bench: Bench) -> float:
     return float(bench.spent.epsilon)  # type: ignore[attr-defined]
 
 
-def test_a_first_visit_shows_a_question_with_its_price_and_spends_nothing(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
+def test_a_first_visit_shows_a_question_with_its_price_and_spends_nothing(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     begun = client.get(f"/lab/{bench.id}/ask", headers=PERSON)
     page = client.get(begun.headers["location"], headers=PERSON)
     assert page.status_code == 200
@@ -69,26 +57,30 @@ def test_a_first_visit_shows_a_question_with_its_price_and_spends_nothing(app: F
 
 
 @pytest.mark.parametrize("kind", [slug for slug in ANALYSES if slug not in TEACHING_ONLY])
-def test_every_question_that_the_clinic_has_columns_for_can_be_asked(app: FastAPI, rows: Path, kind: str) -> None:
-    client, bench = brought(app, rows)
+def test_every_question_that_the_clinic_has_columns_for_can_be_asked(
+    lab_school: FastAPI, clinic_rows: Path, kind: str
+) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     page = client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON)
     assert page.status_code == 200
     assert 'id="release"' in page.text
     assert spent(bench) == 0
 
 
-def test_another_browser_finds_nothing_at_any_address(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
+def test_another_browser_finds_nothing_at_any_address(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     address = released(client, bench)
-    stranger = visitor(app)
+    stranger = visitor(lab_school)
     for path in (f"/lab/{bench.id}/ask", f"/lab/{bench.id}/ask/mean", address, f"{address}/export/csv"):
         assert stranger.get(path).status_code == 404
     assert stranger.post(f"/lab/{bench.id}/ask/mean", data={"epsilon": "0.1"}).status_code == 404
     assert spent(bench) == 0.5
 
 
-def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
+def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     address = released(client, bench, 0.5)
     assert spent(bench) == 0.5
     page = client.get(address, headers=PERSON).text
@@ -104,9 +96,9 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(app:
 
 
 def test_a_question_that_makes_no_sense_is_answered_with_what_to_write_and_costs_nothing(
-    app: FastAPI, rows: Path
+    lab_school: FastAPI, clinic_rows: Path
 ) -> None:
-    client, bench = brought(app, rows)
+    client, bench = brought(lab_school, clinic_rows)
     wrong = {"column": "region", "epsilon": "0.5"}
     page = client.post(f"/lab/{bench.id}/ask/mean", data=wrong, headers=PERSON)
     assert page.status_code == 422
@@ -121,8 +113,10 @@ def test_a_question_that_makes_no_sense_is_answered_with_what_to_write_and_costs
     assert spent(bench) == 0
 
 
-def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, epsilon=1.0)
+def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     released(client, bench, 0.75)
     asked = {"column": "age", "epsilon": "0.5"}
     page = client.post(f"/lab/{bench.id}/ask/mean", data=asked, headers=PERSON)
@@ -137,8 +131,8 @@ def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(app: Fa
     assert "is spent" in spent_up.text
 
 
-def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, epsilon=1.0)
+def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     gate = threading.Barrier(20)
 
     def tab(_: int) -> int:
@@ -148,7 +142,7 @@ def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(app: FastAPI, rows
 
     with ThreadPoolExecutor(20) as tabs:
         codes = list(tabs.map(tab, range(20)))
-    for job in site_of(app).lab.jobs.of(bench.id):
+    for job in site_of(lab_school).lab.jobs.of(bench.id):
         job.ended.wait(60)
     assert set(codes) <= {303, 409, 429}
     assert spent(bench) <= 1.0
@@ -159,8 +153,8 @@ def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(app: FastAPI, rows
     assert len({asking.mark(one) for one in bench.answers}) == len(bench.answers) == 3
 
 
-def test_a_release_that_loses_the_race_says_what_is_left(app: FastAPI, rows: Path) -> None:
-    _, bench = brought(app, rows, epsilon=1.0)
+def test_a_release_that_loses_the_race_says_what_is_left(lab_school: FastAPI, clinic_rows: Path) -> None:
+    _, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     question = questions.question(bench.stated, "count", None)
     late = asking.release(bench, question, 0.8, asking.moment())
     bench.ledger.charge("table", lw.PureDP(0.5, unit="patient"))
@@ -170,9 +164,9 @@ def test_a_release_that_loses_the_race_says_what_is_left(app: FastAPI, rows: Pat
     assert spent(bench) == 0.5
 
 
-def test_a_job_that_was_stopped_spends_at_most_what_was_charged(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
-    lab, gate = site_of(app).lab, threading.Event()
+def test_a_job_that_was_stopped_spends_at_most_what_was_charged(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    lab, gate = site_of(lab_school).lab, threading.Event()
     busy = [lab.jobs.start("somebody else", lambda _: gate.wait(30)) for _ in range(2)]
     while not all(job.state == "working" for job in busy):
         time.sleep(0.01)
@@ -220,8 +214,8 @@ def bodies(client: TestClient, bench: Bench, address: str) -> Iterator[str]:
     yield client.post(f"{address}/exact-file").text
 
 
-def test_outside_teaching_mode_no_body_has_the_exact_number(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
+def test_outside_teaching_mode_no_body_has_the_exact_number(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     address = released(client, bench, 0.05)
     told = list(bodies(client, bench, address))
     assert len(told) > 10
@@ -235,10 +229,12 @@ def test_outside_teaching_mode_no_body_has_the_exact_number(app: FastAPI, rows: 
     assert spent(bench) == pytest.approx(0.05)
 
 
-def test_two_tables_that_differ_in_one_person_get_the_same_pages_before_a_release(app: FastAPI, rows: Path) -> None:
+def test_two_tables_that_differ_in_one_person_get_the_same_pages_before_a_release(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
     told = []
     for without in (False, True):
-        client, bench = brought(app, rows)
+        client, bench = brought(lab_school, clinic_rows)
         if without:
             other = attacking.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
             bench.path.write_bytes(other.read_bytes())
@@ -247,12 +243,14 @@ def test_two_tables_that_differ_in_one_person_get_the_same_pages_before_a_releas
     assert told[0] == told[1]
 
 
-def test_two_tables_that_differ_in_one_person_differ_in_the_noisy_numbers_alone(app: FastAPI, rows: Path) -> None:
+def test_two_tables_that_differ_in_one_person_differ_in_the_noisy_numbers_alone(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
     """The same answer is put in the place of both: then pages, files and refusals are the same to the byte."""
     told: list[Any] = []
     first = None
     for without in (False, True):
-        client, bench = brought(app, rows)
+        client, bench = brought(lab_school, clinic_rows)
         if without:
             other = attacking.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
             bench.path.write_bytes(other.read_bytes())
@@ -284,14 +282,16 @@ def _still(body: bytes) -> bytes:
     return re.sub(rb"\d\d:\d\d UTC|\d{4}-\d\d-\d\dT\d\d:\d\d[+:0-9]*", b"", body)
 
 
-def test_teaching_mode_shows_the_exact_answer_once_marks_it_and_keeps_nothing(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, teaching=True)
+def test_teaching_mode_shows_the_exact_answer_once_marks_it_and_keeps_nothing(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     address = released(client, bench, 0.02)  # far from the exact one: they hardly ever look the same
     page = client.get(address, headers=PERSON).text
     assert "Teaching mode" in page
     assert MEAN_AGE[:7] not in page
     begun = client.post(f"{address}/show/exact")
-    job = site_of(app).lab.jobs.get(bench.id, begun.json()["id"])
+    job = site_of(lab_school).lab.jobs.get(bench.id, begun.json()["id"])
     job.ended.wait(30)
     found = client.get(f"/lab/{bench.id}/shown/{job.id}").json()
     assert f"{found['result']['series'][0]['values'][0]['value']:.5f}" == MEAN_AGE
@@ -303,16 +303,16 @@ def test_teaching_mode_shows_the_exact_answer_once_marks_it_and_keeps_nothing(ap
     assert spent(bench) == pytest.approx(0.02)
 
 
-def test_without_scripts_a_button_shows_the_exact_answer_in_the_page(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, teaching=True)
+def test_without_scripts_a_button_shows_the_exact_answer_in_the_page(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     address = released(client, bench)
     sent = client.post(f"{address}/show/exact", headers=PERSON)
     assert sent.status_code == 303
     assert "48.8293" in client.get(sent.headers["location"], headers=PERSON).text
 
 
-def test_the_exact_side_is_a_file_only_by_a_marked_button_of_its_own(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, teaching=True)
+def test_the_exact_side_is_a_file_only_by_a_marked_button_of_its_own(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     address = released(client, bench, 0.02)
     for kind in ("csv", "py", "ipynb"):
         assert MEAN_AGE[:7] not in client.get(f"{address}/export/{kind}").text
@@ -322,8 +322,8 @@ def test_the_exact_side_is_a_file_only_by_a_marked_button_of_its_own(app: FastAP
     assert "NOT-PRIVATE" in exact.headers["content-disposition"]
 
 
-def test_files_carry_the_private_answer(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows)
+def test_files_carry_the_private_answer(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
     address = released(client, bench)
     value = bench.answers[0].result.series[0].values[0].value
     assert repr(value) in client.get(f"{address}/export/csv").text
@@ -333,15 +333,15 @@ def test_files_carry_the_private_answer(app: FastAPI, rows: Path) -> None:
     assert client.get(f"{address}/export/exe").status_code == 404
 
 
-def test_many_draws_are_free_in_teaching_mode_and_paid_for_outside(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, teaching=True)
+def test_many_draws_are_free_in_teaching_mode_and_paid_for_outside(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     address = released(client, bench, 0.1, "count")
     found = shown(client, bench, address, "draws", times="10")
     [output] = found["outputs"]
     assert len(output["draws"]) == 10
     assert output["exact"] == 3000
     assert spent(bench) == pytest.approx(0.1)
-    client, bench = brought(app, rows, epsilon=1.2)
+    client, bench = brought(lab_school, clinic_rows, epsilon=1.2)
     address = released(client, bench, 0.1, "count")
     assert "Draw 10 times for ε = 1" in client.get(address, headers=PERSON).text
     assert client.post(f"{address}/show/draws", data={"times": "100", "charged": "true"}).status_code == 409
@@ -351,8 +351,8 @@ def test_many_draws_are_free_in_teaching_mode_and_paid_for_outside(app: FastAPI,
     assert spent(bench) == pytest.approx(1.1)
 
 
-def test_other_bounds_and_numbers_of_people_are_compared(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, teaching=True)
+def test_other_bounds_and_numbers_of_people_are_compared(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     address = released(client, bench)
     found = shown(client, bench, address, "clipping")
     assert found["column"] == "age"
@@ -365,13 +365,15 @@ def test_other_bounds_and_numbers_of_people_are_compared(app: FastAPI, rows: Pat
     assert few > said > many
 
 
-def test_a_question_without_a_private_answer_is_only_looked_at_in_teaching_mode(app: FastAPI, rows: Path) -> None:
+def test_a_question_without_a_private_answer_is_only_looked_at_in_teaching_mode(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
     [kind] = TEACHING_ONLY
-    client, bench = brought(app, rows)
+    client, bench = brought(lab_school, clinic_rows)
     assert client.get(f"/lab/{bench.id}/ask/{kind}").status_code == 403
     assert client.post(f"/lab/{bench.id}/ask/{kind}/look").status_code == 403
     assert kind not in client.get(f"/lab/{bench.id}/ask/count", headers=PERSON).text
-    client, bench = brought(app, rows, teaching=True)
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     assert "no guarantee" in client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON).text
     assert client.post(f"/lab/{bench.id}/ask/{kind}", data={"epsilon": "1"}).status_code == 409
     sent = client.post(f"/lab/{bench.id}/ask/{kind}/look", data={"columns": "region", "k": "5"}, headers=PERSON)
@@ -381,15 +383,15 @@ def test_a_question_without_a_private_answer_is_only_looked_at_in_teaching_mode(
     assert spent(bench) == 0
 
 
-def test_attackers_stay_within_the_bound_and_the_exact_answer_falls(rows: Path) -> None:
-    data = Data(rows, CLINIC.statement, None)
+def test_attackers_stay_within_the_bound_and_the_exact_answer_falls(clinic_rows: Path) -> None:
+    data = Data(clinic_rows, CLINIC.statement, None)
     count = ANALYSES["count"].of(CLINIC.statement, {})
     for outcome in attacking.play(count, data, 0.5, lw.PureDP(0.5, unit="patient"), lambda _: None, rounds=24):
         assert outcome.exact == 1
         assert outcome.private is not None
         allowed = attacking.likely(outcome.private, outcome.games, 1e-6)[0]  # fails once in a million runs by chance
         assert allowed <= outcome.bound
-    assert not list(rows.parent.glob("lapwing-lab-*"))
+    assert not list(clinic_rows.parent.glob("lapwing-lab-*"))
 
 
 def test_the_bounds_on_attackers_are_those_of_the_library() -> None:
@@ -401,21 +403,21 @@ def test_the_bounds_on_attackers_are_those_of_the_library() -> None:
     assert all(one.exact is None and one.private is None for one in found)
 
 
-def test_an_attacker_without_noise_to_fear_wins_every_time(rows: Path) -> None:
-    data = Data(rows, CLINIC.statement, None)
+def test_an_attacker_without_noise_to_fear_wins_every_time(clinic_rows: Path) -> None:
+    data = Data(clinic_rows, CLINIC.statement, None)
     count = ANALYSES["count"].of(CLINIC.statement, {})
     first, *_ = attacking.play(count, data, 50.0, lw.PureDP(50, unit="patient"), lambda _: None, rounds=4)
     assert first.private == 1
 
 
-def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(rows: Path, tmp_path: Path) -> None:
+def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(clinic_rows: Path, tmp_path: Path) -> None:
     import duckdb
 
     def table(path: Path) -> set[tuple[Any, ...]]:
         return set(duckdb.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall())
 
     mine = tmp_path / "table.parquet"
-    mine.write_bytes(rows.read_bytes())
+    mine.write_bytes(clinic_rows.read_bytes())
     data = Data(mine, CLINIC.statement, None)
     before = table(mine)
     gone = table(attacking.without_one(data, tmp_path, False))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
+import io
 import json
 import subprocess
 import sys
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -44,6 +48,29 @@ def cells() -> list[list[str]]:
 def as_text() -> str:
     rows = "\n".join(";".join(f'"{c.replace(chr(34), chr(34) * 2)}"' if '"' in c else c for c in r) for r in cells())
     return f"\n \n{rows}\n"
+
+
+def as_parquet() -> bytes:
+    """The same table with types: numbers that are not there, moments instead of days, a nested column besides."""
+    header, *rows = cells()
+
+    def number(cell: str) -> float | None:
+        return float(cell.replace(".", "").replace(",", ".")) if cell.endswith((",5", ",50")) else None
+
+    columns = dict(enumerate(zip(*rows, strict=True)))
+    moments = [None if day == "NA" else datetime.datetime(2026, 2, int(day[:2]), 13, 5) for day in columns[6]]
+    made = [
+        pa.array(columns[0]).dictionary_encode(),
+        *(pa.array([number(cell) for cell in columns[place]]) for place in (1, 2, 3)),
+        pa.array([None if cell == "NA" else cell == "ja" for cell in columns[4]]),
+        pa.array(columns[5]),
+        pa.array(moments, pa.timestamp("us", tz="Europe/Berlin")),
+        pa.array([None if cell == "NA" else int(cell) for cell in columns[7]], pa.uint8()),
+        pa.array([[1]] * ROWS),
+    ]
+    header[2:4] = [SPENT, HEAVY]
+    pq.write_table(pa.table(made, names=[*header, "nested"]), into := io.BytesIO())
+    return into.getvalue()
 
 
 STATED = {
@@ -84,11 +111,21 @@ class Kind:
     asks: bool = False
     """Whether the lab asks in which encoding it is written."""
 
+    @property
+    def stated(self) -> dict[str, str]:
+        """What its owner states; the cells of a Parquet file are no text."""
+        written = {"numbers", "true", "false"}
+        return {name: said for name, said in STATED.items() if name not in written or b"PAR1" not in self.content}
 
-LATIN = as_text().encode("windows-1252")
+
+LATIN, PARQUET = as_text().encode("windows-1252"), as_parquet()
 KINDS = {
     "latin-1": Kind("Gäste 2026.csv", LATIN, asks=True),
     "gz": Kind("Gäste 2026.csv.gz", gzip.compress(LATIN, mtime=0), asks=True),
+    "tsv": Kind("gaeste.tsv", as_text().replace(";", "\t").encode()),
+    "parquet": Kind("Gäste [2026].parquet", PARQUET),
+    "parquet, packed": Kind("gaeste.parquet.gz", gzip.compress(PARQUET, 1, mtime=0)),
+    "parquet, and not called so": Kind("gaeste.csv", PARQUET),
     "utf-8": Kind("gaeste.txt", as_text().encode()),
     "utf-16": Kind("gaeste.csv", as_text().encode("utf-16")),
     "odd ending": Kind("gaeste.data", as_text().encode()),
@@ -114,7 +151,7 @@ def stated(client: TestClient, kind: Kind) -> Bench:
         lab.jobs.of(id)[-1].ended.wait(60)
     [bench] = [one for one in lab.all() if one.id == id]
     assert bench.ready
-    said = client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON)
+    said = client.post(f"/lab/{bench.id}", data=kind.stated, headers=PERSON)
     assert said.status_code == 303, said.text
     return bench
 
@@ -169,12 +206,17 @@ def test_every_kind_of_question_is_exported_in_these_tests() -> None:
     assert {slug for slug, _ in ASKED} == set(ANALYSES)
 
 
-@pytest.mark.parametrize("name", ["latin-1", "gz"])
-def test_every_export_runs_on_the_messy_file_that_was_brought(name: str, client: TestClient, tmp_path: Path) -> None:
-    kind = KINDS[name]
+def test_every_export_runs_on_the_messy_file_that_was_brought(client: TestClient, tmp_path: Path) -> None:
+    kind = KINDS["latin-1"]
     bench = stated(client, kind)
     assert f"source = {kind.name!r}" in taken_away(bench, *ASKED[0], as_notebook=False)[0]
-    all_run(bench, kind, tmp_path, ASKED, notebooks=name == "gz")
+    all_run(bench, kind, tmp_path, ASKED, notebooks=False)
+
+
+@pytest.mark.parametrize("name", ["gz", "tsv", "parquet"])
+def test_exports_run_on_packed_files_tabs_and_parquet(name: str, client: TestClient, tmp_path: Path) -> None:
+    kind = KINDS[name]
+    all_run(stated(client, kind), kind, tmp_path, [ASKED[1], ASKED[3]], notebooks=True)
 
 
 @pytest.mark.sweep
@@ -194,10 +236,10 @@ def test_exports_of_bundled_and_pasted_tables_say_where_the_rows_come_from(clien
         assert bench.intake is not None
         bench.intake.ended.wait(60)
         bench.state(bench.suggested)  # type: ignore[arg-type]
-        for i, asked in enumerate([("histogram", {"column": column}), ("kmeans", {"columns": _two(bench)})]):
-            own = tmp_path / f"{slug}{i}"
-            own.mkdir()
-            work.append((own, taken_away(bench, *asked, as_notebook=False)))
+        own = tmp_path / slug
+        own.mkdir()
+        asked = ("kmeans", {"columns": _two(bench)}) if slug == "clinic" else ("histogram", {"column": column})
+        work.append((own, taken_away(bench, *asked, as_notebook=False)))
     for printed, failed in run(work):
         assert not failed, failed
         assert printed

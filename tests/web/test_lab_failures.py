@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import sqlglot
-from clinic_bench import CLINIC, brought, released
+from clinic_bench import brought, released
 from fastapi import FastAPI
-from school_site import PERSON, open_school, site_of, visitor
+from school_site import PERSON, site_of, visitor
 
 from lapwing.privacy import Ledger
 from lapwing.web.lab import asking, questions
@@ -19,29 +18,15 @@ from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import FAILED, PLAIN, STOPPED, TOO_LONG, Job, Jobs, Progress
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    made = open_school(tmp_path_factory.mktemp("school"), lab_folder=tmp_path_factory.mktemp("lab"))
-    yield made
-    site_of(made).lab.close()
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("rows") / "table.parquet"
-    CLINIC.write(path)
-    return path
-
-
 def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
-    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch
+    lab_school: FastAPI, clinic_rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, bench = brought(app, rows)
+    client, bench = brought(lab_school, clinic_rows)
     form = {"column": "age", "epsilon": "0.5"}
 
     def asked() -> str:
         job = client.post(f"/lab/{bench.id}/ask/mean", data=form).json()["id"]
-        found = site_of(app).lab.jobs.get(bench.id, job)
+        found = site_of(lab_school).lab.jobs.get(bench.id, job)
         found.ended.wait(300)
         return found.error
 
@@ -56,7 +41,7 @@ def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
     assert "secret" not in described
     assert f'href="/lab/{bench.id}/failures"' in client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
     assert "a &lt;secret&gt; record" in client.get(f"/lab/{bench.id}/failures", headers=PERSON).text
-    assert visitor(app).get(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 404
+    assert visitor(lab_school).get(f"/lab/{bench.id}/failures", headers=PERSON).status_code == 404
     bench.state(replace(bench.stated, epsilon=bench.stated.epsilon / 2))
     bench.start_over()
     assert asked() == first  # neither a new promise nor a new budget reopens it
@@ -91,33 +76,33 @@ QUESTIONS = {
 }
 
 
-def started(app: FastAPI, bench: Bench, slug: str, step: float, late: str) -> Job:
+def started(lab_school: FastAPI, bench: Bench, slug: str, step: float, late: str) -> Job:
     """A release that ends at a step."""
     question = questions.question(bench.stated, slug, QUESTIONS[slug])
     release = asking.release(bench, question, 0.5, asking.moment())
-    job = site_of(app).lab.jobs.start(bench.id, lambda progress: release(Late(progress, step, late)))  # type: ignore[arg-type]
+    job = site_of(lab_school).lab.jobs.start(bench.id, lambda progress: release(Late(progress, step, late)))  # type: ignore[arg-type]
     job.ended.wait(300)
     return job
 
 
 @pytest.mark.parametrize(("slug", "step"), [("mean", 1.0), ("linear", 0.6), ("linear", 1.0), ("local", 0.5)])
 def test_a_question_that_takes_too_long_after_reading_is_a_failure_and_one_that_is_stopped_is_none(
-    app: FastAPI, rows: Path, slug: str, step: float
+    lab_school: FastAPI, clinic_rows: Path, slug: str, step: float
 ) -> None:
-    _, bench = brought(app, rows)
-    job = started(app, bench, slug, step, "")
+    _, bench = brought(lab_school, clinic_rows)
+    job = started(lab_school, bench, slug, step, "")
     assert (job.state, job.error, bench.failed) == ("cancelled", STOPPED, False)
-    job = started(app, bench, slug, step, "It took 15 minutes.")
+    job = started(lab_school, bench, slug, step, "It took 15 minutes.")
     assert (job.state, job.error) == ("failed", FAILED.format(bench=bench.id))
     [failure] = bench.ledger.failures("table")  # on record, once
     assert failure.said == "It took 15 minutes."
     assert bench.answers == []
 
 
-def test_work_that_takes_too_long_before_it_reads_is_no_failure(app: FastAPI, rows: Path) -> None:
-    _, bench = brought(app, rows)
+def test_work_that_takes_too_long_before_it_reads_is_no_failure(lab_school: FastAPI, clinic_rows: Path) -> None:
+    _, bench = brought(lab_school, clinic_rows)
     for slug in QUESTIONS:
-        assert started(app, bench, slug, 0.1, "It took 15 minutes.").error == TOO_LONG
+        assert started(lab_school, bench, slug, 0.1, "It took 15 minutes.").error == TOO_LONG
     assert not bench.failed
 
 
@@ -126,9 +111,9 @@ ENDLESS = "SELECT count(*) AS c0, 1 AS c1 FROM range(1000000) a, range(1000000) 
 
 @pytest.mark.parametrize("slug", ["mean", "linear"])
 def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_shown(
-    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch, slug: str
+    lab_school: FastAPI, clinic_rows: Path, monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:
-    _, bench = brought(app, rows)
+    _, bench = brought(lab_school, clinic_rows)
     monkeypatch.setattr("lapwing.web.lab.analyses.models.one_each", lambda *_, **__: ENDLESS)
     endless = sqlglot.parse_one(ENDLESS, dialect="duckdb")
     monkeypatch.setattr("lapwing.curator.release.look", lambda *arguments: arguments[3].fetch(endless))
@@ -151,33 +136,35 @@ def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_
 
 
 def test_what_fails_in_teaching_mode_closes_nothing_and_does_not_say_so(
-    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch
+    lab_school: FastAPI, clinic_rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    client, bench = brought(app, rows, teaching=True)
+    client, bench = brought(lab_school, clinic_rows, teaching=True)
     released(client, bench)
     monkeypatch.setattr("lapwing.curator.release.look", _fails)
-    job = site_of(app).lab.jobs.start(bench.id, asking.exact(bench, bench.answers[-1]))
+    job = site_of(lab_school).lab.jobs.start(bench.id, asking.exact(bench, bench.answers[-1]))
     job.ended.wait(300)
     assert (job.state, job.error, bench.failed) == ("failed", PLAIN, False)
 
 
 @pytest.mark.parametrize("slug", ["linear", "local"])
 def test_a_fit_that_fails_is_on_record_and_says_what_every_failure_says(
-    app: FastAPI, rows: Path, monkeypatch: pytest.MonkeyPatch, slug: str
+    lab_school: FastAPI, clinic_rows: Path, monkeypatch: pytest.MonkeyPatch, slug: str
 ) -> None:
     def fails(*_: Any) -> None:
         raise ValueError("a <secret> record")
 
-    _, bench = brought(app, rows)
+    _, bench = brought(lab_school, clinic_rows)
     monkeypatch.setattr("lapwing.web.lab.analyses.models.Model.fitted", fails)
     monkeypatch.setattr("lapwing.web.lab.analyses.local.Local._collected", fails)
-    job = started(app, bench, slug, 2.0, "")
+    job = started(lab_school, bench, slug, 2.0, "")
     assert (job.state, job.error) == ("failed", FAILED.format(bench=bench.id))
     assert "secret" in str(bench.ledger.failures("table")[0].said)
 
 
-def test_draws_that_take_too_long_are_a_failure_although_the_first_were_answered(app: FastAPI, rows: Path) -> None:
-    client, bench = brought(app, rows, epsilon=1.0)
+def test_draws_that_take_too_long_are_a_failure_although_the_first_were_answered(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     released(client, bench, 0.05)
     work = asking.draws(bench, bench.answers[-1], 10, charged=True)
 
@@ -192,7 +179,7 @@ def test_draws_that_take_too_long_are_a_failure_although_the_first_were_answered
 
         return work(Slow())
 
-    job = site_of(app).lab.jobs.start(bench.id, late)
+    job = site_of(lab_school).lab.jobs.start(bench.id, late)
     job.ended.wait(300)
     assert (job.state, job.error) == ("failed", FAILED.format(bench=bench.id))
     assert len(bench.ledger.failures("table")) == 1

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from clinic_bench import CLINIC, brought, released
+from clinic_bench import brought, released
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
-from school_site import PERSON, open_school, site_of, visitor
+from school_site import PERSON, site_of, visitor
 
 from lapwing.web.lab.analyses import ANALYSES
 from lapwing.web.lab.bench import Bench
@@ -26,25 +25,18 @@ STATED = {
 }
 
 
-@pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FastAPI]:
-    made = open_school(tmp_path_factory.mktemp("school"), lab_folder=tmp_path_factory.mktemp("lab"))
-    yield made
-    site_of(made).lab.close()
-
-
-def bring(app: FastAPI) -> tuple[TestClient, Bench]:
-    client = visitor(app)
+def bring(lab_school: FastAPI) -> tuple[TestClient, Bench]:
+    client = visitor(lab_school)
     answer = client.post("/lab/upload", files={"file": ("penguins.csv", PENGUINS.encode())}, headers=PERSON)
     id = answer.headers["location"].rpartition("/")[2]
-    lab = site_of(app).lab
+    lab = site_of(lab_school).lab
     lab.jobs.of(id)[-1].ended.wait(60)
     [bench] = [one for one in lab.all() if one.id == id]
     return client, bench
 
 
-def test_first_rows_are_shown_before_anything_is_stated_to_who_says_that_they_may_see_them(app: FastAPI) -> None:
-    client, bench = bring(app)
+def test_first_rows_are_shown_before_anything_is_stated_to_who_says_that_they_may_see_them(lab_school: FastAPI) -> None:
+    client, bench = bring(lab_school)
     before = client.get(f"/lab/{bench.id}", headers=PERSON).text
     assert "p17" not in before
     assert "<td>p1</td>" not in before
@@ -56,11 +48,11 @@ def test_first_rows_are_shown_before_anything_is_stated_to_who_says_that_they_ma
     assert "<td>p1</td>" not in client.get(f"/lab/{bench.id}", headers=PERSON).text, "shown once"
     assert client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON).status_code == 303
     assert client.post(f"/lab/{bench.id}/rows").status_code == 403, "stated without teaching mode"
-    assert visitor(app).post(f"/lab/{bench.id}/rows").status_code == 404
+    assert visitor(lab_school).post(f"/lab/{bench.id}/rows").status_code == 404
 
 
-def test_a_check_is_for_the_owner_in_teaching_mode_shown_once_and_says_what_to_change(app: FastAPI) -> None:
-    client, bench = bring(app)
+def test_a_check_is_for_the_owner_in_teaching_mode_shown_once_and_says_what_to_change(lab_school: FastAPI) -> None:
+    client, bench = bring(lab_school)
     where = f"/lab/{bench.id}/check"
     client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON)
     assert client.post(where).status_code == 403
@@ -79,11 +71,11 @@ def test_a_check_is_for_the_owner_in_teaching_mode_shown_once_and_says_what_to_c
     again = client.get(f"{where}?shown={bench.jobs.of(bench.id)[-1].id}", headers=PERSON).text
     assert "heavy" not in again, "shown once"
     assert float(bench.spent.epsilon) == 0  # type: ignore[attr-defined]
-    assert visitor(app).get(where).status_code == 404
+    assert visitor(lab_school).get(where).status_code == 404
 
 
-def test_a_page_says_why_an_error_came_out_other_than_foretold(app: FastAPI) -> None:
-    client, bench = bring(app)
+def test_a_page_says_why_an_error_came_out_other_than_foretold(lab_school: FastAPI) -> None:
+    client, bench = bring(lab_school)
     client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON)
     page = client.get(released(client, bench, 1.0, column="mass"), headers=PERSON).text
     assert "Not as foretold." in page
@@ -92,10 +84,8 @@ def test_a_page_says_why_an_error_came_out_other_than_foretold(app: FastAPI) -> 
     assert "Not as foretold." not in page, "the error of a count does not depend on the data"
 
 
-def test_answers_by_group_and_of_sql_are_drawn(app: FastAPI, tmp_path: Path) -> None:
-    rows = tmp_path / "table.parquet"
-    CLINIC.write(rows)
-    _, bench = brought(app, rows)
+def test_answers_by_group_and_of_sql_are_drawn(lab_school: FastAPI, clinic_rows: Path) -> None:
+    _, bench = brought(lab_school, clinic_rows)
     for slug, form in (
         ("groups", {"by": "region", "measures": ["count", "mean"], "column": "age"}),
         ("sql", {"sql": f"SELECT region, COUNT(*) AS n, AVG(age) AS a FROM {bench.stated.name} GROUP BY region"}),

@@ -6,7 +6,7 @@ import html
 import re
 
 import pytest
-from school_site import nuggets
+from school_site import FRONT, nuggets
 
 from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.nugget import read
@@ -22,16 +22,6 @@ WITHOUT_ADDRESS = {
     "k",
 }
 """Titles among the sources for which we know no address that lasts, and a letter that is no title."""
-FRONT = """---
-slug: a-nugget
-title: A nugget
-category: motivation
-level: intuition
-roles: [student]
-summary: It says little.
-objectives: [Explain it.]
----
-"""
 TITLE = re.compile(r"(<a class=\"elsewhere\"[^>]*>)?<em>(.*?)</em>", re.DOTALL)
 
 

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 from browser import Call, answers_of, close
+from school_site import nuggets
 from scipy.stats import dlaplace, laplace
 
 from lapwing.privacy.composition import compose
 from lapwing.privacy.explain import posterior, power
 from lapwing.privacy.losses import PureDP
-from lapwing.web.school.library import School
 
 EPSILONS = (0.05, 0.5, 1.0, 4.0)
-SCHOOL = School.read()
+SCHOOL = nuggets()
 
 
 def highest(epsilon: float, prior: float) -> float:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import FRONTEND, Call, answers_of, close
+from school_site import nuggets
 
 from lapwing import ZCDP
 from lapwing.adversary.attacks import best_advantage
@@ -21,7 +22,7 @@ from lapwing.crowd.rappor import Rappor
 from lapwing.experiments.boston import chosen
 from lapwing.experiments.regression import EXACT, METHOD_1, METHOD_2, MIDDLE, OURS, compute, makers_of_estimators
 from lapwing.experiments.regression_methods import estimator_errors
-from lapwing.web.school.library import FOLDER, School
+from lapwing.web.school.library import FOLDER
 from lapwing.web.school.page import Page
 
 SLUGS = ("tools", "real-world-applications", "machine-learning", "the-family")
@@ -30,7 +31,7 @@ LETTERS = "QNVBFRC"
 
 @pytest.fixture(scope="module")
 def pages() -> dict[str, Page]:
-    return School.read().pages
+    return nuggets().pages
 
 
 def text_of(slug: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi import FastAPI
-from school_site import nuggets, open_school, visitor
+from school_site import FRONT, nuggets, open_school, visitor
 
 from lapwing.web.filters import filters, fits
 from lapwing.web.school.nugget import read
@@ -16,16 +16,6 @@ from lapwing.web.school.pace import SECONDS, SHORT, WORDS_A_MINUTE, Pace, pace_o
 from lapwing.web.school.page import page_of
 
 EVERY = list(nuggets())
-FRONT = """---
-slug: a-nugget
-title: A nugget
-category: motivation
-level: intuition
-roles: [student]
-summary: It says little.
-objectives: [Explain it.]
----
-"""
 EXERCISE = (
     "```exercise\nid: one\ntitle: One\ntask: Do it.\nstarter: x = 1\nsolution: x = 2\nchecks: assert x == 2\n```\n"
 )

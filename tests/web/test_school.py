@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from judging import stand_still, wanted
+from school_site import FRONT, nuggets
 
 from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.judge import _judged
@@ -17,17 +18,7 @@ from lapwing.web.school.pace import SHORT
 from lapwing.web.school.page import page_of
 from lapwing.web.school.quiz import read_quiz
 
-SCHOOL = School.read()
-FRONT = """---
-slug: a-nugget
-title: A nugget
-category: motivation
-level: intuition
-roles: [student]
-summary: Some words.
-objectives: [Explain it.]
----
-"""
+SCHOOL = nuggets()
 CODE = [(page, exercise) for page in SCHOOL for exercise in page.exercises if exercise.code]
 every_page = pytest.mark.parametrize("page", list(SCHOOL), ids=lambda page: page.nugget.slug)
 every_program = pytest.mark.parametrize(("page", "exercise"), CODE, ids=lambda one: getattr(one, "id", ""))

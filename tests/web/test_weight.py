@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, Response
 from school_site import nuggets
 from sweeps import few
 
@@ -52,14 +52,3 @@ def test_the_landing_page_with_all_its_pictures_weighs_no_more(visit: Visitor) -
     page.goto(begun.url)
     page.wait_for_load_state("networkidle")
     assert sum(size for _, size in came) < MOST, sorted(came, key=lambda one: -one[1])[:12]
-
-
-def test_the_editor_and_python_come_when_somebody_wants_to_write(visit: Visitor) -> None:
-    page = visit().open("/learn/the-laplace-mechanism")
-    came = weighed(page)
-    assert not any("editor-" in url or "pyodide" in url for url, _ in came)
-    page.locator("lw-exercise").get_by_role("button", name="Write it here").click()
-    expect(page.locator("lw-exercise .cm-content")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert any("editor-" in url for url, _ in came)
-    assert any("pyodide" in url for url, _ in came)

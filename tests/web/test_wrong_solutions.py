@@ -11,13 +11,13 @@ import pytest
 import wrong_formulas
 import wrong_noise
 from judging import run_at, stand_still, wanted
+from school_site import nuggets
 
 from lapwing.web.school.exercise import Exercise
 from lapwing.web.school.judge import _judged
 from lapwing.web.school.laws import FALSE_ALARM, LIMIT, MOST_LAWS, STAGES, Laws, Undecided
-from lapwing.web.school.library import School
 
-EXERCISES = {exercise.id: exercise for page in School.read() for exercise in page.exercises if exercise.code}
+EXERCISES = {exercise.id: exercise for page in nuggets() for exercise in page.exercises if exercise.code}
 WRONG = wrong_noise.WRONG | wrong_formulas.WRONG
 NOISY = [name for name, exercise in EXERCISES.items() if "laws." in exercise.checks or exercise.audit]
 RELEASE = 1e-4

@@ -44,11 +44,8 @@ class Screen:
     html: str
     deeper: bool = False
     """Whether the short version leaves it out."""
-
-    @property
-    def pace(self) -> Pace:
-        """How long it takes."""
-        return pace_of(self.html, deeper=self.deeper)
+    pace: Pace = NO_TIME
+    """How long it takes, measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +198,8 @@ def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
         anchors.add(anchor)
         if len(anchors) > MOST_SCREENS:
             raise InvalidNugget(nugget.slug, f"it has more than {MOST_SCREENS} screens", "Make two nuggets of it.")
-        yield Screen(anchor, name, objectives, markdown.html(tokens), bool(served and served[2]))
+        shown, deeper = markdown.html(tokens), bool(served and served[2])
+        yield Screen(anchor, name, objectives, shown, deeper, pace_of(shown, deeper=deeper))
 
 
 def _cut(tokens: list[Token]) -> Iterator[tuple[str, list[Token]]]:
