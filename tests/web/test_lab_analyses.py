@@ -269,6 +269,7 @@ def _most(times: int, rate: float) -> int:
     return int(binom.isf(FALSE_ALARM, times, rate))
 
 
+@pytest.mark.sweep  # test_lab_exports.py runs one of each kind on a worse file
 @pytest.mark.parametrize(("where", "slug", "form"), [case for case in CASES if case.values[0] == "clinic"])
 def test_every_script_runs(where: str, slug: str, form: dict[str, Any], world: World, tmp_path: Path) -> None:
     said = _run([script(asked(where, slug, form), STATED[where], 0.5, File(str(world.files[where])))], tmp_path)
@@ -276,6 +277,7 @@ def test_every_script_runs(where: str, slug: str, form: dict[str, Any], world: W
     _charged(slug, tmp_path)
 
 
+@pytest.mark.sweep  # the same lines in cells
 @pytest.mark.parametrize(("where", "slug", "form"), [case for case in CASES if case.values[0] == "adult"])
 def test_every_notebook_runs_cell_by_cell(
     where: str, slug: str, form: dict[str, Any], world: World, tmp_path: Path

@@ -32,6 +32,7 @@ from lapwing.web.lab.budget import Budget, Promise, size_of
 from lapwing.web.lab.intake import Found
 from lapwing.web.lab.jobs import Job, Jobs, Progress
 from lapwing.web.lab.owners import owner_of
+from lapwing.web.lab.parquet import Parquet
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.provenance import Provenance
 from lapwing.web.lab.result import Result
@@ -85,6 +86,8 @@ class Bench:
     """How the text of the file is written, if not in UTF-8: the script has to know that, too."""
     names: tuple[str, ...] = ()
     """What we call every column of the file, if not all as the file does: one more thing for the script."""
+    parquet: Parquet | None = None
+    """How the rows of a Parquet file were read, for the script as well."""
     code: str = ""
     """Where a bundled table comes from, as Python, for the script."""
     suggested: Statement | None = None
@@ -120,7 +123,7 @@ class Bench:
     def file(self) -> File:
         """What a script reads: the very file that was brought, or one that its reader names."""
         name = PLACEHOLDER if self.code or self.title == PASTED else self.title
-        return File(name, self.delimiter, self.encoding, self.names, self.code)
+        return File(name, self.delimiter, self.encoding, self.names, self.code, self.parquet)
 
     @property
     def statement(self) -> Statement | None:

@@ -83,6 +83,7 @@ def begin(lab: Lab, bench: Bench, encoding: str = "") -> Job:
         raw.unlink(missing_ok=True)
         bench.notes, bench.columns = taken.notes, taken.columns
         bench.delimiter, bench.encoding, bench.names = taken.delimiter, taken.encoding, taken.names
+        bench.parquet = taken.parquet
 
     asked, bench.asks_encoding = bench.asks_encoding, False
     try:

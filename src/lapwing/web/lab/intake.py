@@ -18,6 +18,7 @@ from lapwing.curator.encodings import UTF_16, WINDOWS
 from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, readable, size_of, text, watched
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import Name, cleaned
+from lapwing.web.lab.parquet import Parquet
 from lapwing.web.lab.plain import (
     Unreadable,
     as_utf8,
@@ -70,6 +71,8 @@ class Taken:
     """How the text was written, if not in UTF-8."""
     names: tuple[str, ...] = ()
     """What we call every column of the file, also those left out, if not all as the file does."""
+    parquet: Parquet | None = None
+    """How the rows of a Parquet file were read."""
 
 
 def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Taken:
@@ -85,7 +88,7 @@ def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str 
             if is_packed(source):
                 raise Unreadable("The file is packed twice. Unpack it once, then send it.")
         if is_parquet(source):
-            return _from_parquet(source, into, progress, most)
+            return _from_parquet(source, into, progress, most, packed=source != raw)
         was = UTF_16.name if is_utf_16(source) else encoding
         return _from_text(as_utf8(source, made[1], encoding, progress, 0.15, 0.3), into, progress, most, was)
     except BaseException:
@@ -127,7 +130,7 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
 _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab or bar in it."
 
 
-def _from_parquet(source: Path, into: Path, progress: Progress, most: int) -> Taken:
+def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, packed: bool) -> Taken:
     with engine(into.parent) as connection:
         read = f"read_parquet({text(str(source))}, utf8_validation = 'replace', hive_partitioning = false)"
         try:
@@ -157,12 +160,13 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int) -> Ta
         )
     given = ", ".join(f"c{place}" for place in range(len(schema)))
     _copy(f"SELECT {', '.join(chosen)} FROM {read} AS t({given})", len(kept), into, progress, most)
+    how = Parquet(", ".join(chosen), given, has_moments=bool(days), packed=packed)
     notes = []
     if left_out:
         notes.append(f"Left out, because they are nested or of a kind that we do not ask about: {', '.join(left_out)}.")
     if days:
         notes.append(f"Of a point in time we keep the day: {', '.join(days)}.")
-    return Taken(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names))
+    return Taken(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names), parquet=how)
 
 
 def _copy(rows: str, columns: int, into: Path, progress: Progress, most: int) -> None:

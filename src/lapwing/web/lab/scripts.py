@@ -8,6 +8,7 @@ from pprint import pformat
 
 from lapwing.curator.encodings import is_csv
 from lapwing.web.lab.analysis import Analysis
+from lapwing.web.lab.parquet import Parquet
 from lapwing.web.lab.statement import DATASET, Statement
 
 PLACEHOLDER = "your-table.csv"
@@ -26,6 +27,13 @@ class File:
     """What its columns are called here, if not as in the file."""
     code: str = ""
     """Instead of a file: a table that comes with Lapwing, as Python with the columns."""
+    parquet: Parquet | None = None
+    """How its rows were read, if it is a Parquet file."""
+
+    @property
+    def needs_copy(self) -> bool:
+        """Whether a script opens a copy of it, because Lapwing does not read it as it is."""
+        return self.parquet is not None and self.parquet.needs_copy(self.name)
 
     def options(self) -> dict[str, str]:
         """The keywords of `lw.open` that it needs."""
@@ -33,7 +41,7 @@ class File:
         return {
             **({} if is_plain else {"delimiter": repr(self.delimiter)}),
             **({"encoding": repr(self.encoding)} if self.encoding else {}),
-            **({"names": _shown(list(self.names))} if self.names else {}),
+            **({"names": _shown(list(self.names))} if self.names and not self.needs_copy else {}),
         }
 
 
@@ -64,7 +72,9 @@ def where(file: File) -> str:
     elif file.name == PLACEHOLDER:
         needed = f"Put your file's name in the place of {PLACEHOLDER}."
     else:
-        needed = "Run this in the folder of your file, or write its path after source =."
+        needed = (
+            f"Run this in the folder of your file{'' if file.needs_copy else ', or write its path after source ='}."
+        )
     return f"{needed} Every run spends from the ledger beside it."
 
 
@@ -92,10 +102,15 @@ def opening(statement: Statement, file: File = ANY_FILE) -> str:
     lines = [f"    {name}={value}," for name, value in options.items() if value != "{}"]
     dates = any(one.type == "date" and one.keys for one in statement.columns)
     imports = ["import datetime", ""] if dates else []
-    imports += ["import numpy as np", "import lapwing as lw", "from lapwing import datasets", ""] if file.code else []
-    imports += [] if file.code else ["import lapwing as lw", ""]
-    files = [f"source = {_columns(file.code) if file.code else repr(file.name)}", f"ledger = {LEDGER!r}", ""]
-    return "\n".join([*imports, *files, "table = lw.open(", "    source,", *lines, ")"])
+    files = [f"source = {_columns(file.code) if file.code else repr(file.name)}"]
+    if file.code:
+        imports += ["import numpy as np", "import lapwing as lw", "from lapwing import datasets"]
+    elif file.parquet is not None and file.needs_copy:
+        modules, files = file.parquet.copied(file.name)
+        imports += [*modules, "import lapwing as lw"]
+    else:
+        imports += ["import lapwing as lw"]
+    return "\n".join([*imports, "", *files, f"ledger = {LEDGER!r}", "", "table = lw.open(", "    source,", *lines, ")"])
 
 
 def _columns(code: str) -> str:
