@@ -26,8 +26,8 @@ from lapwing.web.routes import (
     authoring,
     classes,
     discussion,
-    joining,
     me,
+    membership,
     moderation,
     reading,
     recommendation,
@@ -43,7 +43,7 @@ from lapwing.web.sessions import refuse_unguarded
 
 ROUTERS = (
     *(reading.router, accounts.router, me.router, second_factor.router, admin.router),
-    *(votes.router, recommendation.router, survey.router, joining.router, classes.router),
+    *(votes.router, recommendation.router, survey.router, membership.router, classes.router),
     *(discussion.router, moderation.router, survey_moderation.router, statistics.router),
     *(authoring.router, versions.router, uploads.router),
 )

@@ -135,13 +135,13 @@ def is_pupil(db: Session, class_id: str, user_id: int) -> bool:
     return db.get(ClassPupil, (class_id, user_id)) is not None
 
 
-def call(db: Session, class_id: str, user_id: int, pseudonym: str) -> Literal["called", "taken", "no pupil"]:
+def rename_pupil(db: Session, class_id: str, user_id: int, pseudonym: str) -> Literal["renamed", "taken", "no pupil"]:
     """Another name for somebody in a class; what they finished stays."""
     mine = update(ClassPupil).where(ClassPupil.class_id == class_id, ClassPupil.user_id == user_id)
     named = mine.values(pseudonym=tidy(pseudonym), pseudonym_key=key_of(pseudonym))
     try:
         with db.begin_nested():
-            return "called" if db.connection().execute(named).rowcount else "no pupil"
+            return "renamed" if db.connection().execute(named).rowcount else "no pupil"
     except IntegrityError:
         return "taken"
 
@@ -183,12 +183,12 @@ def finish(db: Session, user_id: int, slug: str, right: int, today: date) -> int
 
 def leave(db: Session, class_id: str, user_id: int) -> bool:
     """Forget all that a class knows of somebody."""
-    return _gone(db, ClassPupil.class_id == class_id, ClassPupil.user_id == user_id)
+    return _delete_pupils(db, ClassPupil.class_id == class_id, ClassPupil.user_id == user_id)
 
 
 def remove_pupil(db: Session, class_id: str, mark: str) -> bool:
     """The same, by the mark that the teacher's pages have."""
-    return _gone(db, ClassPupil.class_id == class_id, ClassPupil.mark == mark)
+    return _delete_pupils(db, ClassPupil.class_id == class_id, ClassPupil.mark == mark)
 
 
 def remove(db: Session, class_id: str) -> None:
@@ -226,5 +226,5 @@ def _pupils(db: Session, *which: ColumnElement[bool]) -> list[Pupil]:
     return list(found.values())
 
 
-def _gone(db: Session, *which: ColumnElement[bool]) -> bool:
+def _delete_pupils(db: Session, *which: ColumnElement[bool]) -> bool:
     return bool(db.connection().execute(delete(ClassPupil).where(*which)).rowcount)

@@ -28,7 +28,7 @@ REFUSED = {
 }
 
 
-class Told(BaseModel):
+class FinishedReport(BaseModel):
     """What the browser of a pupil tells: a nugget was finished since they joined, with so many questions right."""
 
     slug: str = Field(max_length=120)
@@ -65,7 +65,7 @@ def join(request: Request, site: TheSite, person: Learner, code: Typed = "", pse
 
 
 @router.post("/classes/{class_id}/pseudonym")
-def call(request: Request, class_id: str, site: TheSite, person: Learner, pseudonym: Typed = "") -> Response:
+def rename_pupil(request: Request, class_id: str, site: TheSite, person: Learner, pseudonym: Typed = "") -> Response:
     """Another name in a class; nothing says what the old one was."""
     with site.database.reading() as db:
         if not store.is_pupil(db, class_id, person.id):
@@ -73,7 +73,7 @@ def call(request: Request, class_id: str, site: TheSite, person: Learner, pseudo
     words = name_complaint(pseudonym)
     if not words:
         with site.database.erasing() as db:
-            words = REFUSED.get(store.call(db, class_id, person.id, pseudonym), "")
+            words = REFUSED.get(store.rename_pupil(db, class_id, person.id, pseudonym), "")
     if words:
         return overview_page(request, site, person, complaints={class_id: words}, pseudonym=pseudonym[:100])
     return redirect(site, "/classes", "Your name in this class is changed.")
@@ -90,14 +90,14 @@ def leave(class_id: str, site: TheSite, person: Learner) -> Response:
 
 
 @router.post("/classes/finished", dependencies=[limited("progress")])
-def finished(told: Told, site: TheSite, person: Learner) -> Response:
+def finished(report: FinishedReport, site: TheSite, person: Learner) -> Response:
     """Keep it for the classes of this pupil, and say what their teachers see now."""
-    known = site.pages.school.pages.get(told.slug)
+    known = site.pages.school.pages.get(report.slug)
     if known is None:
         raise Problem(422)
-    right = min(told.right, len(known.questions))
+    right = min(report.right, len(known.questions))
     with site.database.writing() as db:
-        count = store.finish(db, person.id, told.slug, right, today())
+        count = store.finish(db, person.id, report.slug, right, today())
     shown = {"classes": count, "right": right, "questions": len(known.questions)}
     return JSONResponse(shown, headers={"cache-control": "no-store"})
 
