@@ -147,6 +147,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /lab/{id}/failures": then(EVERYBODY, 404),
     "GET /uploads": LEARNERS,
     "POST /uploads": then(LEARNERS, 422),
+    "POST /uploads/videos": then(LEARNERS, 422),
     "GET /uploads/{name}": then(EVERYBODY, 404),
     "POST /uploads/{name}/delete": then(LEARNERS, 404),
     "GET /lab/{id}/ask": then(EVERYBODY, 404),  # who brought no table, see test_lab_asking.py

@@ -1,4 +1,4 @@
-"""What may be sent: a megabyte, or two where pictures are taken; and text as UTF-8 only."""
+"""What may be sent: a megabyte, or more where pictures, videos and tables are taken; and text as UTF-8 only."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from python_multipart.multipart import parse_options_header
 
+from lapwing.web import films
 from lapwing.web.lab.arrivals import too_large
 from lapwing.web.limits import address_of
 from lapwing.web.problems import Problem
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 MOST = 1 << 20
 MOST_UPLOADED = (2 << 20) + (64 << 10)  # two megabytes, and the envelope of a form around them
+VIDEOS, MOST_FILMED = "/uploads/videos", films.LARGEST + films.LARGEST_CAPTIONS + (64 << 10)
+"""The address that takes videos. Its route reads nothing of a body before it knows who sends it."""
 UPLOADS = ("/uploads",)
 """Where addresses begin at which pictures are taken."""
 TABLES = "/lab/upload"
@@ -62,6 +65,7 @@ class SmallBodies:
             await self._table(self.lab, scope, receive, send)
             return
         most = MOST_UPLOADED if scope["path"].startswith(UPLOADS) else MOST
+        most = MOST_FILMED if scope["path"] == VIDEOS else most
         await self.app(scope, Body(scope, receive, most, self.patience).receive, send)
 
     async def _table(self, lab: Lab, scope: Scope, receive: Receive, send: Send) -> None:

@@ -15,6 +15,7 @@ POLICY = "; ".join(
         "style-src 'self'",
         "style-src-attr 'unsafe-inline'",  # formulas place their signs by attributes; scripts stay forbidden
         "img-src 'self' data:",
+        "media-src 'self'",
         "font-src 'self'",
         "connect-src 'self'",
         "form-action 'self'",

@@ -45,6 +45,7 @@ RULES = {
     "save": Rule(120, 60),
     "nugget preview": Rule(240, 60),
     "upload": Rule(30, 600),
+    "video": Rule(12, 600),
     "export": Rule(10, 600),
     "lab preview": Rule(240, 60),
     "lab release": Rule(120, 60),

@@ -60,6 +60,8 @@ SAMPLES = {
     "formula": "\\text{a formula}",
     "table": "| a column | another column |\n|---|---|\n| a cell | another cell |",
     "picture": "what one sees",
+    "video": "What one sees and hears.",
+    "captions": "a .vtt file, or none",
 }
 """What a button for formatting puts where nothing was selected. Nobody may publish these."""
 
@@ -128,6 +130,13 @@ SNIPPETS = (
         "```data\ntitle: What does a count cost?\ncolumns: [Town, People]\nrows:\n"
         "  - [Basel, 120]\n  - [Bern, 9000]\n"
         "computed:\n  Noise per person: 1/(epsilon*People)\nparameters:\n  epsilon: [0.1, 10, 1]\n```",
+    ),
+    Snippet(
+        "Video",
+        "A short MP4 or WebM that you sent, with its captions; captions: none if nobody speaks in it",
+        "```video\nfile: /uploads/….mp4\ncaptions: /uploads/….vtt\nabout: What one sees and hears.\n```",
+        formats=True,
+        holes=("What one sees and hears.",),
     ),
     Snippet(
         "Link", "To another nugget, or elsewhere", "[the definition](/learn/the-definition)", inline=True, formats=True

@@ -17,6 +17,7 @@ SECONDS = {
     "formula": 2,
     "display": 15,
     "picture": 15,
+    "video": 60,
     "widget": 75,
     "question": 30,
     "code": 360,
@@ -80,7 +81,7 @@ def pace_of(shown: str, *, deeper: bool = False) -> Pace:
     text = _CLOSED.sub(" ", text)
     seconds += SECONDS["widget"] * len(_WIDGET.findall(text))
     text = _WIDGET.sub(" ", text)
-    seconds += SECONDS["picture"] * len(_PICTURE.findall(text))
+    seconds += SECONDS["picture"] * len(_PICTURE.findall(text)) + SECONDS["video"] * text.count("<video ")
     seconds += _words(_PICTURE.sub(" ", text))
     whole = seconds + left_out
     return Pace(whole, whole if deeper else left_out)

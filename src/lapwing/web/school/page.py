@@ -16,6 +16,7 @@ from lapwing.web.school.nugget import InvalidNugget, Nugget
 from lapwing.web.school.pace import NO_TIME, SECONDS, SHORT, Pace, pace_of
 from lapwing.web.school.picture import pictures
 from lapwing.web.school.quiz import Question, quiz_html, read_quiz
+from lapwing.web.school.video import read_video, video_html
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -143,6 +144,7 @@ def page_of(
 
     fences: dict[str, Fence] = {"widget": widget, "quiz": quiz, "exercise": exercise, "graph": graph, "data": data}
     fences["picture"] = picture
+    fences["video"] = lambda rest, text: video_html(read_video(text, where=nugget.slug))
     seen = [0]
     made = {name: _counted(fence, nugget.slug, seen) for name, fence in fences.items()}
     if wrong is not None:

@@ -1,7 +1,8 @@
-"""Pictures, known by the digest of their bytes."""
+"""Pictures, videos and captions, known by the digest of their bytes."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import delete, func, select
@@ -20,14 +21,15 @@ class Picture:
 
 
 def mine(db: Session, owner_id: int) -> list[Picture]:
-    """The pictures of somebody."""
+    """The files of somebody."""
     asked = select(Upload.digest, Upload.kind, Upload.size).where(Upload.owner_id == owner_id).order_by(Upload.digest)
     return [Picture(*row) for row in db.execute(asked)]
 
 
-def used(db: Session, owner_id: int) -> tuple[int, int]:
-    """How many pictures somebody has, and how large they are together."""
-    asked = select(func.count(), func.coalesce(func.sum(Upload.size), 0)).where(Upload.owner_id == owner_id)
+def used(db: Session, owner_id: int, kinds: Collection[str]) -> tuple[int, int]:
+    """How many files of these kinds somebody has, and how large they are together."""
+    asked = select(func.count(), func.coalesce(func.sum(Upload.size), 0))
+    asked = asked.where(Upload.owner_id == owner_id, Upload.kind.in_(kinds))
     row = db.execute(asked).one()
     return int(row[0]), int(row[1])
 
@@ -47,6 +49,18 @@ def get(db: Session, digest: str) -> tuple[str, bytes] | None:
     """The kind and the bytes of a picture."""
     row = db.execute(select(Upload.kind, Upload.bytes).where(Upload.digest == digest)).first()
     return (row[0], row[1]) if row else None
+
+
+def about(db: Session, digest: str) -> Picture | None:
+    """The kind and the size of a file."""
+    row = db.execute(select(Upload.digest, Upload.kind, Upload.size).where(Upload.digest == digest)).first()
+    return Picture(*row) if row else None
+
+
+def part(db: Session, digest: str, first: int, count: int) -> bytes:
+    """Some of its bytes, so that nobody needs room for all of them."""
+    found = db.scalar(select(func.substr(Upload.bytes, first + 1, count)).where(Upload.digest == digest))
+    return bytes(found or b"")
 
 
 def stands_in(db: Session, digest: str) -> int:

@@ -339,12 +339,12 @@ function insert({ text: what, inline: within, holes = [] }: Pick<Snippet, "text"
   put((within ? inline : added)(selection(), what, holes[0]));
 }
 
-const told = JSON.parse(document.querySelector("#snippets")?.textContent ?? "{}") as { snippets: Snippet[]; widgets: Snippet[]; terms: string[]; samples: Record<Kind | "picture", string> };
+const told = JSON.parse(document.querySelector("#snippets")?.textContent ?? "{}") as { snippets: Snippet[]; widgets: Snippet[]; terms: string[]; samples: Record<Kind | "picture" | "video" | "captions", string> };
 const style = (kind: Kind): boolean => put(formatted(kind, selection(), told.samples[kind]));
 const said = document.createElement("span");
 const picture = chooser("Picture to send", "image/png,image/jpeg,image/webp", async (file) => {
   said.textContent = "Sending the picture …";
-  const found = await sent("/uploads", "picture", file, csrf);
+  const found = await sent("/uploads", { picture: file! }, csrf);
   said.textContent = typeof found === "string" ? found : "The picture is there. Write in the brackets what people see on it.";
   if (typeof found === "string") return;
   const { text: whole, from, to } = selection();
@@ -352,6 +352,22 @@ const picture = chooser("Picture to send", "image/png,image/jpeg,image/webp", as
   const about = words && !/[[\]\n]/.test(words) ? words : told.samples.picture;
   put(block({ text: whole, from, to }, `![${about}](${found.address})`, about));
 });
+
+const film = chooser(
+  "Video to send, and its captions",
+  "video/mp4,video/webm,.vtt,text/vtt",
+  async (...files) => {
+    said.textContent = "Sending …";
+    const captions = files.find(({ name }) => name.toLowerCase().endsWith(".vtt"));
+    const video = files.find((file) => file !== captions);
+    const found = await sent("/uploads/videos", { ...(video && { video }), ...(captions && { captions }) }, csrf);
+    if (typeof found === "string") return void (said.textContent = found);
+    said.textContent = found.captions ? "It is there. Write what people see and hear." : "The video is there. Choose its captions, too, a .vtt file; if nobody speaks in it, write none.";
+    if (found.video) put(added(selection(), `\`\`\`video\nfile: ${found.video}\ncaptions: ${found.captions ?? told.samples.captions}\nabout: ${told.samples.video}\n\`\`\``, found.captions ? told.samples.video : told.samples.captions));
+    else put(inline(selection(), found.captions!));
+  },
+  true,
+);
 
 function showPressed(): void {
   const now = pressed(selection());
@@ -370,7 +386,7 @@ function buttons(): void {
     return made;
   });
   const widget = (name: string): void => insert(widgets.find((one) => one.name === name)!);
-  format.append(...styles, button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => picture.click(), PICTURE), picture);
+  format.append(...styles, button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => picture.click(), PICTURE), button("Video", "A short MP4 or WebM, up to 16 MB; choose its captions (.vtt) with it", () => film.click()), picture, film);
   bar.append(
     ...snippets.filter((one) => !one.formats).map((one) => button(one.name, one.about, () => insert(one))),
     choice("Widget", widgets.map(({ name, about }) => [name, `${name}: ${about}`]), widget),
