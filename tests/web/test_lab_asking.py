@@ -89,8 +89,8 @@ def test_a_release_spends_exactly_what_was_said_and_is_listed_with_its_cost(
     assert value is not None
     assert f"{value:,.6g}" in page
     assert "Privacy facts" in page
-    assert "64 in 100" not in page
-    assert "63 in 100" in page  # e^0.5/(1 + e^0.5) is 0.6225, rounded up
+    assert "64 % sure" not in page
+    assert "63 % sure" in page  # e^0.5/(1 + e^0.5) is 0.6225, rounded up
     listed = client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
     assert address in listed
 

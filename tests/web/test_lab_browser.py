@@ -98,7 +98,7 @@ def test_from_the_clinic_by_a_slider_to_a_release_a_label_and_a_file(
     expect(page.locator("lw-answer .mark")).to_have_text("teaching mode: not private, not kept")
     label = page.get_by_label("Privacy label")
     expect(label).to_contain_text("one patient")
-    expect(label).to_contain_text("63 in 100")
+    expect(label).to_contain_text("63 % sure")
     expect(label).to_contain_text("2.5 of 3")
     with page.expect_download() as file:
         page.get_by_role("link", name="CSV").click()

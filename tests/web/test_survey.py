@@ -114,7 +114,7 @@ def test_anybody_makes_a_survey_and_gets_a_link_a_code_and_a_secret_page(app: Fa
     assert str(qr.drawn(link)) in page
     asked = made.client.get(made.address).text
     assert QUESTION in asked
-    for words in ("75 %", "75 out of 100", "ε ≤ 1.10", "That you took part", "fake answers"):
+    for words in ("75 %", "75 % sure", "ε ≤ 1.10", "That you took part", "fake answers"):
         assert words in asked
     assert made.key not in asked
     with site_of(app).database.reading() as db:
@@ -405,10 +405,10 @@ def test_what_is_told_before_somebody_answers(app: FastAPI) -> None:
         visitor(app).get(Made(app, epsilon=epsilon).address).text for epsilon in ("1.0986122886681098", "10")
     )
     before, form_, after = usual.partition("<form")
-    for words in ("<strong>75 out of 100</strong>", "That you take part is not hidden", "#protected"):
+    for words in ("<strong>at most 75 % sure</strong>", "That you take part is not hidden", "#protected"):
         assert words in before
     assert form_
-    for words in ("the relation is replace", "the unit is one person", "90 out of 100 (ε ≤ 2.20)", "another survey"):
+    for words in ("the relation is replace", "the unit is one person", "90 % sure (ε ≤ 2.20)", "another survey"):
         assert words in after
     assert "hides little" not in usual
     assert "hides little" in weak.partition("<form")[0]

@@ -162,8 +162,8 @@ class Advice:
         data = self.explanation.data
         what = "what somebody answered" if self.plan.at_source else "that somebody is in the data"
         said = (
-            f"Whoever would bet {data['out_of_100_before']} of 100 {'on ' if self.plan.at_source else ''}{what} "
-            f"can come to bet at most {data['out_of_100_after']} of 100; no answer becomes more than "
+            f"An attacker who was {data['out_of_100_before']} % sure {what} can become at most "
+            f"{data['out_of_100_after']} % sure. No answer becomes more than "
             f"{data['odds_factor']:.3g} times as likely through one person."
         )
         rare = f" This holds but for a chance of 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""

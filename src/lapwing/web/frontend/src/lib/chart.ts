@@ -97,7 +97,7 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
   const bottom = mark.base === undefined ? floor : up(mark.base);
   switch (mark.kind) {
     case "line":
-      return svg`<path class="line ${mark.ink}" d=${path} stroke-dasharray=${dash}></path>${said(mark, at[at.length - 1])}`;
+      return svg`<path class="line ${mark.ink}" d=${path} stroke-dasharray=${dash}></path>${said(mark, above(mark, at))}`;
     case "area": {
       const ends = at.length ? `L${at[at.length - 1]![0]},${bottom}L${at[0]![0]},${bottom}Z` : "";
       return svg`<path class="area ${mark.ink}" d=${path + ends}></path>${said(mark, at[Math.floor(at.length / 2)])}`;
@@ -115,6 +115,14 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
     case "down":
       return svg`<line class="line ${mark.ink}" x1=${at[0]?.[0] ?? 0} x2=${at[0]?.[0] ?? 0} y1=${EDGE.top} y2=${floor} stroke-dasharray=${dash}></line>${said(mark, at[0] && [at[0][0], EDGE.top + 8])}`;
   }
+}
+
+/** The end of a line, or as far above it as its label needs so that the line does not run through it. */
+function above(mark: Mark, at: readonly (readonly [number, number])[]): readonly [number, number] | undefined {
+  const last = at[at.length - 1];
+  if (!last || !mark.label || mark.side || last[0] <= wide() * 0.6) return last;
+  const covered = at.filter(([x]) => x > last[0] - 9 * mark.label!.length - 12);
+  return [last[0], Math.min(...covered.map(([, y]) => y))];
 }
 
 function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplateResult | typeof nothing {
