@@ -124,7 +124,7 @@ export class Handles extends LitElement {
     const differs = (one: Point[]): boolean => one.length > 0 && one.some(([, error], i) => Math.abs(Math.log(error / (mine[i]?.[1] ?? error))) > 0.01);
     const others = (this.nearby ?? []).map(({ people, bands }) => ({ people, points: curve(bands[this.output]) })).filter(({ points }) => differs(points));
     const marks: Mark[] = others.map(({ people, points }) => ({ kind: "line", ink: "quiet", points, dashed: true, label: said(people) }));
-    marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? `${said(asking.people)} people` : "" });
+    marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? said(asking.people) : "" });
     const error = errorAt(asking.places, band.errors, this.epsilon);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
     const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `off by ${limit(band)}${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
@@ -132,7 +132,7 @@ export class Handles extends LitElement {
     if (left < 10 && left >= 0.01) marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const same = !others.length;
-    const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `The dashed lines are for a tenth of the people, and for ten times as many: the noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : html`<p class="quiet soon">…</p>`;
+    const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `Each line is for so many people; dashed are a tenth and ten times as many. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
       <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: ${band.why ? "a guess from what you stated. " + band.why : "this follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
