@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from lapwing.web.placeholders import BODY, OBJECTIVE, SUMMARY, placeholders
 from lapwing.web.plural import counted
 from lapwing.web.school import nugget as nuggets
 from lapwing.web.school import plain
@@ -48,11 +49,12 @@ _MOST_FILES, _MOST_ZIPPED = 100, 4 * LONGEST
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
-    """Something to change, or, as `advice`, to think about."""
+    """Something to change, or, as `advice`, to think about; as a `hole`, to fill before readers see it."""
 
     words: str
     line: int | None = None
     advice: bool = False
+    hole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ class Look:
     def ready(self) -> bool:
         """Whether it could be published."""
         return self.page is not None and all(one.advice for one in self.complaints)
+
+    @property
+    def holes(self) -> list[Complaint]:
+        """What a template or a button put there and nobody replaced."""
+        return [one for one in self.complaints if one.hole]
 
 
 def tidy(text: str) -> str:
@@ -155,18 +162,37 @@ def looked_at(text: str, slug: str, school: School, widgets: Iterable[str]) -> L
     if page is not None:
         complaints += _about_widgets(page, widgets)
         complaints += _advice(page)
+        complaints += _holes(text, slug, front, school)
     return Look(page if nugget is None or page is not None else None, tuple(complaints), front)
 
 
-def checked(text: str, slug: str, school: School, widgets: Iterable[str]) -> Nugget:
-    """The nugget, if it can be published at this address."""
+def checked(text: str, slug: str, school: School, widgets: Iterable[str], *, finished: bool = True) -> Nugget:
+    """The nugget, if it can be published at this address; one that is not `finished` may have holes."""
     look = looked_at(text, slug, school, widgets)
-    wrong = [one for one in look.complaints if not one.advice]
+    wrong = [one for one in look.complaints if not one.advice and not one.hole]
+    if finished and look.holes and not wrong:
+        raise InvalidNugget(slug, unfinished(look), "Replace it; the list says where.")
     if wrong or look.page is None:
         first = wrong[0] if wrong else Complaint("It cannot be shown.")
         where = f"line {first.line}" if first.line else slug
         raise InvalidNugget(where, first.words.rstrip("."), "Look at the preview.")
     return look.page.nugget
+
+
+def unfinished(look: Look) -> str:
+    """How much is left to write."""
+    return f"{counted(len(look.holes), 'place still needs', 'places still need')} words of your own"
+
+
+def _holes(text: str, slug: str, front: Mapping[str, Any], school: School) -> Iterator[Complaint]:
+    """Sample text, empty descriptions, and links to nowhere."""
+    found = placeholders(text, {slug, *school.pages})
+    if front["summary"] == SUMMARY:  # in the front matter it may be folded over lines
+        at = next((place for place, line in enumerate(text.splitlines(), 1) if line.startswith("summary:")), 1)
+        if not any(one.line == at for one in found):
+            yield Complaint("The summary is sample text. Write your own.", at, hole=True)
+    for one in found:
+        yield Complaint(one.words, one.line, hole=True)
 
 
 def _read(text: str) -> Nugget:
@@ -278,35 +304,10 @@ def beginning(slug: str, title: str) -> str:
         "category": "motivation",
         "level": LEVELS[0],
         "roles": ["student"],
-        "summary": "One or two sentences for the tile: why should somebody read this?",
-        "objectives": ["Explain … in your own words."],
+        "summary": SUMMARY,
+        "objectives": [OBJECTIVE],
     }
-    return with_front(_BODY, slug, fields)
-
-
-_BODY = """
-Begin with what your reader knows already, and with the question that this nugget answers.
-
-## A first screen {serves=1}
-
-Short paragraphs, one thought each. A formula stands between dollars, $e^{-x}$, or on lines of its own:
-
-$$
-f(x) = \\frac{1}{2b}e^{-|x|/b}
-$$
-
-::: remember
-The one sentence that should stay.
-:::
-
-::: takeaways
-- What one can do now.
-:::
-
-## Where to go next
-
-[All nuggets](/#nuggets)
-"""
+    return with_front(BODY, slug, fields)
 
 
 def renamed(text: str, slug: str, title: str = "") -> str:

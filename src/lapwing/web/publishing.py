@@ -105,7 +105,7 @@ def _publish(site: Site, slug: str, mark: str, person: Person, note: str, after:
             text = moved(text, after)
         others = [one for one in editions if one.slug != slug]
         place = next((one.position for one in editions if one.slug == slug), 1 << 31)
-        checked(text, slug, fitting(pages, others), pages.assets.widgets)
+        checked(text, slug, fitting(pages, others), pages.assets.widgets, finished=after is None)
         new = Edition(slug, place, 0, text)
         shown = pages.prepared(composed(pages, sorted([*others, new], key=lambda one: (one.position, one.slug))))
         with site.database.writing() as db:

@@ -33,7 +33,7 @@ WIDGETS = {
 }
 """What each shows, in a line. `graph` and `data` have buttons of their own."""
 OWN = ("graph", "data")
-_SAID = "Say in a sentence what is to be seen, for readers without scripts."
+WIDGET_WORDS = "Say in a sentence what is to be seen, for readers without scripts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,8 @@ def widget_snippets(names: Iterable[str]) -> list[Snippet]:
         Snippet(
             name,
             WIDGETS.get(name, ""),
-            f"```widget {name}\n{_SAID}\n```",
-            holes=(_SAID,),
+            f"```widget {name}\n{WIDGET_WORDS}\n```",
+            holes=(WIDGET_WORDS,),
         )
         for name in known
         if name not in OWN

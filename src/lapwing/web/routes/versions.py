@@ -124,7 +124,8 @@ def decide(
         return editor(request, site, person, draft, draft.text, status=422, complaint="Say what should change.")
     states, state, log, words = changes[action]
     if action == "submit" and not (look := look_at(site, draft.text, slug)).ready:
-        first = next(one.words for one in look.complaints if not one.advice)
+        wrong = (one.words for one in look.complaints if not one.advice and not one.hole)
+        first = next(wrong, f"{authoring.unfinished(look).capitalize()}. Replace the sample text; the list says where.")
         return editor(request, site, person, draft, draft.text, status=422, complaint=f"Not ready yet. {first}")
     with site.database.writing() as db:
         now = nuggets.find(db, slug, to_change=True)

@@ -9,6 +9,7 @@ import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
 import { draftOf, dropDraft, keepDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
+import { counted } from "./lib/plural.js";
 import { added, block, formatted, inline, pressed, type Edit, type Kind, type Place } from "./writing/formatting.js";
 import { reveal, scrollTo, show } from "./writing/preview.js";
 import { chooser, sent } from "./writing/sending.js";
@@ -24,7 +25,7 @@ interface Snippet {
 }
 interface Look {
   html: string;
-  complaints: { words: string; line: number | null; advice: boolean }[];
+  complaints: { words: string; line: number | null; advice: boolean; hole: boolean }[];
   front: Record<string, string | string[]>;
   head: string | null;
   widgets: Record<string, string>;
@@ -182,8 +183,9 @@ let complained = "";
 function complain(about: Look["complaints"]): void {
   if (JSON.stringify(about) === complained) return; // nobody hears the same twice
   complained = JSON.stringify(about);
+  showHoles(about.filter(({ hole }) => hole));
   complaints.replaceChildren(
-    ...about.map(({ words, line, advice }) => {
+    ...about.filter(({ hole }) => !hole).map(({ words, line, advice }) => {
       const item = document.createElement("li");
       if (advice) item.className = "advice";
       if (line) {
@@ -198,6 +200,37 @@ function complain(about: Look["complaints"]): void {
     }),
   );
 }
+
+/** What is left to write, closed until somebody wants to see it. */
+function showHoles(found: Look["complaints"]): void {
+  const place = document.querySelector<HTMLElement>("#holes")!;
+  const open = place.querySelector("details")?.open ?? false;
+  if (!found.length) return place.replaceChildren();
+  const list = document.createElement("details");
+  list.className = "holes";
+  list.open = open;
+  const summary = document.createElement("summary");
+  summary.textContent = `${counted(found.length, "place needs", "places need")} words of your own before this can be published`;
+  const items = document.createElement("ul");
+  for (const { words, line } of found) {
+    const item = document.createElement("li");
+    const link = document.createElement("a");
+    link.href = "#text";
+    link.dataset.goto = String(line);
+    link.textContent = `Line ${line}`;
+    item.append(link, `: ${words}`);
+    items.append(item);
+  }
+  list.append(summary, items);
+  place.replaceChildren(list);
+}
+
+document.addEventListener("click", (event) => {
+  const link = (event.target as Element).closest<HTMLElement>("[data-goto]");
+  if (!link) return;
+  event.preventDefault();
+  goTo(Number(link.dataset.goto));
+});
 
 function goTo(line: number): void {
   const at = view.state.doc.line(Math.min(line, view.state.doc.lines)).from;
