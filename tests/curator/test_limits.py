@@ -87,6 +87,21 @@ def test_what_is_written_out_twice_at_every_level_is_refused(name: str, visits: 
         visits.where(repeated(around, text, times))
 
 
+def test_text_is_read_so_often_in_one_expression_and_no_oftener(visits: lw.PrivateTable) -> None:
+    """An engine holds a copy of a cell for each time, and of a column that is computed, for each time in it."""
+
+    def often(times: int, table: str = "visits") -> str:
+        return f"FROM {table} WHERE " + " OR ".join(f"who LIKE '%{i}'" for i in range(times))
+
+    assert visits.query(f"SELECT COUNT(*) {often(256)}").digest()
+    with pytest.raises(UnsupportedQuery, match="reads text 257 times"):
+        visits.query(f"SELECT COUNT(*) {often(257)}").digest()
+    inner = "SELECT who, (" + " OR ".join(f"who LIKE '%{i}'" for i in range(20)) + ") AS b FROM visits"
+    outer = " AND ".join("b" if i % 2 else "NOT b" for i in range(13))
+    with pytest.raises(UnsupportedQuery, match="reads text 260 times"):
+        visits.query(f"SELECT COUNT(*) FROM ({inner}) AS t WHERE {outer}").digest()
+
+
 @pytest.mark.parametrize("times", [80, 200, 450])
 def test_steps_that_an_engine_cannot_nest_are_refused_before_they_are_paid_for(
     times: int, visits: lw.PrivateTable

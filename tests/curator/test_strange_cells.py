@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +156,75 @@ def test_columns_whose_cells_nobody_checks_are_left_out(tmp_path: Path) -> None:
         assert list(lw.open(source, unit=lw.EACH_ROW).columns) == ["x"]
         with pytest.raises(InvalidParameter, match="not checked"):
             lw.open(source, unit=lw.EACH_ROW, types={"h": "text"})
+
+
+def test_a_file_that_says_nothing_of_nan_leaves_no_test_out(tmp_path: Path) -> None:
+    """Neither statistics of a Parquet file nor what they leave out may decide what is counted, or stop a sum."""
+    path = tmp_path / "t.parquet"
+    nan, numbers = float("nan"), [1.0, 4.0, 5.0]
+    for more, kind in product(([], [nan], [nan, nan], [nan, float("inf")]), (pa.float64(), pa.float32())):
+        pq.write_table(pa.table({"x": pa.array([*numbers, *more], kind)}), path)
+        table = lw.open(path, unit=lw.EACH_ROW, bounds={"x": (0, 10)})
+        assert fetch(table.agg(lw.count("x")), salted(1)) == {0: (3,)}
+        assert fetch(table.where("x > 3").agg(lw.count()), salted(1)) == {0: (2,)}
+        assert fetch(table.where("x IS NULL").agg(lw.count()), salted(1)) == {0: (len(more),)}
+        table.agg(lw.sum("x"), lw.variance("x")).release(epsilon=1)
+
+
+@pytest.mark.parametrize("condition", ["x = 'b?'", "x LIKE 'b?'", "COALESCE(x, '') = 'b?'", "x <> 'z' AND x <> 'a'"])
+def test_what_a_file_says_of_its_text_does_not_decide_which_rows_are_read(tmp_path: Path, condition: str) -> None:
+    path = tmp_path / "t.parquet"
+    for others in ([b"b\xc3\xa9", b"z"], [b"b\xc3\xa9", b"z", b"a"]):
+        cells = pa.array([*others, b"b\xff"], pa.binary())
+        pq.write_table(pa.table({"x": pa.Array.from_buffers(pa.string(), len(cells), cells.buffers())}), path)
+        extra = "<>" in condition
+        table = lw.open(path, unit=lw.EACH_ROW, keys={"x": ["b?"]})
+        assert fetch(table.where(condition).agg(lw.count()), salted(1)) == {0: (1 + extra,)}
+        assert fetch(table.group_by("x").agg(lw.count()), salted(1)) == {0: (1,)}
+
+
+@pytest.mark.parametrize("dtype", [object, "string", pd.CategoricalDtype(["a", "b"])], ids=str)
+def test_objects_beside_a_column_of_arrow_are_text_whatever_their_cells_are(dtype: Any) -> None:
+    for notes in ([None, None], [None, "a"], ["a", "b"]):
+        frame = pd.DataFrame({"x": pd.Series([1, 2], dtype="int64[pyarrow]"), "k": pd.Series(notes, dtype=dtype)})
+        frame["at"] = pd.to_datetime(["2020-01-01", None])
+        frame["b"] = pd.array([True, None], dtype="boolean")
+        table = lw.open(frame, unit=lw.EACH_ROW)
+        assert table.columns == {"x": "integer", "k": "text", "at": "timestamp", "b": "boolean"}
+        known = sum(note is not None for note in notes)
+        assert fetch(table.agg(lw.count("k"), lw.count("at"), lw.count("b")), salted(1)) == {0: (known, 1, 1)}
+
+
+def test_moments_of_polars_that_nobody_can_hold_are_null(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pl.DataFrame({"at": pl.Series([0, 2**62]).cast(pl.Datetime("ms"))})
+    for one in (frame, frame.with_columns(pl.col("at").dt.replace_time_zone("UTC"))):
+        one.write_parquet(path)
+        for source in (one, path):
+            assert fetch(lw.open(source, unit=lw.EACH_ROW).agg(lw.count("at")), salted(1)) == {0: (1,)}
+
+
+def test_moments_in_a_dictionary_that_nobody_can_hold_are_null() -> None:
+    moments = pa.array([0, 2**62], pa.timestamp("ms", "UTC"))
+    table = pa.table({"k": pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), moments)})
+    assert counted(table) == (3, 1)
+    assert counted(table.to_pandas(types_mapper=pd.ArrowDtype)) == (3, 1)
+
+
+@pytest.mark.parametrize("kind", ["text", "date", "boolean", "timestamp", "number"])
+def test_text_of_polars_that_is_no_utf8_is_null(kind: str) -> None:
+    frame = pl.from_arrow(pa.table({"k": BROKEN}))
+    assert counted(frame, types={"k": kind}) == (3, 2 if kind == "text" else 0)
+
+
+def test_decimals_with_more_digits_than_their_type_are_null(tmp_path: Path) -> None:
+    raw = pa.py_buffer(b"".join(n.to_bytes(16, "little", signed=True) for n in (15 * 10**9, -(2**127), 2**127 - 1)))
+    table = pa.table({"k": pa.Array.from_buffers(pa.decimal128(38, 10), 3, [None, raw])})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for source in (table, tmp_path / "t.parquet"):
+        assert counted(source) == (3, 1)
+        known = lw.open(source, unit=lw.EACH_ROW, bounds={"k": (0, 10)})
+        assert fetch(known.where("k = 1.5").agg(lw.count()), salted(1)) == {0: (1,)}
 
 
 @pytest.mark.parametrize("dtype", ["object", "string", "category", "string[pyarrow]", "large_string[pyarrow]"])

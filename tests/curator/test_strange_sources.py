@@ -81,13 +81,36 @@ def test_the_words_of_an_enum_can_be_read_as_numbers() -> None:
     assert list(fetch(table.agg(lw.count("e")), salted(1)).values()) == [(1,)]
 
 
-@pytest.mark.parametrize("declared", ["JSON", "BIT", "BLOB", "TIME", "INTEGER[]"])
-def test_columns_of_other_types_are_text_or_nothing(declared: str) -> None:
+def test_bytes_are_text_or_nothing() -> None:
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE t (u BIGINT, x {declared})")
-    assert lw.open(connection, table="t", unit="u", types={"x": "text"}).columns["x"] == "text"
+    connection.execute("CREATE TABLE t AS SELECT 1 AS u, 'a'::BLOB AS x UNION ALL SELECT 2, repeat('a', 2000000)::BLOB")
+    table = lw.open(connection, table="t", unit="u", types={"x": "text"})
+    assert fetch(table.agg(lw.count("x")), salted(1)) == {0: (1,)}, "text of more than a megabyte is NULL"
     for kind in ("integer", "number", "boolean", "date"):
         with pytest.raises(InvalidParameter, match="another kind"):
+            lw.open(connection, table="t", unit="u", types={"x": kind})
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        "JSON",
+        "BIT",
+        "TIME",
+        "INTERVAL",
+        "INTEGER[]",
+        "INTEGER[3]",
+        "DECIMAL(9, 2)[]",
+        "TIMESTAMP_S[]",
+        "ENUM('a', 'b')[]",
+    ],
+)
+def test_columns_whose_cells_could_stop_duckdb_cannot_be_used(declared: str) -> None:
+    connection = duckdb.connect()
+    connection.execute(f"CREATE TABLE t (u BIGINT, x {declared})")
+    assert list(lw.open(connection, table="t", unit="u").columns) == ["u"]
+    for kind in ("text", "number"):
+        with pytest.raises(InvalidParameter, match="not checked"):
             lw.open(connection, table="t", unit="u", types={"x": kind})
 
 

@@ -3,7 +3,8 @@
 DuckDB checks cells while it takes a frame in, where no statement can catch what it raises: half a character in a
 column of Python objects, a moment with a zone that 64 bits of microseconds cannot hold. So such columns are handed over
 in another form, which follows from their types alone: moments without their zone (in UTC), Python objects one by one,
-as text or None. Text of Arrow, on the other hand, DuckDB does not check at all: statements do.
+as text or None. Text of Arrow, on the other hand, DuckDB does not check at all: it is checked here, and in statements
+where it comes from a file piece by piece.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ UNCHECKED_TEXT = "UNCHECKED VARCHAR"
 """Our name for the type of text that may be no UTF-8."""
 _BLOCK = 1 << 16
 _TEXT = ("VARCHAR", "JSON")
-_UNCHECKED = ("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY", "BIT", "BIGNUM")
+_UNCHECKED = (
+    *("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY", "BIT", "BIGNUM", "JSON"),
+)
 
 
 def is_unchecked(declared: str) -> bool:
-    """Whether DuckDB would take a cell of a file or frame in without a check, and stop when it is turned into text."""
-    is_moment = declared.startswith("TIMESTAMP")
-    return not is_moment and (declared.startswith(_UNCHECKED) or declared.endswith("]"))
+    """Whether DuckDB may take a cell in without a check, and stop at it when it is read or turned into text."""
+    return declared.endswith("]") or (declared.startswith(_UNCHECKED) and not declared.startswith("TIMESTAMP"))
 
 
 def total(frame: Any) -> Any:
@@ -59,25 +61,9 @@ _SLICED = ("DataFrame", "Table", "RecordBatch")
 
 
 def unchecked_text(frame: Any, types: Mapping[str, str]) -> tuple[str, ...]:
-    """The columns of text that may be no UTF-8, given DuckDB's types: of Arrow all, however they are encoded.
-
-    In Polars none can be. Of pandas, those of Arrow's types that `total` did not decode.
-    """
-    module = type(frame).__module__
-    if module.startswith("pyarrow"):
-        known = {field.name for field in frame.schema if _is_text(field.type)}
-    elif module.startswith("pandas"):
-        import pandas as pd  # type: ignore[import-untyped]
-
-        known = set()
-        types = {
-            str(label): types.get(str(label), "")
-            for label, kind in frame.dtypes.items()
-            if isinstance(kind, pd.ArrowDtype) and not _is_text(kind.pyarrow_dtype)
-        }
-    else:
-        return ()
-    return tuple(known | {name for name, declared in types.items() if declared in _TEXT})
+    """The columns of text that may be no UTF-8, given DuckDB's types: all that Arrow reads from a file by itself."""
+    is_dataset = type(frame).__module__.startswith("pyarrow") and "Dataset" in type(frame).__name__
+    return tuple(name for name, declared in types.items() if is_dataset and declared in _TEXT)
 
 
 def parquet(path: Path) -> Any:
@@ -93,11 +79,18 @@ def parquet(path: Path) -> Any:
 
 
 def _schema(schema: pa.Schema) -> pa.Schema:
-    """Moments without their zone: the same instants, in UTC."""
+    """Moments without their zone, which are the same instants in UTC; dictionaries only of text."""
     import pyarrow as pa
 
-    naive = [pa.timestamp(field.type.unit) if pa.types.is_timestamp(field.type) else field.type for field in schema]
-    return pa.schema([field.with_type(kind) for field, kind in zip(schema, naive, strict=True)])
+    return pa.schema([field.with_type(_plain(field.type)) for field in schema])
+
+
+def _plain(declared: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(declared) and not _is_text(declared):
+        declared = declared.value_type
+    return pa.timestamp(declared.unit) if pa.types.is_timestamp(declared) else declared
 
 
 def _is_text(declared: pa.DataType) -> bool:
@@ -108,12 +101,50 @@ def _is_text(declared: pa.DataType) -> bool:
 
 
 def _arrow(frame: Any) -> Any:
-    schema = _schema(frame.schema)
-    return frame if schema.equals(frame.schema) else frame.cast(schema)
+    import pyarrow as pa
+
+    table = pa.Table.from_batches([frame]) if isinstance(frame, pa.RecordBatch) else frame
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        if (taken := _arrow_column(column)) is not column:
+            table = table.set_column(place, field.name, taken)
+    return table
+
+
+def _arrow_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column that DuckDB can take in: by its type alone, and with NULL for text that is no UTF-8."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if isinstance(column.type, pa.BaseExtensionType) and _is_text(column.type.storage_type):  # JSON, for example
+        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
+    if pa.types.is_run_end_encoded(column.type):
+        column = pa.chunked_array([pc.run_end_decode(chunk) for chunk in column.chunks], column.type.value_type)
+    if (plain := _plain(column.type)) != column.type:
+        column = column.cast(plain)
+    if not _is_text(column.type):
+        return column
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        words = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        cells = words.cast(pa.large_binary()).to_pylist()
+        return pa.chunked_array([pa.array(_decoded(cells), pa.large_string())])
+    return column
 
 
 def _pandas(frame: Any) -> Any:
-    """The frame with other columns where needed; the others share their memory."""
+    """The frame with other columns where needed; the others share their memory.
+
+    One with a column of Arrow becomes a table of Arrow: DuckDB would guess what objects are from their cells.
+    """
+    import pandas as pd  # type: ignore[import-untyped]
+
+    if any(isinstance(kind, pd.ArrowDtype) for kind in frame.dtypes):
+        import pyarrow as pa
+
+        columns = [_as_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        return _arrow(pa.Table.from_arrays(columns, [str(label) for label in frame.columns]))
     found = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
@@ -121,6 +152,20 @@ def _pandas(frame: Any) -> Any:
         if changed is not column:
             found.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
     return found
+
+
+def _as_arrow(column: Any) -> Any:
+    """A column of pandas as one of Arrow, of a type that follows from its own."""
+    import pandas as pd
+    import pyarrow as pa
+
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return pa.chunked_array(column.array.__arrow_array__())
+    plain = _column(column)
+    words = plain.cat.categories if isinstance(plain.dtype, pd.CategoricalDtype) else plain
+    if words.dtype == object or isinstance(words.dtype, pd.StringDtype):
+        return pa.array(texts(plain.to_numpy(dtype=object)).tolist(), pa.large_string())
+    return pa.array(plain)
 
 
 def _column(column: Any) -> Any:
@@ -131,7 +176,7 @@ def _column(column: Any) -> Any:
         return column.dt.tz_convert("UTC").dt.tz_localize(None)
     if isinstance(kind, pd.CategoricalDtype):
         return _categories(column)
-    if isinstance(kind, pd.StringDtype | pd.ArrowDtype):
+    if isinstance(kind, pd.StringDtype):
         return _extension(column)
     if getattr(kind, "kind", "") != "O":
         return column
@@ -153,21 +198,14 @@ def _categories(column: Any) -> Any:
 
 
 def _extension(column: Any) -> Any:
-    """Columns of pandas that are Arrow's or its own text."""
+    """Columns of pandas that are its own text, kept by Python or by Arrow."""
     import pandas as pd
 
-    if getattr(column.dtype, "storage", "pyarrow") != "pyarrow":
+    if column.dtype.storage != "pyarrow":
         return pd.Series(texts(column.to_numpy(dtype=object)), dtype=object)
     import pyarrow as pa
 
-    cells = pa.array(column)
-    if pa.types.is_timestamp(cells.type):
-        naive = pa.timestamp(cells.type.unit)
-        return pd.Series(cells.cast(naive), dtype=pd.ArrowDtype(naive))
-    if _is_text(cells.type):
-        decoded = _decoded(cells.cast(pa.large_binary()).to_pylist())
-        return pd.Series(decoded, dtype=object)
-    return column
+    return pd.Series(_decoded(pa.array(column).cast(pa.large_binary()).to_pylist()), dtype=object)
 
 
 def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:

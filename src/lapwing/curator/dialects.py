@@ -133,9 +133,9 @@ class Dialect(ABC):
             return finite(number) if tested else number
         return column if kind == "boolean" else self.moment(column, declared, kind)
 
-    def short(self, text: exp.Expr, longest: int) -> exp.Expr:
-        """A text of at most so many bytes, otherwise NULL."""
-        return when(self.size(text.copy()) <= whole(longest), text)
+    def short(self, text: exp.Expr, longest: int, read: exp.Expr | None = None) -> exp.Expr:
+        """A text of at most so many bytes, or what is `read` from it, otherwise NULL."""
+        return when(self.size(text.copy()) <= whole(longest), text if read is None else read)
 
     def different(self, text: exp.Expr) -> exp.Expr:
         """What stands for a text where different ones are counted: itself, or its MD5 where that is shorter."""
@@ -301,7 +301,11 @@ class DuckDB(Dialect):
     def text(self, column: exp.Expr, declared: str) -> exp.Expr:
         plain = column if declared == "VARCHAR" else cast(column, "TEXT")
         if declared == UNCHECKED_TEXT:
-            plain = tried("decode", exp.Anonymous(this="encode", expressions=[column.copy()]))
+            decoded = tried("decode", exp.Anonymous(this="encode", expressions=[column.copy()]))
+            plain = self.short(column, written.LONGEST_TEXT, decoded)  # looked at first: each step makes a copy
+        elif declared == "BLOB":
+            is_short = _call("octet_length", column.copy()) <= whole(written.LONGEST_TEXT)
+            plain = when(is_short, plain)
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
     def integer(self, column: exp.Expr, declared: str) -> exp.Expr:
@@ -312,6 +316,9 @@ class DuckDB(Dialect):
         return attempt(column, "BIGINT") if declared in _WIDE else whole_part(column)
 
     def number(self, column: exp.Expr, declared: str) -> exp.Expr:
+        if declared.startswith("DECIMAL"):
+            column = exp.Anonymous(this="TRY", expressions=[column])  # else the least of all is cast for its statistics
+            return when(_has_digits(column, declared), cast(column, "DOUBLE"))
         return column if declared == "DOUBLE" else cast(column, "DOUBLE")
 
     def moment(self, column: exp.Expr, declared: str, kind: Kind) -> exp.Expr:
@@ -375,6 +382,14 @@ def tried(function: str, *arguments: exp.Expr) -> exp.Expr:
     """A function of DuckDB, NULL where it would fail."""
     called = exp.Anonymous(this=function, expressions=list(arguments))
     return exp.Anonymous(this="TRY", expressions=[called])
+
+
+def _has_digits(column: exp.Expr, declared: str) -> exp.Expr:
+    """Whether a DECIMAL has no more digits than its type, which frames and files do not see to."""
+    precision, scale = map(int, declared.removeprefix("DECIMAL(").removesuffix(")").split(","))
+    largest = f"{'9' * (precision - scale) or '0'}.{'9' * scale}"
+    low, high = (cast(exp.Literal.string(sign + largest), declared) for sign in ("-", ""))
+    return exp.and_(column.copy() >= low, column.copy() <= high)
 
 
 _NARROW = ("TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT", "UINTEGER")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 from postgres import Server
+from questions import fetch, salted
 from sqlglot import exp
 
 import lapwing as lw
@@ -164,6 +165,17 @@ def test_a_server_without_md5_is_refused_when_it_is_opened(postgres_url: str) ->
     finally:
         with psycopg.connect(postgres_url) as connection:
             connection.execute("DROP TABLE seen; DROP ROLE plain")
+
+
+def test_a_row_that_a_view_leaves_out_stops_no_question(postgres_url: str, owner: psycopg.Connection) -> None:
+    owner.execute("CREATE TABLE raw AS SELECT i AS id, 'n' AS kind, i::text AS code FROM generate_series(1, 2000) i")
+    owner.execute("CREATE TABLE kinds AS SELECT 'n' AS kind")
+    owner.execute("CREATE VIEW numbers AS SELECT id, code::int AS n FROM raw JOIN kinds USING (kind)")
+    owner.execute("INSERT INTO raw VALUES (5000, 'other', 'abc')")
+    owner.execute("ANALYZE raw")
+    table = lw.open(postgres_url, table="numbers", unit="id", bounds={"n": (0, 100)})
+    for condition, rows in (("n > 3", 1997), ("n IS NULL", 0), ("n IN (1, 2)", 2), ("id > 7 AND n = 9", 1)):
+        assert fetch(table.where(condition).agg(lw.count()), salted(1)) == {0: (rows,)}
 
 
 def test_a_text_of_300_megabytes_is_no_number_and_no_failure(postgres_url: str, owner: psycopg.Connection) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NAME = "DuckDB"
 _NUMBER = itertools.count()
+_MILLISECONDS = re.compile(r"TIMESTAMP_MILLIS|TimestampType.*MILLIS=MilliSeconds")  # its old name, or its new one
 OTHER_DELIMITERS = (";", "\t", "|")
 """Signs of a file that is separated by something else, if its first line, which is public, seems to be one name."""
 SETTINGS = {
@@ -52,6 +53,8 @@ _KINDS: dict[str, Kind] = {
 
 def kind_of(declared: str) -> Kind | None:
     """What a type of DuckDB is to us."""
+    if cells.is_unchecked(declared):  # a list of DECIMAL, say
+        return None
     if declared.startswith("DECIMAL"):
         return "number"
     return "text" if declared.startswith("ENUM") else _KINDS.get(declared)
@@ -99,10 +102,10 @@ class Embedded:
 
     def parquet_types(self, path: Path) -> dict[str, str]:
         """The columns of a Parquet file and how it stores them, by its schema alone."""
-        described = exp.select("name", "converted_type").from_(_function("parquet_schema", literal(path)))
-        text = self.dialect.sql(described)
+        described = exp.select("name", "converted_type", "logical_type")
+        text = self.dialect.sql(described.from_(_function("parquet_schema", literal(path))))
         found = reached(NAME, lambda: waited(lambda: self._cursor([]).execute(text).fetchall()))
-        return {name: str(stored) for name, stored in found}
+        return {name: f"{old} {new}" for name, old, new in found}
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
         cursor = (self.own if self.given is None else self.given).cursor()
@@ -183,10 +186,12 @@ def literal(path: Path) -> exp.Expr:
 def _parquet(path: Path, engine: Embedded, name: str, names: Sequence[str] | None) -> Source:
     """A Parquet file. DuckDB's reader turns bytes that are no UTF-8 into question marks if it is told to.
 
-    It stops at a moment in milliseconds that microseconds cannot hold, whatever it is told: such columns are read
-    through Arrow.
+    Then what the file says about its least and greatest text is not about the text that is read, and of NaN it says
+    nothing. Neither may be a reason to leave out rows or tests, so DuckDB is told of NaN, and reads text in a TRY: of
+    what comes out of it, it knows nothing. It stops at a moment in milliseconds that microseconds cannot hold, whatever
+    it is told: such columns are read through Arrow.
     """
-    if "TIMESTAMP_MILLIS" in engine.parquet_types(path).values():
+    if any(_MILLISECONDS.search(stored) for stored in engine.parquet_types(path).values()):
         if names is not None:
             why = "cannot be given where a column has moments in milliseconds, which are read in another way"
             raise InvalidParameter("names", list(names), why, "Leave it out, or write the file in microseconds.")
@@ -195,20 +200,17 @@ def _parquet(path: Path, engine: Embedded, name: str, names: Sequence[str] | Non
         except ImportError:
             raise MissingExtra("pyarrow", "arrow") from None
     options = {"utf8_validation": exp.Literal.string("replace"), "hive_partitioning": exp.false()}
-    table: exp.Expr = _function("read_parquet", literal(path), **options)
+    file = _function("read_parquet", literal(path), can_have_nan=exp.true(), **options)
+    types = engine.types(Relation(file, {}))
     if names is not None:
-        _distinct(path, names, len(engine.types(Relation(table, {}))))
-        called = exp.TableAlias(this=exp.to_identifier("f"), columns=[exp.to_identifier(n, quoted=True) for n in names])
-        renamed = table.copy()
-        renamed.set("alias", called)
-        table = exp.select("*").from_(renamed).subquery()
-    return _checked(source(engine, table, name))
-
-
-def _checked(found: Source) -> Source:
-    """A source that says of which columns not even text can be made: nobody has checked their cells."""
-    types = found.relation.types
-    return replace(found, opaque=frozenset(name for name in types if cells.is_unchecked(types[name])))
+        _distinct(path, names, len(types))
+    columns = []
+    for (column, declared), called in zip(types.items(), names or types, strict=True):
+        cell: exp.Expr = exp.column(exp.to_identifier(column, quoted=True))
+        if declared == "VARCHAR":
+            cell = exp.Anonymous(this="TRY", expressions=[cell])
+        columns.append(exp.alias_(cell, exp.to_identifier(called, quoted=True)))
+    return source(engine, exp.select(*columns).from_(file).subquery(), name)
 
 
 def _header(
@@ -304,14 +306,15 @@ def _function(name: str, path: exp.Expr, **options: exp.Expr) -> exp.Table:
 
 def from_frame(frame: Any, engine: Embedded, name: str) -> Source:
     """A pandas, Polars or Arrow table, or a dictionary of numpy arrays."""
-    return _checked(source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame))
+    return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
 
 
 def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> Source:
     """A table by its catalogue."""
     types = engine.types(Relation(table, {}, frame))
     kinds = {column: kind_of(declared) for column, declared in types.items()}
-    return Source(engine, Relation(table, types, frame), kinds, name)
+    opaque = frozenset(column for column, declared in types.items() if cells.is_unchecked(declared))
+    return Source(engine, Relation(table, types, frame), kinds, name, opaque=opaque)
 
 
 def from_database(path: Path, table: str) -> Source:

@@ -68,6 +68,7 @@ SELECT c.attname, CASE WHEN t.typtype = 'e' THEN 'enum' WHEN t.typname = 'citext
 FROM columns c JOIN pg_catalog.pg_type t ON t.oid = c.type WHERE t.typtype <> 'd' ORDER BY c.attnum
 """
 """Names and types of a table's columns; a domain is what it is made of."""
+IS_VIEW = "SELECT relkind = 'v' FROM pg_catalog.pg_class WHERE oid = pg_catalog.to_regclass(%s)"
 
 _KINDS: dict[str, Kind] = {
     "boolean": "boolean",
@@ -184,7 +185,20 @@ class PostgreSQL:
             connection.execute("SELECT pg_catalog.md5('')")
 
     def _columns(self, connection: psycopg.Connection[Any], table: exp.Expr) -> dict[str, str]:
-        return dict(connection.execute(COLUMNS, (table.sql(dialect=self.dialect.name),)).fetchall())
+        return dict(connection.execute(COLUMNS, (self._named(table),)).fetchall())
+
+    def _named(self, table: exp.Expr) -> str:
+        named = table.find(exp.Table)  # of a view, inside its fence
+        assert named is not None
+        return exp.Table(this=named.this.copy(), db=named.args.get("db")).sql(dialect=self.dialect.name)
+
+    def is_view(self, table: exp.Table) -> bool:
+        """Whether somebody wrote a SELECT that PostgreSQL would merge with ours."""
+        return reached(NAME, lambda: self._is_view(table))
+
+    def _is_view(self, table: exp.Table) -> bool:
+        with self._connect() as connection:
+            return connection.execute(IS_VIEW, (self._named(table),)).fetchone() == (True,)
 
     def _begun(self, relations: list[Relation]) -> psycopg.Connection[Any]:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
@@ -260,4 +274,7 @@ def from_url(url: str, table: str) -> Source:
         why = "is no table or view of this database, or one without columns"
         raise InvalidParameter("table", table, why, "Spell it as the database does: case matters.")
     kinds = {name: _KINDS.get(declared) for name, declared in types.items()}
-    return Source(engine, Relation(named, types), kinds, parts[-1].name)
+    table_of: exp.Expr = named
+    if engine.is_view(named):  # else a condition of ours is asked of rows that the view leaves out, and may stop there
+        table_of = exp.select("*").from_(named).offset(0).subquery()
+    return Source(engine, Relation(table_of, types), kinds, parts[-1].name)
