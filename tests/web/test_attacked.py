@@ -132,8 +132,13 @@ def test_an_engine_that_was_cut_short_makes_room_for_another(monkeypatch: pytest
         f"x{' ' * 50_000}b",
         f"## a{'{serves=' * 7_000}\n\nx",
         f"{HEAD}## A\n\n```widget laplace {'a' * 50_000}\nx\n```\n",
+        f"{HEAD}## A\n\n{'`' * 25_000}{'a' * 25_000}\n",
+        f"{HEAD}## A\n\n[a]({' ' * 50_000}x\n",
+        f"{HEAD}## A\n\n{'[a](' * 12_000}\n",
+        f"{HEAD}## A\n\n```quiz\n- ask:{' ' * 50_000}x\n```\n",
+        f"{HEAD}## A\n\n{'- > ' * 12_000}#\n",
     ],
-    ids=["title", "no front matter", "serves", "widget"],
+    ids=["title", "no front matter", "serves", "widget", "ticks", "link", "links", "quiz", "items"],
 )
 def test_no_pattern_takes_the_square_of_what_it_reads(text: str) -> None:
     assert steps(lambda: authoring.looked_at(text, "a-draft", nuggets(), [])) < 2

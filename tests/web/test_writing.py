@@ -367,4 +367,6 @@ def test_the_keyboard_leaves_the_editor(live_school: Any, visit: Visitor) -> Non
     page.locator(".cm-content").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.parentElement.closest('[id]').id") == "holes", "what is to be replaced"
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "preview"

@@ -50,14 +50,14 @@ _LINES = {
 """Samples that fill a line, a title, an item or a value."""
 _CELLS = {cell.strip() for cell in re.split(r"[|\n-]+", SAMPLES["table"]) if cell.strip()}
 _BEFORE = re.compile(r"^\s*(?:>\s*)*(?:(?:[-*+]|\d{1,9}[.)])\s+)*(?:#{1,6}\s+)?(?:(?:[a-z_]+):\s+)?")
-_BEHIND = re.compile(r"\s*(?:\{(?:serves=[0-9,]*)? ?(?:deeper)?\})?\s*$")
+_BEHIND = re.compile(r"\{(?:serves=[0-9,]*)? ?(?:deeper)?\}")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})\s*([a-z]*)")
-_CODE_SPAN = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`++).*?(?<!`)\1(?!`)")
 _UNFINISHED = re.compile(r"\b(?:TODO|FIXME|TBD)\b|\b(?:[Ll]orem ipsum|[Ww]rite here)\b")
 _PICTURE = re.compile(r"!\[([^\[\]]*)\]\(")
-_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(\s*<?([^()\s>]*)>?(?:\s+\"[^\"]*\")?\s*\)")
+_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^()]*)\)")
 _NUGGET = re.compile(r"/learn/([a-z0-9-]+)/?(?:[#?].*)?")
-_EMPTY = re.compile(r"^(\s*)(?:-\s+)?(ask|text|feedback):\s*(?:\"\"|''|~|null)?\s*$")
+_EMPTY = re.compile(r"(\s*)(?:-\s+)?(ask|text|feedback):\s*+(?:\"\"|''|~|null)?")
 _QUIZ_WORDS = {"ask": "A question", "text": "An answer", "feedback": "The feedback on an answer"}
 _WITH_WORDS = {"", "widget", "quiz", "video", "picture", "graph", "data"}
 """Fences in which sample text is looked for; what is code is the author's own."""
@@ -88,13 +88,20 @@ def _in_lines(text: str, slugs: Collection[str]) -> Iterator[Placeholder]:
                 continue
         if kind not in _WITH_WORDS:
             continue
-        bare = _BEHIND.sub("", line[_BEFORE.match(line).end() :])  # type: ignore[union-attr]
+        bare = _bare(line)
         if (bare.strip("\"'") or "-") in _LINES:
             yield Placeholder(number, f"“{bare[:60]}” is sample text. Write your own.")
             continue
-        if kind == "quiz" and (empty := _EMPTY.match(line)) and not _goes_on(lines, number, len(empty[1])):
+        if kind == "quiz" and (empty := _EMPTY.fullmatch(line.rstrip())) and not _goes_on(lines, number, len(empty[1])):
             yield Placeholder(number, f"{_QUIZ_WORDS[empty[2]]} of the quiz is empty. Write it, or delete it.")
         yield from _within(number, _CODE_SPAN.sub("", line), slugs)
+
+
+def _bare(line: str) -> str:
+    """A line without what marks it as a title, an item or a value, and without what stands in braces behind a title."""
+    rest = line[_BEFORE.match(line).end() :].rstrip()  # type: ignore[union-attr]
+    place = max(rest.rfind("{"), 0)
+    return rest[:place].rstrip() if _BEHIND.fullmatch(rest, place) else rest
 
 
 def _goes_on(lines: list[str], number: int, indent: int) -> bool:
@@ -114,7 +121,8 @@ def _within(number: int, line: str, slugs: Collection[str]) -> Iterator[Placehol
     for about in _PICTURE.findall(line):
         if not about.strip() or about == SAMPLES["picture"]:
             yield Placeholder(number, "The picture has no description. Say in the brackets what one sees on it.")
-    for words, address in _LINK.findall(line):
+    for words, inside in _LINK.findall(line):
+        address = (inside.split(maxsplit=1) or [""])[0].strip("<>")
         if words == SAMPLES["link"]:
             yield Placeholder(number, f"“{words}” is what the button inserted. Say where the link leads.")
         elif not re.match(r"(?:https?://\S|mailto:\S|/(?!/)|#\S)", address, re.IGNORECASE):
