@@ -20,9 +20,8 @@ UNCHECKED_TEXT = "UNCHECKED VARCHAR"
 """Our name for the type of text that may be no UTF-8."""
 _BLOCK = 1 << 16
 _TEXT = ("VARCHAR", "JSON")
-_UNCHECKED = (
-    *("TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT", "GEOMETRY", "BIT", "BIGNUM", "JSON"),
-)
+_NESTED = ("STRUCT", "MAP", "UNION", "LIST", "ARRAY", "VARIANT")
+_UNCHECKED = (*_NESTED, "TIME", "INTERVAL", "JSON", "GEOMETRY", "BIT", "BIGNUM")
 
 
 def is_unchecked(declared: str) -> bool:

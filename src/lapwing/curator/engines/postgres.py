@@ -190,7 +190,7 @@ class PostgreSQL:
     def _named(self, table: exp.Expr) -> str:
         named = table.find(exp.Table)  # of a view, inside its fence
         assert named is not None
-        return exp.Table(this=named.this.copy(), db=named.args.get("db")).sql(dialect=self.dialect.name)
+        return named.sql(dialect=self.dialect.name)
 
     def is_view(self, table: exp.Table) -> bool:
         """Whether somebody wrote a SELECT that PostgreSQL would merge with ours."""
