@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from lapwing.web.uploads import NoPicture
+from lapwing.web.uploads import NoPicture, Upload
 
 LARGEST, LARGEST_CAPTIONS = 16 << 20, 200 << 10
 """Bytes of one video, and of its captions."""
@@ -26,22 +24,8 @@ class NoVideo(NoPicture):
     """What was sent cannot be used, and what to send instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class Film:
-    """A video or its captions, as it is kept."""
-
-    kind: str
-    content: bytes
-
-    @property
-    def digest(self) -> str:
-        """What it is known by."""
-        return hashlib.sha256(self.content).hexdigest()
-
-    @property
-    def address(self) -> str:
-        """Where it is found."""
-        return f"/uploads/{self.digest}.{self.kind}"
+class Film(Upload):
+    """A video or its captions."""
 
 
 def video(content: bytes) -> Film:

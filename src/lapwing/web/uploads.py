@@ -34,13 +34,11 @@ class NoPicture(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Clean:
-    """A picture that was made anew."""
+class Upload:
+    """A file of an author, as it is kept."""
 
     kind: str
     content: bytes
-    width: int
-    height: int
 
     @property
     def digest(self) -> str:
@@ -51,6 +49,14 @@ class Clean:
     def address(self) -> str:
         """Where it is found."""
         return f"/uploads/{self.digest}.{self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class Clean(Upload):
+    """A picture that was made anew."""
+
+    width: int
+    height: int
 
 
 def kind_of(content: bytes) -> str | None:
