@@ -24,11 +24,15 @@ def enter(live_school: Any, visit: Any, role: str = "learner") -> tuple[Page, st
     name = f"Person {chr(65 + next(_COUNT))}{role[0]}"
     account(live_school.app, name, role)
     page = visit.open("/account/sign-in")
+    sign_in(page, name)
+    page.wait_for_url("**/account")
+    return page, name
+
+
+def sign_in(page: Page, name: str) -> None:
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main button.main").click()
-    page.wait_for_url("**/account")
-    return page, name
 
 
 def discussion(page: Page, visit: Any, nugget: str = NUGGET) -> None:
@@ -79,6 +83,52 @@ def test_somebody_asks_previews_sends_answers_edits_and_deletes(
     expect(page.locator("#talk-count")).not_to_have_text(before)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.url.endswith(NUGGET), "all of it happened under the nugget"
+
+
+def test_comments_written_while_the_session_ended_come_back(live_school: Any, visit: Visitor) -> None:
+    browser = visit()
+    page, name = enter(live_school, browser)
+    discussion(page, browser)
+    words = f"Long thoughts of {name}"
+    browser.context.clear_cookies()
+    page.locator("#text-0").fill(words)
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("alert")).to_contain_text("kept in this browser")
+    page.get_by_role("alert").get_by_role("link", name="Sign in").click()
+    sign_in(page, name)
+    page.wait_for_url(f"**{NUGGET}/discussion")
+    expect(page.locator("#text-0")).to_have_value(words)
+    expect(page.locator("#form-0").get_by_role("status")).to_contain_text("did not send it")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#form-0 .preview")).to_be_visible()
+    assert len(kept(page)) == 1, "a preview is not sent yet"
+    page.get_by_role("button", name="Send").click()
+    comment = page.locator(".comment").filter(has_text=words)
+    expect(comment).to_be_focused()
+    expect(page.locator("#text-0")).to_have_value("")
+    assert kept(page) == []
+
+    comment.get_by_role("link", name="Reply").click()
+    comment.locator("textarea").fill("And an answer")
+    browser.context.clear_cookies()
+    comment.get_by_role("button", name="Answer").click()
+    comment.get_by_role("link", name="Sign in").click()
+    sign_in(page, name)
+    expect(comment.locator("textarea")).to_have_value("And an answer")
+    expect(comment.locator("textarea")).to_be_focused()
+    comment.get_by_role("button", name="Discard it").click()
+    expect(comment.locator("textarea")).to_have_value("")
+    assert kept(page) == []
+    comment.locator("textarea").fill("Another answer")
+    comment.get_by_role("link", name="Never mind").click()
+    assert kept(page) == []
+    browser.wrong = [one for one in browser.wrong if "401" not in one]
+
+
+def kept(page: Page) -> list[str]:
+    """The drafts in a browser."""
+    found: list[str] = page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('lapwing-draft'))")
+    return found
 
 
 def test_a_comment_is_reported_and_a_moderator_hides_it_by_keyboard(live_school: Any, visit: Visitor) -> None:
