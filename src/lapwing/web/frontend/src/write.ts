@@ -7,11 +7,12 @@ import { Prec } from "@codemirror/state";
 import { keymap } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 import { EditorView, basicSetup } from "codemirror";
-import { draftOf, dropDraft, keepDraft } from "./lib/draft.js";
+import { draftOf, dropDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
 import { counted } from "./lib/plural.js";
 import { added, block, formatted, inline, pressed, type Edit, type Kind, type Place } from "./writing/formatting.js";
 import { reveal, scrollTo, show } from "./writing/preview.js";
+import { Saving, plain } from "./writing/saving.js";
 import { chooser, sent } from "./writing/sending.js";
 import { button, choice, enter, toolbar, type Shortcut } from "./writing/toolbar.js";
 
@@ -32,20 +33,16 @@ interface Look {
 }
 type Front = Record<string, string | string[]>;
 
-const AFTER = 500; // milliseconds without a key before the preview follows,
+const AFTER = 500; // milliseconds without a key before the preview follows
 const STALE = "follows in a moment …";
-const SAVES_AFTER = 2000; // and before the text is saved,
-const KEEPS_AFTER = 250; // and before this browser keeps it
 const form = document.querySelector<HTMLFormElement>("#writing")!;
 const field = document.querySelector<HTMLTextAreaElement>("#text")!;
-const base = form.querySelector<HTMLInputElement>('input[name="base"]')!;
 const shown = document.querySelector<HTMLElement>("#preview")!;
-const saidSaved = form.querySelector<HTMLElement>("#saved")!;
 const stale = document.querySelector<HTMLElement>("#fresh")!;
 const complaints = document.querySelector<HTMLElement>("#complaints")!;
 const restored = document.querySelector<HTMLElement>("#restored")!;
-const { slug = "", writer = "" } = form.dataset;
-let csrf = form.dataset.csrf ?? "";
+const saving = new Saving(form, field.value, () => text());
+const { slug, writer, base } = saving;
 const onServer = { text: field.value, base: base.value };
 const unsaved = draftOf(writer, slug);
 const brought = unsaved !== null && plain(unsaved.text) !== plain(field.value) ? unsaved : null;
@@ -89,7 +86,7 @@ const view = new EditorView({
       ]),
     ),
     basicSetup,
-    keymap.of([indentWithTab, { key: "Mod-s", run: () => (void save(), true) }]),
+    keymap.of([indentWithTab, { key: "Mod-s", run: () => (void saving.save(), true) }]),
     markdown(),
     look,
     EditorView.theme({ "&": { height: "100%" } }),
@@ -108,35 +105,20 @@ const text = (): string => view.state.doc.toString();
 
 let looks = 0;
 let later: ReturnType<typeof setTimeout> | undefined;
-let saves: ReturnType<typeof setTimeout> | undefined;
-let keeps: ReturnType<typeof setTimeout> | undefined;
-let kept = onServer.text;
-let saving = false;
-let stuck = false;
-let out = false; // whether the session is over
 
 function changed(): void {
   field.value = text();
   fresh(STALE);
-  clearTimeout(keeps);
-  keeps = setTimeout(keepHere, KEEPS_AFTER);
   clearTimeout(later);
   later = setTimeout(() => void follow(), AFTER);
-  clearTimeout(saves);
-  if (!stuck) saves = setTimeout(() => void save(), SAVES_AFTER);
-  if (!stuck && !out) say("Not saved yet.");
-}
-
-async function ask(address: string, body: unknown, more: RequestInit = {}): Promise<Response> {
-  const headers = { "content-type": "application/json", accept: "application/json", "x-csrf-token": csrf };
-  return fetch(address, { method: "POST", headers, body: JSON.stringify(body), ...more });
+  saving.changed();
 }
 
 async function follow(front: Front | null = null): Promise<void> {
   const number = ++looks;
   const asked = text();
   fresh(STALE);
-  const answer = await ask("/write/preview", { slug, text: asked, front }).catch(() => null);
+  const answer = await saving.ask("/write/preview", { slug, text: asked, front }).catch(() => null);
   if (number !== looks) return; // somebody typed on
   if (!answer?.ok) {
     const busy = answer?.status === 429 || answer?.status === 503;
@@ -263,79 +245,6 @@ function written(): Front {
   return front;
 }
 
-// Saving: the fingerprint of the text this one was made from goes along, so that two tabs never overwrite each other
-
-/** The same text for the server, which leaves out what nobody can see. */
-function plain(text: string): string {
-  return text.replace(/\r\n?/g, "\n").replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, "");
-}
-
-/** Keeps in this browser what the school has not saved. Whether nothing would be lost if the page ended now. */
-function keepHere(): boolean {
-  clearTimeout(keeps);
-  if (text() !== kept) return keepDraft(writer, slug, text(), base.value);
-  dropDraft(writer, slug);
-  return true;
-}
-
-/** The session ended: the text stays here until somebody signed in again, perhaps in another tab. */
-function signedOut(): void {
-  out = true;
-  const link = document.createElement("a");
-  link.href = `/account/sign-in?next=${encodeURIComponent(`/write/${slug}`)}`;
-  link.textContent = "Sign in";
-  const here = keepHere();
-  say(here ? "You are signed out. What you wrote is kept in this browser and comes back. " : "You are signed out, and this browser cannot keep what you wrote: copy it. ", true);
-  saidSaved.append(link);
-}
-
-/** The token of the session that this browser has now, if the same person is signed in. */
-async function signedInAgain(): Promise<boolean> {
-  const answer = await fetch("/me", { headers: { accept: "application/json" } }).catch(() => null);
-  const me = answer?.ok ? ((await answer.json()) as { signed_in: boolean; name?: string; csrf?: string }) : null;
-  if (!me?.signed_in || me.name !== writer || !me.csrf) return false;
-  csrf = me.csrf;
-  document.querySelectorAll<HTMLInputElement>('input[name="csrf"]').forEach((one) => (one.value = csrf));
-  out = false;
-  return true;
-}
-
-async function save(more: RequestInit = {}): Promise<void> {
-  const now = text();
-  if (saving || stuck || now === kept) return;
-  if (out && !(await signedInAgain())) return signedOut();
-  saving = true;
-  say("Saving …");
-  const send = (): Promise<Response | null> => ask(`/write/${slug}/text`, { text: now, base: base.value }, more).catch(() => null);
-  let answer = await send();
-  if (answer?.status === 403 && (await signedInAgain())) answer = await send(); // signed in again in another tab
-  saving = false;
-  if (answer?.ok) {
-    const told = (await answer.json()) as { base: string; saved: string };
-    kept = now;
-    base.value = told.base;
-    document.querySelectorAll<HTMLInputElement>('form[data-base] input[name="base"]').forEach((one) => (one.value = told.base));
-    say(text() === kept ? `Saved ${told.saved}.` : "Not saved yet.");
-    keepHere();
-  } else if (answer?.status === 401) {
-    signedOut();
-  } else if (answer?.status === 409) {
-    stuck = true;
-    say("This was saved elsewhere, perhaps in another tab. Press Save to see both texts.", true);
-  } else {
-    const told = answer ? ((await answer.json().catch(() => ({}))) as { detail?: string }) : {};
-    say(`Not saved: ${told.detail ?? "we could not reach the school. We try again."}`, true);
-    clearTimeout(saves);
-    saves = setTimeout(() => void save(), 10_000);
-  }
-  if (!stuck && text() !== kept && answer?.ok) saves = setTimeout(() => void save(), SAVES_AFTER);
-}
-
-function say(words: string, wrong = false): void {
-  saidSaved.textContent = words;
-  saidSaved.classList.toggle("wrong", wrong);
-}
-
 /** Shows what this browser kept in place of the text that the school has, and says so. */
 function bringBack(): void {
   if (!brought) return dropDraft(writer, slug);
@@ -343,11 +252,11 @@ function bringBack(): void {
   field.value = brought.text;
   restored.querySelector("time")!.textContent = new Date(brought.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
   restored.querySelector("button")!.addEventListener("click", () => {
-    const early = kept === onServer.text; // nothing of what was brought back is saved so far
+    const early = saving.kept === onServer.text; // nothing of what was brought back is saved so far
     if (early) base.value = onServer.base;
-    if (early) stuck = false;
+    if (early) saving.stuck = false;
     view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: onServer.text } });
-    if (early) say("This is the saved text.");
+    if (early) saving.say("This is the saved text.");
     restored.hidden = true;
     view.focus();
   });
@@ -377,7 +286,7 @@ const style = (kind: Kind): boolean => put(formatted(kind, selection(), told.sam
 const said = document.createElement("span");
 const picture = chooser("Picture to send", "image/png,image/jpeg,image/webp", async (file) => {
   said.textContent = "Sending the picture …";
-  const found = await sent("/uploads", { picture: file! }, csrf);
+  const found = await sent("/uploads", { picture: file! }, saving.csrf);
   said.textContent = typeof found === "string" ? found : "The picture is there. Write in the brackets what people see on it.";
   if (typeof found === "string") return;
   const { text: whole, from, to } = selection();
@@ -393,7 +302,7 @@ const film = chooser(
     said.textContent = "Sending …";
     const captions = files.find(({ name }) => name.toLowerCase().endsWith(".vtt"));
     const video = files.find((file) => file !== captions);
-    const found = await sent("/uploads/videos", { ...(video && { video }), ...(captions && { captions }) }, csrf);
+    const found = await sent("/uploads/videos", { ...(video && { video }), ...(captions && { captions }) }, saving.csrf);
     if (typeof found === "string") return void (said.textContent = found);
     said.textContent = found.captions ? "It is there. Write what people see and hear." : "The video is there. Choose its captions, too, a .vtt file; if nobody speaks in it, write none.";
     if (found.video) put(added(selection(), `\`\`\`video\nfile: ${found.video}\ncaptions: ${found.captions ?? told.samples.captions}\nabout: ${told.samples.video}\n\`\`\``, found.captions ? told.samples.video : told.samples.captions));
@@ -451,18 +360,18 @@ let leaving = false;
 form.addEventListener("submit", () => {
   leaving = true;
   field.value = text();
-  keepHere(); // if the session is over, nothing is saved
+  saving.keepHere(); // if the session is over, nothing is saved
 });
-addEventListener("pagehide", keepHere);
+addEventListener("pagehide", () => saving.keepHere());
 addEventListener("focus", () => {
-  if (out) void save();
+  if (saving.out) void saving.save();
 });
 document.addEventListener("visibilitychange", () => {
-  if (document.visibilityState === "hidden" && text().length < 15_000) void save({ keepalive: true });
-  else if (document.visibilityState === "hidden") void save();
+  if (document.visibilityState === "hidden" && text().length < 15_000) void saving.save({ keepalive: true });
+  else if (document.visibilityState === "hidden") void saving.save();
 });
 addEventListener("beforeunload", (event) => {
-  if (!leaving && text() !== kept && !keepHere()) event.preventDefault();
+  if (!leaving && text() !== saving.kept && !saving.keepHere()) event.preventDefault();
 });
 for (const way of ["wheel", "touchmove", "keydown", "pointerdown"]) shown.addEventListener(way, () => (along = false), { passive: true });
 view.scrollDOM.addEventListener("scroll", scrollAlong, { passive: true });
