@@ -198,6 +198,8 @@ class MissingExtra(LapwingError, ImportError):
     def __init__(self, package: str, extra: str) -> None:
         self.package, self.extra = package, extra
         wheel = {"psycopg": "'psycopg[binary]'"}.get(package, package)
+        if extra == "web":  # a wheel of its own, which brings all it needs
+            package, wheel = "the web application", "'lapwing[web]'"
         super().__init__(f"this needs {package}, which is not installed: pip install {wheel} (our extra {extra!r})")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import shutil
-import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,13 +156,3 @@ def test_the_digest_of_a_fixed_source_is_the_same_on_every_python(tmp_path: Path
         "lapwing.room.sample:A": "8c83af94cc0b",
         "lapwing.room.sample:A.f": "bf2dc98d4c53",
     }
-
-
-def test_the_wheel_carries_proofs_types_and_nothing_foreign(tmp_path: Path) -> None:
-    from hatchling.builders.wheel import WheelBuilder
-
-    [wheel] = WheelBuilder(str(proofs.ROOT)).build(directory=str(tmp_path), versions=["standard"])
-    names = set(zipfile.ZipFile(wheel).namelist())
-    assert "lapwing/py.typed" in names
-    assert {str(proof.path.relative_to(proofs.SOURCE)) for proof in proofs.all_proofs()} <= names
-    assert {name.split("/")[0].split("-")[0] for name in names} == {"lapwing"}

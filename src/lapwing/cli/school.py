@@ -28,8 +28,8 @@ def admin(
             from lapwing.web.forms import name_complaint
             from lapwing.web.settings import Settings
             from lapwing.web.store import sessions, users
-        except ImportError as error:
-            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        except ImportError:
+            raise MissingExtra("lapwing-web", "web") from None
         known = Database(Settings.of(database).database)
         with known.reading() as db:
             found = users.credentials(db, name)
@@ -61,8 +61,8 @@ def backup(
         try:
             from lapwing.web.backup import save
             from lapwing.web.settings import Settings
-        except ImportError as error:
-            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        except ImportError:
+            raise MissingExtra("lapwing-web", "web") from None
         save(Settings.of(database), file)
     theme.console().print(f"Saved to {file}. It holds everything, so keep it as safe as the school itself.")
     theme.console().print("The key beside the database is not in it: keep it elsewhere; without it admins enrol again.")
@@ -79,7 +79,7 @@ def restore(
         try:
             from lapwing.web.backup import bring_back
             from lapwing.web.settings import Settings
-        except ImportError as error:
-            raise MissingExtra(error.name or "sqlalchemy", "web") from None
+        except ImportError:
+            raise MissingExtra("lapwing-web", "web") from None
         bring_back(Settings.of(database), file, replace=replace)
     theme.console().print(f"The school is as {file} has it. If it is open, close it and start it again.")

@@ -46,8 +46,8 @@ def serve(
             from lapwing.web.app import create_app
             from lapwing.web.heads import SmallHeads
             from lapwing.web.settings import Settings
-        except ImportError as error:
-            raise MissingExtra(error.name or "fastapi", "web") from None
+        except ImportError:
+            raise MissingExtra("lapwing-web", "web") from None
         settings = Settings.of(
             database, origin=origin or f"http://{host}:{port}", secure=False if insecure_cookies else None
         )

@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from lapwing.errors import MissingExtra
 from lapwing.privacy.explain import Explanation, explain
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
@@ -201,7 +200,7 @@ def advise(answers: Answers) -> Advice:
     made = plan(answers, found) if engine.verdict(found) == "yes" else None
     outlook = _outlook(answers, found, made) if made else ()
     facts = known(answers) | {"parts": made.parts if made else 0}
-    if made and outlook:
+    if made:
         met = sum(one.enough for one in outlook)
         left = sum(one.outlook is None for one in _replies(answers, made, outlook))
         facts |= {"met": met, "missed": len(outlook) - met, "left": left}
@@ -218,8 +217,8 @@ def advise(answers: Answers) -> Advice:
 
 
 def _replies(answers: Answers, made: Plan | None, outlook: tuple[Outlook, ...]) -> list[Reply]:
-    """Nothing where no answer was foretold, or only some, because a library is missing."""
-    if made is None or len(outlook) < len(made.asks):
+    """Nothing where no answer was foretold."""
+    if made is None:
         return []
     by_ask = {one.ask: one for one in outlook}
     return [Reply(ask, by_ask.get(named(answers, ask))) for ask in answers.ask]
@@ -228,10 +227,7 @@ def _replies(answers: Answers, made: Plan | None, outlook: tuple[Outlook, ...]) 
 def _outlook(answers: Answers, rules: list[Rule], made: Plan) -> tuple[Outlook, ...]:
     found, wanted = [], WANTED[answers.need]
     for ask in made.asks:
-        try:
-            one = expected(made, ask)
-        except MissingExtra:  # models want scikit-learn, and the school does not
-            continue
+        one = expected(made, ask)
         found.append(Outlook(ask, one, one.error <= wanted, _needed(answers, rules, ask, one.error)))
     return tuple(found)
 

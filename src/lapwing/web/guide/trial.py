@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import sys
 import threading
-from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 
 from lapwing.adversary.attacks.attack import repeatable
-from lapwing.errors import MissingExtra
 from lapwing.web.guide.expected import Expected
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.with_curator import CENTRAL
@@ -27,12 +25,7 @@ the filters of warnings and the processor."""
 def wake() -> None:
     """Load what models need, which takes seconds, while somebody still answers the interview."""
     if "lapwing.models" not in sys.modules:
-        threading.Thread(target=_models, daemon=True).start()
-
-
-def _models() -> None:
-    with suppress(MissingExtra):
-        import_module("lapwing.models")
+        threading.Thread(target=import_module, args=("lapwing.models",), daemon=True).start()
 
 
 @lru_cache(maxsize=1024)

@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import Response
 
-from lapwing.errors import MissingExtra
 from lapwing.web.lab import figures, notebooks, scripts
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
@@ -32,10 +31,7 @@ def file(
     if kind == "csv":
         return _sent(figures.to_csv(answer.result), "text/csv; charset=utf-8", "answer.csv")
     if kind == "png":
-        try:
-            return _sent(figures.to_png(answer.result, answer.title), "image/png", "answer.png")
-        except MissingExtra:
-            raise Problem(503, "Pictures need matplotlib, which this school does not have. Take the CSV.") from None
+        return _sent(figures.to_png(answer.result, answer.title), "image/png", "answer.png")
     if kind not in ("py", "ipynb"):
         raise Problem(404, "Take csv, png, py or ipynb.")
     if analysis is None:

@@ -8,11 +8,10 @@ import math
 import textwrap
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from lapwing.curator import digits
 from lapwing.curator.show import PALETTE
-from lapwing.errors import MissingExtra
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.spreadsheets import defused
 
@@ -39,12 +38,13 @@ def to_csv(result: Result) -> str:
 
 def to_png(result: Result, title: str = "") -> bytes:
     """A picture of an answer, with error bars and what it cost."""
-    figure_of = _figure_class()
+    from matplotlib.figure import Figure
+
     panels = _panels(result)
     rows = max((len(panel[0].values) for panel in panels), default=1)
     lying = result.shape in ("bars", "table", "number")
     height = (0.9 + (0.34 if rows > 3 else 0.5) * min(rows, MOST_BARS)) if lying else 3.4
-    figure = figure_of(figsize=(7.5, 0.9 + height * len(panels)), layout="constrained")
+    figure = Figure(figsize=(7.5, 0.9 + height * len(panels)), layout="constrained")
     grid = figure.subplots(len(panels), 1, squeeze=False)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # an emoji that the font lacks is a box
@@ -58,14 +58,6 @@ def to_png(result: Result, title: str = "") -> bytes:
         out = io.BytesIO()
         figure.savefig(out, format="png", dpi=160, facecolor="white", metadata={"Software": None})
     return out.getvalue()
-
-
-def _figure_class() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("matplotlib", "web") from None
-    return Figure
 
 
 def _panels(result: Result) -> list[tuple[Series, ...]]:
