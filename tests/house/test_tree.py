@@ -62,9 +62,10 @@ def test_the_lock_files_know_only_the_public_registries() -> None:
 
 def test_dependencies_are_ranges_not_pins() -> None:
     files = (ROOT / "pyproject.toml", ROOT / "src" / "lapwing" / "web" / "pyproject.toml")
-    projects = [tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files]
-    extras = [extra for project in projects for extra in project.get("optional-dependencies", {}).values()]
-    requirements = [entry for group in [*extras, *(project["dependencies"] for project in projects)] for entry in group]
+    library, web = (tomllib.loads(file.read_text(encoding="utf-8"))["project"] for file in files)
+    extras = library["optional-dependencies"]
+    groups = [library["dependencies"], web["dependencies"], *extras.values()]
+    requirements = [entry for group in groups for entry in group]
     others = [entry for entry in requirements if not entry.startswith("lapwing")]
     assert [entry for entry in others if "==" in entry or ">=" not in entry] == []
     assert {"arrow", "web", "postgres", "spark", "experiments", "bench", "dev"} <= set(extras)
