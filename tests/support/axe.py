@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from browser import FRONTEND
 from playwright.sync_api import Page
 
 AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 700}
 OPEN_EVERYTHING = """() => {
     const open = (root) => { for (const one of root.querySelectorAll('*')) {
         if (one.localName === 'details') one.open = true;
@@ -27,11 +28,16 @@ OVERHANGING = """() => document.documentElement.scrollWidth > innerWidth
 VIEWS = ((DESKTOP, "light"), (PHONE, "dark"))
 
 
+@functools.cache
+def _axe() -> str:
+    assert AXE.exists(), "run make assets"
+    return AXE.read_text(encoding="utf-8")
+
+
 def complaints(page: Page, views: Any = VIEWS) -> list[str]:
     """Of axe, about a page on a desk by day and on a phone at night."""
-    assert AXE.exists(), "run make assets"
     page.evaluate(OPEN_EVERYTHING)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    page.evaluate(_axe())
     found: list[str] = []
     for size, scheme in views:
         page.set_viewport_size(size)  # type: ignore[arg-type]

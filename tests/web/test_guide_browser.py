@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from browser import FRONTEND
+from axe import VIEWS, complaints
 from playwright.sync_api import Page, expect
 from sweeps import few
 
@@ -66,24 +66,11 @@ def test_without_scripts_it_is_one_form_that_does_the_same(visit: Visitor) -> No
     expect(page.locator(".verdict-line")).to_contain_text("Yes, use differential privacy")
 
 
-AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
-COMPLAINTS = """async () => {
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
-    const wide = document.documentElement.scrollWidth > innerWidth ? ['too wide'] : [];
-    return [...wide, ...violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target}`))];
-}"""
-VIEWS = ((1280, "light"), (360, "dark"))
-
-
 @pytest.mark.parametrize("name", few(["A small survey, many groups", "One patient's file"]))
 def test_axe_finds_nothing_in_an_advice_or_a_report(visit: Visitor, name: str) -> None:
     begun = visit(bypass_csp=True)
-    for place, (width, scheme) in zip(("advice", "report"), VIEWS, strict=True):
-        page = begun.open(f"/guide/{place}?{case(name)}")
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
-        assert page.evaluate(COMPLAINTS) == []
+    for place, view in zip(("advice", "report"), VIEWS, strict=True):
+        assert complaints(begun.open(f"/guide/{place}?{case(name)}"), [view]) == []
 
 
 @pytest.mark.sweep

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import FRONTEND
+from axe import complaints
 from playwright.sync_api import Page, expect
 from school_site import site_of
 from sweeps import few
@@ -23,25 +23,6 @@ from lapwing.web.sessions import cookie_name
 Visitor = Callable[..., Any]
 CLINIC = EXAMPLES["clinic"]
 PHONE = {"width": 360, "height": 740}
-AXE = FRONTEND / "node_modules" / "axe-core" / "axe.min.js"
-COMPLAINTS = """async () => {
-    for (const root of [document, ...[...document.querySelectorAll('*')].flatMap((one) => one.shadowRoot ?? [])])
-        root.querySelectorAll('details').forEach((one) => { one.open = true; });
-    const { violations } = await axe.run(document, { resultTypes: ['violations'] });
-    const found = violations.flatMap(({ id, nodes }) => nodes.map((one) => `${id}: ${one.target}`));
-    return document.documentElement.scrollWidth > innerWidth ? [...found, 'it scrolls sideways'] : found;
-}"""
-
-
-def complaints(page: Page) -> list[str]:
-    """Of axe, about a page on a desk by day and on a phone at night, with everything open."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found: list[str] = []
-    for size, scheme in (({"width": 1280, "height": 900}, "light"), (PHONE, "dark")):
-        page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        found += [f"{size['width']} {scheme} {one}" for one in page.evaluate(COMPLAINTS)]
-    return found
 
 
 def brought(begun: Any, live_school: Any, **changes: Any) -> Bench:
