@@ -39,15 +39,17 @@ ready: $(DEV)
 	@tools/system-packages
 	@$(MAKE) --no-print-directory lint $(PYODIDE) $(ASSETS)
 
-lint: $(DEV) ## ruff, mypy --strict and the layers of the house
+lint: $(DEV) ## ruff, mypy --strict, the layers of the house, and the same for what browsers run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	tools/frontend .venv check
 
-format: $(DEV) ## let ruff sort imports, fix what it can and format
+format: $(DEV) ## let ruff and prettier sort imports, fix what they can and format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+	tools/frontend .venv format
 
 bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, the school, the lab, the ledger, the engines, the start, a large model
 	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status

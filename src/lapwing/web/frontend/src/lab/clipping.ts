@@ -13,7 +13,7 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
   override render(): TemplateResult {
     if (!this.found) return html`<details><summary>What would other bounds do?</summary><p>Values outside their bounds count as the nearest bound. A low bound cuts more off, a high one needs more noise. See which of the two matters here.</p>${this.button("Compare bounds")}</details>`;
     const { result, column, stated } = this.found;
-    const marks: Mark[] = result.series.map(({ name, values }, place) => ({
+    const marks: Mark[] = result.series.map(({ values }, place) => ({
       kind: "line",
       ink: INKS[place] ?? "quiet",
       dashed: place === 0,

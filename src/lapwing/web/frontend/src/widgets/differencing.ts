@@ -12,7 +12,6 @@ const TRACKER = "0001";
 const PEOPLE = office.name.length;
 const RULES = { none: "answers everything exactly", size: "refuses small groups", names: "refuses small groups and names", noise: "adds noise to every answer" } as const;
 const ATTACKS = { direct: "ask about the person", difference: "take a difference", tracker: "use a tracker", general: "use a general tracker" } as const;
-type Rule = keyof typeof RULES;
 type Attack = keyof typeof ATTACKS;
 interface Query {
   where: string;
