@@ -35,10 +35,10 @@ from lapwing.crowd.bits import (
 from lapwing.crowd.categories import CategoryResponse, count_places
 from lapwing.crowd.domains import domain_of
 from lapwing.crowd.estimates import from_support
-from lapwing.crowd.probabilities import LARGEST_EPSILON, flip_probability
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
+from lapwing.mechanisms.probabilities import LARGEST_EPSILON, flip_probability
 from lapwing.noise import Reproducible
 
 CHANCE = np.random.default_rng(4)

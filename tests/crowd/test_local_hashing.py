@@ -14,9 +14,9 @@ from scipy import stats
 
 from lapwing.crowd import Answers, Reports
 from lapwing.crowd.local_hashing import LocalHashing
-from lapwing.crowd.probabilities import flip_probability
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_down
+from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.noise import Reproducible
 
 PRIME = 2**25 - 39

@@ -30,9 +30,9 @@ from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.monitoring import Monitoring
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
 from lapwing.crowd.prefixes import END, PrefixExtension, PrefixTree, TreeHist
-from lapwing.crowd.probabilities import flip_probability
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.unknown import UnknownDictionary
+from lapwing.mechanisms.probabilities import flip_probability
 
 Report = tuple[int, ...]
 """A bit or a number for each column; a row of bits is the number it spells, lowest bit first."""

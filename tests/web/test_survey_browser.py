@@ -16,7 +16,7 @@ from playwright.sync_api import Page, Route, expect
 from school_site import site_of
 from sweeps import few
 
-from lapwing.crowd.probabilities import flip_probability
+from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.web.routes import survey as routes
 from lapwing.web.store import surveys as store
 from lapwing.web.survey.parameters import CHOICE, NUMBER, YES_NO, Design

@@ -22,8 +22,8 @@ from chance import assert_follows
 
 from lapwing.crowd import Counts, Reports, StochasticRounding
 from lapwing.crowd.numeric import LEVELS
-from lapwing.crowd.probabilities import flip_probability
 from lapwing.mechanisms import KaryResponse
+from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.noise import Entropy, Reproducible, bernoulli, uniform_below
 from lapwing.web.routes.survey import expected_error
 from lapwing.web.survey.parameters import CHOICE, NUMBER, YES_NO, Design

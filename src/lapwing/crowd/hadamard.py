@@ -14,12 +14,12 @@ from lapwing.crowd.domains import Domain, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import CHUNK, randomize_cells, relative_variance
-from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import one_by_one, parts, side_by_side
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
+from lapwing.mechanisms.probabilities import as_written, flip_probability
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
 

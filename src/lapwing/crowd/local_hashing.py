@@ -15,12 +15,12 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain, candidate_list, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_down, ln_up
+from lapwing.mechanisms.probabilities import as_written, flip_probability
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
 

@@ -25,11 +25,11 @@ from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import as_written, flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
+from lapwing.mechanisms.probabilities import as_written, flip_probability
 from lapwing.noise import SYSTEM, Entropy, bernoulli, uniform_below
 from lapwing.privacy import PureDP
 

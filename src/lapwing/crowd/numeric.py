@@ -20,12 +20,12 @@ from lapwing.crowd.categories import count_places
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Question
 from lapwing.crowd.items import Answers
-from lapwing.crowd.probabilities import flip_probability
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up, ln_up
 from lapwing.mechanisms.grid import quotient
+from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.mechanisms.records import as_column, column_values, ratio_of
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP

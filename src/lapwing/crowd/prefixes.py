@@ -17,10 +17,10 @@ from lapwing.crowd.hadamard import walsh_hadamard
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import LocalHashing
-from lapwing.crowd.probabilities import as_written
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.probabilities import as_written
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
 

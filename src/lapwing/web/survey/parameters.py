@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lapwing.crowd import BinaryResponse, CategoryResponse, Counts, Reports, StochasticRounding
-from lapwing.crowd.probabilities import flip_probability
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.probabilities import flip_probability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
