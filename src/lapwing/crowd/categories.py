@@ -16,9 +16,8 @@ from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts, side_by_side
-from lapwing.errors import InvalidParameter
-from lapwing.exact import ln_up
-from lapwing.mechanisms.probabilities import flip_probability
+from lapwing.mechanisms.kary_response import KaryResponse, check_keep, keep_of
+from lapwing.mechanisms.probabilities import moderate
 from lapwing.noise import Entropy
 from lapwing.privacy import PureDP
 
@@ -41,7 +40,7 @@ class CategoryResponse(Protocol):
 
     Privacy: one report costs ln(p(k−1)/(1−p)), p being `keep`.
     Accuracy: see `estimates.from_support`; the estimates add up to n.
-    Proof: categories.md
+    Proof: categories.md; the coins are those of `lapwing.mechanisms.KaryResponse`.
 
     >>> print(CategoryResponse.from_epsilon(1, domain=["bus", "bike", "car"]).privacy_loss())
     ε = 0.999226 (replace, per person)
@@ -51,30 +50,28 @@ class CategoryResponse(Protocol):
 
     domain: Domain
     keep: Number
-    _keep: Fraction = field(init=False, repr=False, compare=False)
+    _coins: KaryResponse = field(init=False, repr=False, compare=False)
     _labels: Sequence[Any] = field(init=False, repr=False, compare=False)
     _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         Protocol.__post_init__(self)
         labels, index = domain_of(self.domain, largest=LARGEST_DOMAIN)
-        keep = checks.probability(keep=self.keep)
-        if not keep * len(labels) > 1:
-            why = "must exceed one in k, or the reports say nothing"
-            raise InvalidParameter("keep", self.keep, why, "Write keep=0.9.")
+        keep = check_keep(self.keep, len(labels))
         self._set(domain=len(labels) if index is None else labels, keep=keep)
-        self._set(_keep=keep, _labels=labels, _index=index)
+        coins = KaryResponse(categories=len(labels), keep=keep, unit=self.unit)
+        self._set(_coins=coins, _labels=labels, _index=index)
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
         """`keep` is about e^ε/(e^ε + k − 1)."""
-        others = len(domain_of(domain, largest=LARGEST_DOMAIN)[0]) - 1
-        return cls(domain=domain, keep=1 - others * flip_probability(epsilon, others=others), unit=unit)
+        labels, _ = domain_of(domain, largest=LARGEST_DOMAIN)
+        return cls(domain=domain, keep=keep_of(moderate(epsilon), len(labels)), unit=unit)
 
     @property
     def switch(self) -> Fraction:
         """The probability of each answer that is not the truth."""
-        return (1 - self._keep) / (len(self._labels) - 1)
+        return self._coins.switch
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -90,29 +87,24 @@ class CategoryResponse(Protocol):
 
     def privacy_loss(self) -> PureDP:
         """ln(keep/switch), upwards."""
-        return self._loss(ln_up(self._keep / self.switch))
+        return self._coins.privacy_loss()
 
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
         """The count of every answer of the domain."""
         self.check_own(state.protocol)
+        keep = checks.exact(keep=self.keep)
         return from_support(
-            self._labels, state.table, state.n, if_true=self._keep, if_other=self.switch, confidence=confidence
+            self._labels, state.table, state.n, if_true=keep, if_other=self.switch, confidence=confidence
         )
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
-        """With probability k·switch, and for strangers always, a uniform answer takes the place of the true one."""
         import numpy as np
 
-        from lapwing.noise import bernoulli, uniform_below
-
         [column] = self.layout
-        k, places = len(self._labels), answers.within(self._labels, self._index)
+        places = answers.within(self._labels, self._index)
         reported = np.empty(len(answers), dtype=column.dtype)
         for part in parts(len(answers), AT_A_TIME):
-            here = places[part]
-            replaced = bernoulli(k * self.switch, len(here), entropy)
-            replaced |= here < 0
-            reported[part] = np.where(replaced, uniform_below(k, len(here), entropy), here)
+            reported[part] = self._coins.release_places(places[part], entropy)
         return (reported,)
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:

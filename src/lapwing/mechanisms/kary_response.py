@@ -15,7 +15,8 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up, rational
 from lapwing.mechanisms.grid import SMALL, is_array
 from lapwing.mechanisms.mechanism import Mechanism
-from lapwing.mechanisms.randomized_response import check_replace, keep_probability
+from lapwing.mechanisms.probabilities import LARGEST_EPSILON, MOST_DIGITS, fewest_digits
+from lapwing.mechanisms.randomized_response import check_replace
 from lapwing.mechanisms.records import as_records, column_values, place_of, places_of, ratio_of, values_of
 from lapwing.mechanisms.share_estimate import ShareEstimate, estimate_share
 from lapwing.mechanisms.solve import epsilon_for
@@ -38,7 +39,7 @@ class KaryResponse(Mechanism):
     """Tell the truth with probability `keep`, otherwise name one of the other categories at random.
 
     `categories` is a list of labels, or a number k for the answers 0 … k − 1. An answer outside the list is replaced by
-    a uniformly random category. `from_epsilon` takes the largest `keep` that ε allows.
+    a uniformly random category. `from_epsilon` takes about the largest `keep` that ε allows.
 
     Privacy: pure ε for the owner of an answer, with no curator to trust.
     Proof: kary_response.md
@@ -59,11 +60,7 @@ class KaryResponse(Mechanism):
         Mechanism.__post_init__(self)
         check_replace(self.relation)
         labels = _labels(self.categories)
-        keep = checks.probability(keep=self.keep)
-        if not keep * len(labels) > 1:
-            raise InvalidParameter(
-                "keep", self.keep, "must exceed one in k, or the answers say nothing", "Write keep=0.9."
-            )
+        keep = check_keep(self.keep, len(labels))
         index = None if isinstance(labels, range) else places_of(labels, categories=labels)
         if index is not None:
             self._set(categories=labels)
@@ -71,9 +68,13 @@ class KaryResponse(Mechanism):
 
     @classmethod
     def from_epsilon(cls, epsilon: Number, *, categories: int | Sequence[Hashable], unit: str = "person") -> Self:
-        """`keep` is e^ε/(e^ε + k − 1), rounded down to 64 binary digits."""
-        keep = keep_probability(epsilon, others=len(_labels(categories)) - 1)
-        return cls(categories=categories, keep=keep, unit=unit)
+        """`keep` is about e^ε/(e^ε + k − 1): never more, and with few binary digits.
+
+        An ε at which lies have practically no chance left (40 + ln k) stands for every larger one.
+        """
+        k = len(_labels(categories))
+        size = min(checks.positive(epsilon=epsilon), LARGEST_EPSILON + Fraction(7, 10) * k.bit_length())
+        return cls(categories=categories, keep=keep_of(size, k), unit=unit)
 
     @classmethod
     def solve(
@@ -175,6 +176,7 @@ class KaryResponse(Mechanism):
         return self._places(column_values(answers.ravel())).reshape(answers.shape)
 
     def _one(self, place: int, entropy: Entropy) -> int:
+        """As browsers draw it, word by word (math/survey.ts)."""
         kept, k = LazyUniform(entropy).below(rational(self._keep)), len(self._labels)
         if place < 0:
             return uniform_below(k, entropy=entropy)
@@ -184,21 +186,37 @@ class KaryResponse(Mechanism):
         """`_one` for an array of indices."""
         import numpy as np
 
-        k, true = len(self._labels), np.asarray(places, dtype=np.int64)
-        flat = true.ravel()
-        kept = bernoulli(self._keep, flat.size, entropy)
-        changed: Any = np.flatnonzero(~kept) if 2 * self._keep > 1 else slice(None)  # few by their places, many at once
-        other = flat[changed] + 1
-        other += uniform_below(k - 1, len(other), entropy)
-        np.subtract(other, k, out=other, where=other >= k)  # as a remainder, but faster
-        if isinstance(changed, slice):
-            answers = np.where(kept, flat, other)
-        else:
-            answers = flat.copy()
-            answers[changed] = other
-        unknown = np.flatnonzero(flat < 0)
-        answers[unknown] = uniform_below(k, len(unknown), entropy)
-        return answers.reshape(true.shape)
+        true = np.asarray(places, dtype=np.int64)
+        return self.release_places(true.ravel(), entropy).reshape(true.shape)
+
+    def release_places(self, places: NDArray[np.int64], entropy: Entropy = SYSTEM) -> NDArray[np.int64]:
+        """The same for places in the list of categories, −1 for what is none of them: an array of one dimension.
+
+        With probability k·switch, and for strangers always, a uniform category takes the place of the true one.
+        """
+        import numpy as np
+
+        k = len(self._labels)
+        replaced = bernoulli(k * self.switch, len(places), entropy)
+        replaced |= places < 0
+        return np.where(replaced, uniform_below(k, len(places), entropy), places)
+
+
+def keep_of(epsilon: Fraction, k: int) -> Fraction:
+    """The probability of the truth among k answers that an epsilon allows: about e^ε/(e^ε + k − 1), never more."""
+    switch = fewest_digits(epsilon, others=k - 1, most=MOST_DIGITS + 2 * k.bit_length())
+    if switch is None:
+        why = "is so small that the answers would say nothing"
+        raise InvalidParameter("epsilon", epsilon, why, "Write epsilon=1.")
+    return 1 - (k - 1) * switch
+
+
+def check_keep(keep: Number, k: int) -> Fraction:
+    """The same number, exactly, if the truth is then likelier than each other answer."""
+    exact = checks.probability(keep=keep)
+    if not exact * k > 1:
+        raise InvalidParameter("keep", keep, "must exceed one in k, or the answers say nothing", "Write keep=0.9.")
+    return exact
 
 
 def _labels(categories: object) -> Sequence[Any]:

@@ -7,7 +7,6 @@ as few digits as keep a thousandth of the epsilon, always towards more privacy; 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from fractions import Fraction
 
 from lapwing import checks
@@ -29,8 +28,10 @@ def flip_probability(epsilon: Number, *, others: int | Fraction = 1, name: str =
     >>> flip_probability(2)
     Fraction(489, 4096)
     """
-    exact = _moderate(epsilon, name)
-    return _fewest_digits(exact, 1 / (exp_down(exact) + others), lambda q: (1 - others * q) / q, name, epsilon)
+    flip = fewest_digits(moderate(epsilon, name), others=others)
+    if flip is None:
+        raise InvalidParameter(name, epsilon, "is so small that reports would say nothing", f"Write {name}=1.")
+    return flip
 
 
 def as_written(number: Fraction) -> int | Fraction:
@@ -38,7 +39,8 @@ def as_written(number: Fraction) -> int | Fraction:
     return int(number) if number.denominator == 1 else number
 
 
-def _moderate(epsilon: Number, name: str) -> Fraction:
+def moderate(epsilon: Number, name: str = "epsilon") -> Fraction:
+    """An epsilon of a local protocol, exactly; one that protects nobody is refused."""
     exact = checks.positive(**{name: epsilon})
     if exact > LARGEST_EPSILON:
         why = "is no protection: the truth would be told practically always"
@@ -46,15 +48,13 @@ def _moderate(epsilon: Number, name: str) -> Fraction:
     return exact
 
 
-def _fewest_digits(
-    epsilon: Fraction, least: Fraction, odds: Callable[[Fraction], Fraction], name: str, asked: Number
-) -> Fraction:
-    """The smallest multiple of 2^-b, at least `least`, with the smallest b that keeps most of the epsilon."""
-    for digits in range(FEWEST_DIGITS, MOST_DIGITS + 1):
-        units = math.ceil(least * (1 << digits))
-        q = Fraction(units, 1 << digits)
-        while odds(q) > 1 and ln_up(odds(q)) > epsilon:
+def fewest_digits(epsilon: Fraction, *, others: int | Fraction, most: int = MOST_DIGITS) -> Fraction | None:
+    """The smallest multiple of 2^-b with the smallest b ≤ `most` that keeps most of the epsilon, if there is one."""
+    least = 1 / (exp_down(epsilon) + others)
+    for digits in range(FEWEST_DIGITS, most + 1):
+        q = Fraction(math.ceil(least * (1 << digits)), 1 << digits)
+        while (1 - others * q) / q > 1 and ln_up((1 - others * q) / q) > epsilon:
             q += Fraction(1, 1 << digits)
-        if odds(q) > exp_up(KEPT * epsilon):
+        if (1 - others * q) / q > exp_up(KEPT * epsilon):
             return q
-    raise InvalidParameter(name, asked, "is so small that reports would say nothing", f"Write {name}=1.")
+    return None
