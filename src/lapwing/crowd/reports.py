@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
 
 MAGIC = b"LWR1"
+HEADER_BYTES = 28
 _NUMBERS = (8, 16, 32, 64)
 
 
@@ -154,7 +155,7 @@ class Reports:
             np.packbits(column.to_bits(held, self.n).ravel(), bitorder="little").tobytes()
             for column, held in self._pairs()
         )
-        return MAGIC + self.protocol.fingerprint + self.n.to_bytes(8, "little") + body
+        return header(self.protocol, self.n) + body
 
     @classmethod
     def from_bytes(cls, protocol: Protocol, data: bytes) -> Reports:
@@ -165,13 +166,13 @@ class Reports:
             view = memoryview(data)
         except TypeError:
             raise _refused("are not bytes", "Pass the bytes as they were sent.") from None
-        if bytes(view[:4]) != MAGIC or bytes(view[4:20]) != protocol.fingerprint:
+        n, layout = int.from_bytes(view[20:HEADER_BYTES], "little"), protocol.layout
+        if bytes(view[:HEADER_BYTES]) != header(protocol, n):
             raise _refused("are not reports of this protocol", "Use the parameters the reports were made with.")
-        n, layout = int.from_bytes(view[20:28], "little"), protocol.layout
         sizes = [-(-column.bits * n // 8) for column in layout]
-        if len(view) != 28 + sum(sizes):
+        if len(view) != HEADER_BYTES + sum(sizes):
             raise _refused("have the wrong length", "Pass the bytes as they were sent, one batch at a time.")
-        columns, start = [], 28
+        columns, start = [], HEADER_BYTES
         for column, size in zip(layout, sizes, strict=True):
             bits = np.unpackbits(np.frombuffer(view[start : start + size], dtype=np.uint8), bitorder="little")
             if bits[column.bits * n :].any():
@@ -189,6 +190,11 @@ class Reports:
 
     def _pairs(self) -> list[tuple[Column, NDArray[Any]]]:
         return list(zip(self._layout, self.columns, strict=True))
+
+
+def header(protocol: Protocol, n: int) -> bytes:
+    """How the bytes of n reports begin: the format, the fingerprint of the protocol, and how many they are."""
+    return MAGIC + protocol.fingerprint + n.to_bytes(8, "little")
 
 
 def some(count: int, thing: str) -> str:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lapwing.crowd import BinaryResponse, CategoryResponse, Counts, Reports, StochasticRounding
+from lapwing.crowd.reports import header
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.probabilities import flip_probability
 
@@ -106,7 +107,7 @@ class Design:
 
     def head(self) -> str:
         """How the bytes of every report begin: the format, the fingerprint of these odds, and that it is one report."""
-        return (b"LWR1" + self.protocol.fingerprint + (1).to_bytes(8, "little")).hex()
+        return header(self.protocol, 1).hex()
 
     def read(self, report: str) -> int | None:
         """What one report says; nothing if it is no report of this survey."""
