@@ -17,13 +17,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing.curator as lw
-from lapwing.curator import documents, reread, saved, show_quote
+from lapwing.curator import documents, reread, saved
 from lapwing.curator.groups import Grouping
 from lapwing.curator.plan import Combine, JoinUnit, PerUnit, Select
 from lapwing.curator.query import Post, Query
 from lapwing.curator.table import together
 from lapwing.errors import InvalidParameter, LapwingError, MissingBounds, UnsupportedQuery
-from lapwing.privacy import ZCDP, ApproxDP, PureDP
+from lapwing.privacy import ZCDP, ApproxDP, PureDP, quotes
 
 NAMES = "patient_id,age,cost,region,smoker,day,zip"
 ROWS = "\n".join(f"p{i % 9},{i},{i},{'NS'[i % 2]},true,2026-01-0{i % 9 + 1},{i % 3}" for i in range(30))
@@ -524,7 +524,7 @@ def test_a_quote_is_the_same_in_a_notebook_and_obeys_no_markup(visits: lw.Privat
     ],
 )
 def test_what_remains_afterwards_is_counted_as_the_ledger_counts(remaining: Any, loss: Any, then: Any) -> None:
-    assert show_quote.after(remaining, loss) == then
+    assert quotes.after(remaining, loss) == then
 
 
 def test_what_a_quote_foretells_is_what_the_ledger_then_says(folder: Path) -> None:
@@ -539,7 +539,7 @@ def test_what_a_quote_foretells_is_what_the_ledger_then_says(folder: Path) -> No
         quote = table.agg(lw.count()).quote(epsilon=0.5)
         assert quote.remaining is not None
         table.agg(lw.count()).release(epsilon=0.5)
-        assert show_quote.after(quote.remaining, quote.loss) == table.remaining()
+        assert quotes.after(quote.remaining, quote.loss) == table.remaining()
 
 
 def test_a_rank_is_no_quantity_and_gets_no_bar(visits: lw.PrivateTable) -> None:

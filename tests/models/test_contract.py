@@ -21,8 +21,9 @@ from lapwing.errors import BudgetExceeded, InvalidCall, InvalidParameter, NoiseW
 from lapwing.models import EXPECTED_FAILED_CHECKS, Account, GaussianNB, PrivateGridSearch
 from lapwing.models.columns import classes_of, matrix, places, width_of
 from lapwing.models.estimator import PrivateClassifier, PrivateRegressor
-from lapwing.models.quote import Line, Quote
+from lapwing.models.quote import FitQuote
 from lapwing.privacy import ApproxDP, Ledger, Loss, PureDP
+from lapwing.privacy.quotes import Line
 
 
 def table(rows: int, columns: int = 3, seed: int = 0) -> tuple[Any, Any]:
@@ -356,7 +357,7 @@ def test_a_quote_is_a_table_with_costs_below_costs_and_what_remains(tmp_path: Pa
 
 def test_a_quote_in_a_notebook_is_not_markup() -> None:
     line = Line("<script>", PureDP(1), 2.0, "half widths & more")
-    quote = Quote("<b>", PureDP(1), (line,))
+    quote = FitQuote(estimator="<b>", loss=PureDP(1), lines=(line,))
     assert "<script>" not in quote._repr_html_()
     assert "<b>" not in quote._repr_html_()
     assert "half of the distance between the bounds" in str(quote)

@@ -9,10 +9,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decima
 from typing import Any
 
 from lapwing.curator.answer import Column, Span, Spans
+from lapwing.privacy.written import visible as visible
 
 NOTHING = "–"
 NULL = "NULL"
-_JOINERS = "\u200c\u200d"  # hold together letters of Persian and the parts of an emoji
 _LONGEST, _FINEST = 15, 9  # digits before and after the point; beyond, powers of ten are written
 _LOPSIDED = Decimal("0.1")
 _EXACT = Context(prec=20_000)
@@ -58,13 +58,6 @@ def key(value: Any) -> str:
         return value.isoformat(" ")
     text = visible(str(value))
     return f"'{text}'" if text in ("", NULL) or text != text.strip() else text
-
-
-def visible(text: str) -> str:
-    """Text in which every control character, also one that turns the direction of writing, is spelt out."""
-    if text.isprintable():
-        return text
-    return "".join(mark if mark.isprintable() or mark in _JOINERS else ascii(mark)[1:-1] for mark in text)
 
 
 def number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:

@@ -17,21 +17,13 @@ from lapwing.curator.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
 from lapwing.curator.room import limited
 from lapwing.curator.written import LONGEST_CARRIED
 from lapwing.errors import UnsupportedQuery
-from lapwing.privacy import Loss
+from lapwing.privacy import quotes
+from lapwing.privacy.quotes import Line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from lapwing.curator.query import Query
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One noisy number of a release and its part of the loss."""
-
-    what: str
-    serves: tuple[str, ...]
-    loss: Loss
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +37,13 @@ class Expected:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Quote:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Quote(quotes.Quote):
     """The price of a question."""
 
     question: str
-    loss: Loss
-    lines: tuple[Line, ...]
     expected: tuple[Expected, ...]
     confidence: float
-    remaining: Loss | None
-    """What the ledger has left before this release."""
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -81,7 +69,7 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
     """The quote for a budget."""
     sure = float(checks.probability(confidence=confidence))
     items = query.items(spend)
-    lines = tuple(Line(item.label, item.outputs, item.privacy_loss()) for item in items)
+    lines = tuple(Line(item.label, item.privacy_loss(), serves=item.outputs) for item in items)
     remaining = query.context.remaining(query.context.analyst)
     expected = [_expected(query, bound, items, sure, count) for bound in query.bounds]
     for item in items:
@@ -90,7 +78,15 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
                 0, Expected("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
             )
     told = (*notes(query), *noise_notes(items, spend))
-    return Quote(query.explain(), spend.stated, lines, tuple(expected), sure, remaining, told)
+    return Quote(
+        question=query.explain(),
+        loss=spend.stated,
+        lines=lines,
+        expected=tuple(expected),
+        confidence=sure,
+        remaining=remaining,
+        notes=told,
+    )
 
 
 def notes(query: Query) -> tuple[str, ...]:

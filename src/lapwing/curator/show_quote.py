@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_CEILING
-from fractions import Fraction
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator import digits, notebook, show, words
+from lapwing.curator import digits, notebook, show
 from lapwing.curator.answer import Column, Type
 from lapwing.curator.quote import Expected, Quote
-from lapwing.errors import UnsupportedConversion
-from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
-from lapwing.privacy.losses import ZCDP, Loss, PureDP
-from lapwing.privacy.written import written_down, written_up
+from lapwing.privacy.quotes import amount, risk
+from lapwing.privacy.written import written_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")
 _SHORT = partial(written_up, digits=4)
-_ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
-"""By how much a ledger lets charges exceed what remains, so that ten times 0.1 is 1."""
 
 
 def text(quote_: Quote) -> str:
@@ -52,8 +47,8 @@ def quote(quote: Quote) -> RenderableType:
     parts: list[RenderableType] = [Text(digits.visible(quote.question)), Text(), costs]
     parts += [Text(), errors] if quote.expected else []
     below: list[RenderableType] = [
-        Text(_spending(quote), style=show.STYLES["budget"]),
-        Text(words.risk(quote.loss)),
+        Text(quote.spending(), style=show.STYLES["budget"]),
+        Text(risk(quote.loss)),
         notes,
     ]
     return Padding(Group(*parts, Text(), *below), (0, 1))
@@ -70,13 +65,13 @@ def html(quote: Quote) -> str:
     return notebook.framed(
         f'<p class="quiet">{escape(digits.visible(quote.question))}</p>{costs}'
         + (_html_table(_ERRORS, errors) if errors else "")
-        + f'<p class="budget">{escape(_spending(quote))}</p><p>{escape(words.risk(quote.loss))}</p><ul>{notes}</ul>'
+        + f'<p class="budget">{escape(quote.spending())}</p><p>{escape(risk(quote.loss))}</p><ul>{notes}</ul>'
     )
 
 
 def data(quote: Quote) -> dict[str, Any]:
     """The same as plain data, for JSON."""
-    then = None if quote.remaining is None else after(quote.remaining, quote.loss)
+    then = quote.remaining_after()
     return {
         "question": quote.question,
         "loss": str(quote.loss),
@@ -92,47 +87,12 @@ def data(quote: Quote) -> dict[str, Any]:
     }
 
 
-def after(remaining: Loss, loss: Loss) -> Loss | None:
-    """What would remain, in the kind in which the allowance is counted; None if it does not cover the loss."""
-    cost = _counted_in(type(remaining), loss)
-    if cost is None:
-        return None
-    rest = {name: getattr(remaining, name) for name in _ROUNDING if hasattr(remaining, name)}
-    for name, had in rest.items():
-        rest[name] = had - getattr(cost, name, Fraction(0))
-        if rest[name] < -_ROUNDING[name]:
-            return None
-    kept = {name: max(Fraction(0), value) for name, value in rest.items()}
-    return type(remaining)(**kept, relation=remaining.relation, unit=remaining.unit)
-
-
-def _counted_in(kind: type[Loss], loss: Loss) -> Loss | None:
-    """A loss as an allowance of this kind counts it, if it can."""
-    try:
-        cost = loss.to_zcdp() if kind is ZCDP else loss
-    except UnsupportedConversion:
-        return None
-    return cost if isinstance(cost, PureDP | kind) else None
-
-
-def _spending(quote: Quote) -> str:
-    cost, remaining = words.cost(quote.loss), quote.remaining
-    if remaining is None:
-        return cost
-    left, then = words.remains(remaining), after(remaining, quote.loss)
-    if then is not None:
-        return f"{cost} · {left} before, {words.amount(then, written_down)} after"
-    if _counted_in(type(remaining), quote.loss) is None:
-        return f"{cost} · {left}, and nothing of this kind can be charged to it"
-    return f"{cost} · {left}, which does not cover it"
-
-
 def _costs(quote: Quote) -> Iterator[tuple[str, str, str]]:
     """What, for which outputs, at what cost; the sum comes last."""
     for line in quote.lines:
         serves = ", ".join(map(digits.visible, line.serves)) or "the groups"
-        yield digits.visible(line.what), serves, words.amount(line.loss, _SHORT)
-    yield "in all", "", words.amount(quote.loss)
+        yield digits.visible(line.what), serves, amount(line.loss, _SHORT)
+    yield "in all", "", amount(quote.loss)
 
 
 def _errors(quote: Quote) -> Iterator[tuple[str, str, bool]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
 from typing import Any
 
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.digits import percent, visible
 from lapwing.privacy.explain import Explanation
-from lapwing.privacy.losses import Loss
-from lapwing.privacy.written import written_down, written_up
+from lapwing.privacy.quotes import cost as cost
+from lapwing.privacy.quotes import remains as remains
+from lapwing.privacy.quotes import risk as risk
 
 _SAYS = {
     "key": "names the group",
@@ -30,7 +29,6 @@ _SAYS = {
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
 _CLIPPED = "values outside the bounds count as the nearest bound, which may bias this"
-_SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 
 
 def explain(answer: Answer) -> Explanation:
@@ -96,40 +94,12 @@ def counted(answer: Answer) -> str:
     return f"Of the rows that count ({visible(str(rows))})" if rows else ""
 
 
-def cost(loss: Loss) -> str:
-    """What an answer cost."""
-    return f"costs {visible(str(loss))}"
-
-
 def spent(answer: Answer) -> str:
     """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
     if answer.repeated:
         return f"cost {visible(str(answer.loss))} the first time, nothing now"
     left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
     return cost(answer.loss) + left
-
-
-def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
-    """A loss in symbols, rounded up."""
-    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
-    return ", ".join(f"{sign} = {written(value)}" for sign, value in amounts.items() if value) or "nothing"
-
-
-def remains(loss: Loss) -> str:
-    """What is left of the allowance, rounded down."""
-    return f"{amount(loss, written_down)} remains"
-
-
-def risk(loss: Loss) -> str:
-    """One sentence on what an answer can tell about one unit."""
-    data = loss.explain().data
-    about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
-    delta = written_up(data["delta"], 3)
-    failing = f" With probability {delta} at most, this does not hold." if data["delta"] else ""
-    return (
-        f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
-        f"can become at most {data['out_of_100_after']} % sure.{failing}"
-    )
 
 
 def _about_noise(answer: Answer) -> str:

@@ -12,10 +12,10 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateEstimator
 from lapwing.models.moments import Around, Table, share_kept, shrunk
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _GUESS, _GUESS_VARIANCE = 0.1, 0.04
 _LEAST = 1e-12

@@ -21,10 +21,11 @@ from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter, MissingExtra, NotPrivateWarning
 from lapwing.models.account import Account, unit_of
 from lapwing.models.columns import Box, Floats, classes_of, matrix, places, same_rows, targets, width_of
-from lapwing.models.quote import Line, Quote
+from lapwing.models.quote import FitQuote
 from lapwing.models.spending import Spending
 from lapwing.noise import SYSTEM, Entropy, Reproducible
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, ClusterMixin, RegressorMixin, TransformerMixin
@@ -99,7 +100,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         self._demand(X, y)
         return self._recipe(columns, self._names())
 
-    def quote(self, columns: int | Sequence[str] | None = None) -> Quote:
+    def quote(self, columns: int | Sequence[str] | None = None) -> FitQuote:
         """What a fit would cost and how noisy each released number would be. Nothing is spent or read.
 
         `columns` is how many there are, or their names; it may be left out after a fit, or if `bounds` tells.
@@ -113,7 +114,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
             raise InvalidParameter("columns", f"<{type(columns).__name__}>", "are no names of columns", _COLUMNS)
         recipe = self._recipe(checks.whole(columns=columns if names is None else len(names)), names)
         remaining = None if self.account is None else self.account.remaining()
-        return Quote(type(self).__name__, recipe.loss, tuple(recipe.lines), remaining)
+        return FitQuote(estimator=type(self).__name__, loss=recipe.loss, lines=tuple(recipe.lines), remaining=remaining)
 
     def _target(self, y: Any) -> Any:
         return None

@@ -17,10 +17,10 @@ from lapwing.models.account import Account
 from lapwing.models.columns import BITS, Box, Floats, classes_of, places, same_rows, targets
 from lapwing.models.estimator import PrivateTransformer
 from lapwing.models.exact import products, totals, totals_by
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _STEP = 1 << BITS
 _COARSE = 1 << BITS - 6

@@ -19,7 +19,6 @@ from lapwing import checks
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.models.trees import (
     CUTS,
@@ -40,6 +39,7 @@ from lapwing.models.trees import (
 )
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 WHOLE = 1 << 10
 """A residual of 1 in steps."""

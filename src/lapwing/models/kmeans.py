@@ -17,10 +17,10 @@ from lapwing.models.account import Account
 from lapwing.models.columns import BITS, Box, Floats
 from lapwing.models.estimator import PrivateClusterer
 from lapwing.models.exact import rowwise, totals, totals_by
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy, discrete_gaussian
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _STEP = 1 << BITS
 _MOST_COLUMNS = 1 << 24  # so that sums over a row stay below 2^53 (kmeans.md)

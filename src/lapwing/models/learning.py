@@ -19,9 +19,9 @@ from lapwing.mechanisms import PermuteAndFlip
 from lapwing.models.account import Account
 from lapwing.models.columns import Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier
-from lapwing.models.quote import Line
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 Concept = Callable[[Floats], NDArray[np.bool_]]
 """Says of each row of a table whether it belongs; of each by itself, and of whatever it may hold."""

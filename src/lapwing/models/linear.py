@@ -45,10 +45,10 @@ from lapwing.models.linear_moments import (
 from lapwing.models.linear_output import GRID, Ball, shrunk_rows, sums
 from lapwing.models.linear_solve import Learnt, shrunken, trimmed, without_errors
 from lapwing.models.linear_solve import Line as Fitted
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 METHODS = ("sufficient_statistics", "functional", "output")
 _ROWS = (60.0, 36.0)

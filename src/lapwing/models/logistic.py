@@ -21,10 +21,10 @@ from lapwing.models.exact import products, rowwise, totals, totals_by
 from lapwing.models.logistic_frame import Frame, overview, overview_totals
 from lapwing.models.logistic_objective import GRID, Tilted
 from lapwing.models.logistic_search import likely
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 Method = Literal["auto", "objective", "means", "functional"]
 _ENOUGH, _PLENTY = 5, 80

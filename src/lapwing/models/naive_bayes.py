@@ -17,10 +17,10 @@ from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier, least_noise
 from lapwing.models.exact import rowwise
 from lapwing.models.moments import Boxed, numbers_of, shrunk
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _ROWS_IN_COMMON = 100  # as many rows as the variance of all classes counts for, in each class
 _SMALLEST_VARIANCE = 1e-6  # of half a width squared: a column that does not vary in a class must not decide alone

@@ -19,9 +19,9 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Floats
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.learning import check_binary, rows_to_rule_out
-from lapwing.models.quote import Line
 from lapwing.noise import Entropy, bernoulli, bernoulli_exp, uniform_below
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 Words = NDArray[np.uint64]
 Bits = NDArray[np.bool_]

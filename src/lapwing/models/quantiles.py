@@ -15,10 +15,10 @@ from lapwing.errors import InvalidParameter
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateTransformer, least_noise
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _BRANCHES, _LEVELS = 16, 3
 _LEAVES = _BRANCHES**_LEVELS

@@ -15,10 +15,10 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateTransformer, least_noise
 from lapwing.models.moments import Boxed, numbers_of, shrunk
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 _SMALLEST_VARIANCE = 1e-8  # of half a width squared
 

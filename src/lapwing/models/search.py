@@ -22,11 +22,11 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, column_of, same_rows, targets
 from lapwing.models.estimator import PrivateEstimator
 from lapwing.models.exact import totals
-from lapwing.models.quote import Line
 from lapwing.models.scoring import misses, right
 from lapwing.noise import Entropy, choice
 from lapwing.privacy import Loss, parallel
 from lapwing.privacy.composition import add
+from lapwing.privacy.quotes import Line
 
 try:
     from sklearn.base import clone

@@ -38,9 +38,9 @@ from lapwing.models.layers import (
     squares,
     whole_weights,
 )
-from lapwing.models.quote import Line
 from lapwing.noise import Entropy, bernoulli, discrete_gaussian
 from lapwing.privacy import ZCDP, ApproxDP, Loss
+from lapwing.privacy.quotes import Line
 from lapwing.privacy.subsampling import ORDERS
 
 RADIUS = 1 << (INPUT_BITS + ERROR_BITS)

@@ -21,10 +21,10 @@ from lapwing.mechanisms import Exponential, PermuteAndFlip
 from lapwing.models.account import Account
 from lapwing.models.columns import BITS, Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier, least_noise
-from lapwing.models.quote import Line
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy, uniform_below
 from lapwing.privacy import Loss
+from lapwing.privacy.quotes import Line
 
 Integers = NDArray[np.int64]
 Cells = NDArray[np.int16]

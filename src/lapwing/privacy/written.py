@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from lapwing.exact import float_up
 
+_JOINERS = "\u200c\u200d"  # hold together letters of Persian and the parts of an emoji
 _LONGEST_SHOWN = 14_000  # bits; Python prints integers of up to 4300 digits
 
 
@@ -45,3 +46,10 @@ def _written(value: Fraction | float, digits: int, rounding: str) -> str:
         return str(near)
     cut = Context(prec=digits, rounding=rounding).create_decimal(f"{near:.12g}")
     return f"{float(cut) + 0.0:.{digits}g}"
+
+
+def visible(text: str) -> str:
+    """Text in which every control character, also one that turns the direction of writing, is spelt out."""
+    if text.isprintable():
+        return text
+    return "".join(mark if mark.isprintable() or mark in _JOINERS else ascii(mark)[1:-1] for mark in text)

@@ -1,0 +1,112 @@
+"""What something would cost, before anything is spent or read: the one quote of questions about tables and of fits.
+
+Which lines there are, and how far a number may be off, know those who quote; what it costs, what remains and what that
+means for one unit is the same for all, and is said here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lapwing.errors import UnsupportedConversion
+from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
+from lapwing.privacy.losses import ZCDP, Loss, PureDP
+from lapwing.privacy.written import visible, written_down, written_up
+
+_SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+_ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}
+"""By how much a ledger lets charges exceed what remains, so that ten times 0.1 is 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One release and its part of the loss."""
+
+    what: str
+    loss: Loss
+    off_by: float | None = None
+    """How far one of its numbers may be off, with 95 % confidence; None where that depends on the data."""
+    of: str = ""
+    """What `off_by` is measured in."""
+    serves: tuple[str, ...] = ()
+    """The outputs that are made of it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Quote:
+    """The price of a question or of a fit."""
+
+    loss: Loss
+    lines: tuple[Line, ...]
+    remaining: Loss | None = None
+    """What the ledger has left before this."""
+
+    def remaining_after(self) -> Loss | None:
+        """What the ledger would have left; None where there is none, or where it does not cover the loss."""
+        return None if self.remaining is None else after(self.remaining, self.loss)
+
+    def spending(self) -> str:
+        """What it costs, and what remains before and after, in words."""
+        if self.remaining is None:
+            return cost(self.loss)
+        price, left, then = cost(self.loss), remains(self.remaining), self.remaining_after()
+        if then is not None:
+            return f"{price} · {left} before, {amount(then, written_down)} after"
+        if _counted_in(type(self.remaining), self.loss) is None:
+            return f"{price} · {left}, and nothing of this kind can be charged to it"
+        return f"{price} · {left}, which does not cover it"
+
+
+def after(remaining: Loss, loss: Loss) -> Loss | None:
+    """What would remain, in the kind in which the allowance is counted; None if it does not cover the loss."""
+    price = _counted_in(type(remaining), loss)
+    if price is None:
+        return None
+    rest = {name: getattr(remaining, name) for name in _ROUNDING if hasattr(remaining, name)}
+    for name, had in rest.items():
+        rest[name] = had - getattr(price, name, Fraction(0))
+        if rest[name] < -_ROUNDING[name]:
+            return None
+    kept = {name: max(Fraction(0), value) for name, value in rest.items()}
+    return type(remaining)(**kept, relation=remaining.relation, unit=remaining.unit)
+
+
+def _counted_in(kind: type[Loss], loss: Loss) -> Loss | None:
+    """A loss as an allowance of this kind counts it, if it can."""
+    try:
+        price = loss.to_zcdp() if kind is ZCDP else loss
+    except UnsupportedConversion:
+        return None
+    return price if isinstance(price, PureDP | kind) else None
+
+
+def amount(loss: Loss, written: Callable[[Fraction], str] = written_up) -> str:
+    """A loss in symbols, rounded up."""
+    amounts = {sign: getattr(loss, name) for name, sign in _SYMBOLS.items() if hasattr(loss, name)}
+    if not amounts:
+        return "a Rényi curve"
+    return ", ".join(f"{sign} = {written(value)}" for sign, value in amounts.items() if value) or "nothing"
+
+
+def cost(loss: Loss) -> str:
+    """What something costs."""
+    return f"costs {visible(str(loss))}"
+
+
+def remains(loss: Loss) -> str:
+    """What is left of the allowance, rounded down."""
+    return f"{amount(loss, written_down)} remains"
+
+
+def risk(loss: Loss) -> str:
+    """One sentence on what a release can tell about one unit."""
+    data = loss.explain().data
+    about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
+    delta = written_up(data["delta"], 3)
+    failing = f" With probability {delta} at most, this does not hold." if data["delta"] else ""
+    return (
+        f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
+        f"can become at most {data['out_of_100_after']} % sure.{failing}"
+    )
