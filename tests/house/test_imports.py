@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from webassembly import on_pyodide
 
 from lapwing._names import LIFTED
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALARS = ROOT / "tests" / "house" / "scalar_releases.py"
-PYODIDE = ROOT / "tools" / "pyodide"
+STANDARD_LIBRARY = ROOT / "tests" / "house" / "standard_library.py"
 HEAVY = {"numpy", "scipy", "mpmath", "cryptography", "dp_accounting", "duckdb", "sqlglot", "typer", "rich"}
 CORE_MEGABYTES = 300
 
@@ -95,12 +96,17 @@ def test_scalar_mechanisms_run_on_a_python_without_any_dependency() -> None:
 
 
 def test_scalar_mechanisms_run_on_pyodide_without_numpy() -> None:
-    if shutil.which("node") is None:
-        pytest.skip("Pyodide needs node: apt-get install nodejs npm")
-    if not (PYODIDE / "node_modules" / "pyodide").exists():
-        pytest.skip("Pyodide is not installed: run make test, or npm ci in tools/pyodide")
-    command = ["node", str(PYODIDE / "run.mjs"), str(ROOT / "src"), str(SCALARS)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    assert result.returncode == 0, result.stderr
-    assert "Python 3.14" in result.stdout
-    assert "scalar releases without dependencies" in result.stdout
+    assert "scalar releases without dependencies" in on_pyodide(SCALARS)
+
+
+def test_whatever_needs_only_the_standard_library_passes_on_the_python_of_pyodide() -> None:
+    site = Path(pytest.__file__).parents[1]
+    assert "passed with the standard library alone" in on_pyodide(STANDARD_LIBRARY, str(site))
+
+
+def test_the_same_passes_on_every_newer_python_on_the_path() -> None:
+    paths = os.pathsep.join((str(ROOT / "src"), str(Path(pytest.__file__).parents[1])))
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
+    for python in filter(shutil.which, ("python3.14", "python3.15")):
+        result = subprocess.run([python, str(STANDARD_LIBRARY)], env=environment, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout + result.stderr
