@@ -37,7 +37,7 @@ export function tenths(total: number, count: number): number {
   return (whole + Number(rest > count || (rest === count && whole % 2 === 1))) / 10;
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const half = sorted.length >> 1;
   return sorted.length % 2 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
@@ -224,7 +224,7 @@ function* chosen(lists: readonly number[][]): Generator<[number[], Mask, number,
     }
 }
 
-export const told = (person: Person): string => `${person.age} ${person.sex}${person.origin} ${person.married ? "married" : "single"}`;
+const told = (person: Person): string => `${person.age} ${person.sex}${person.origin} ${person.married ? "married" : "single"}`;
 
 /** In what share of the blocks each line of the questionnaire stands, the surest first; a line in all of them is certain. */
 export function known(blocks: readonly (readonly Person[])[], as = told): [string, number][] {

@@ -11,7 +11,7 @@ const Z_ALL = 3.480756404346212; // all of 100 normal numbers at once (Bonferron
 export const laplaceWithin = (epsilon: number, changes: number): number => (changes / epsilon) * Math.log(20);
 
 /** The same where a delta is allowed, which saves much for many numbers. */
-export const laplaceDeltaWithin = (epsilon: number, changes: number): number => (laplace(changes, epsilon, DELTA) / Math.SQRT2) * Math.log(20);
+const laplaceDeltaWithin = (epsilon: number, changes: number): number => (laplace(changes, epsilon, DELTA) / Math.SQRT2) * Math.log(20);
 
 /** Gaussian noise, with a delta. */
 export const gaussianWithin = (epsilon: number, changes: number, z = Z): number => z * analytic(epsilon, DELTA) * Math.sqrt(changes);

@@ -78,7 +78,7 @@ function compiled([kind, ...parts]: Tree): Formula {
   return (names) => compute(...given.map((one) => one(names)));
 }
 
-export function parsed(text: string, names: readonly string[]): Tree {
+function parsed(text: string, names: readonly string[]): Tree {
   if (text.length > LONGEST) throw new WrongExpression(LONGEST, `the formula is longer than ${LONGEST} characters. Make it shorter`);
   const reader = new Reader(text, names);
   const tree = reader.comparison(0);

@@ -54,7 +54,7 @@ export function crossing(epsilon: number, wanted: number): number {
  * It is E[(1 − e^(ε−L))⁺], and (1 − e^−x)⁺ has the Laplace transform 1/(z(z+1)), so δ = 1/(2πi)·∫ E[e^(zL)]^k·e^(−zε)/(z(z+1)) dz along any line to the
  * right of 0, summed by the midpoint rule on the line where the integrand is smallest. It repeats with period π·scale, ever smaller; a few periods do.
  */
-export function laplaceDelta(scale: number, k: number, epsilon: number): number {
+function laplaceDelta(scale: number, k: number, epsilon: number): number {
   const one = 1 / scale;
   if (k * one <= epsilon) return 0;
   const size = (x: number): number => k * logMoment(Math.exp(x), 0, one)[0] - Math.exp(x) * epsilon - x - Math.log1p(Math.exp(x));

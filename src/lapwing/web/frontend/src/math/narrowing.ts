@@ -26,5 +26,11 @@ export const certain = (width: number, answers: number): number => {
   return 1 - 2 * (1 - 1 / values) ** answers + (1 - 2 / values) ** answers;
 };
 
-/** The width of uniform noise that is off by about as much, on average, as Laplace noise of this epsilon. */
-export const alike = (epsilon: number): number => Math.max(1, Math.round(2 / epsilon));
+/**
+ * The width of uniform noise that is off by about as much, on average, as whole-numbered Laplace noise of this epsilon: w(w+1)/(2w+1) is nearest to
+ * 1/sinh ε.
+ */
+export const alike = (epsilon: number): number => {
+  const off = 1 / Math.sinh(epsilon);
+  return Math.max(1, Math.round(off - 0.5 + Math.sqrt(off * off + 0.25)));
+};

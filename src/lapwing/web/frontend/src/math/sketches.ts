@@ -24,11 +24,11 @@ export function parity(number: number): number {
 }
 
 /** People behind a candidate, from the ones in its cells. */
-export const fromOnes = (ones: number, n: number, width: number, flipped: number): number =>
+const fromOnes = (ones: number, n: number, width: number, flipped: number): number =>
   ((width * (ones - n * flipped)) / (1 - 2 * flipped) - n) / (width - 1);
 
 /** People behind a candidate, from pluses minus minuses. */
-export const fromSigns = (sum: number, n: number, width: number, flipped: number): number =>
+const fromSigns = (sum: number, n: number, width: number, flipped: number): number =>
   ((width * sum) / (1 - 2 * flipped) - n) / (width - 1);
 
 export function estimateBits(reports: readonly Bits[], candidates: readonly string[], salt: string, width: number, flipped: number): number[] {
