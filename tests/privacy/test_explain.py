@@ -32,7 +32,7 @@ def test_the_text_names_the_guarantee_and_the_data_is_plain_json(loss: Loss) -> 
     assert str(explanation) == explanation.text == explain(loss).text
     assert explanation.text.startswith(str(loss))
     assert loss.unit in explanation.text
-    assert "out of 100" in explanation.text
+    assert "% sure" in explanation.text
     data = json.loads(json.dumps(explanation.data, allow_nan=False))
     assert data["unit"] == loss.unit
     assert 0 <= data["posterior_low"] <= data["prior"] <= data["posterior_high"] <= 1

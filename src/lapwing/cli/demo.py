@@ -127,8 +127,8 @@ def _words(loss: PureDP) -> Text:
     data = loss.explain().data
     return Text.assemble(
         ("What a patient risks by taking part. ", "bold"),
-        f"Whoever knew everybody else and thought it as likely as not (50 out of 100) that one {_UNIT} is among them "
-        f"will, after reading all this, give it at most {data['out_of_100_after']} out of 100. ",
+        f"An attacker who was 50 % sure that one {_UNIT} is in the data can become at most "
+        f"{data['out_of_100_after']} % sure after reading all this, even one who knows everybody else's data. ",
         (f"Guarantee: {loss}.", "quiet"),
     )
 

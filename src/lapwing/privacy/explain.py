@@ -133,24 +133,20 @@ def _finite(value: float) -> float | None:
 def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
     unit, relation = loss.unit, loss.relation
     change = "joins or leaves" if relation == "add_remove" else "is replaced by another"
-    about = (
-        f"the statement that one {unit} takes part"
-        if relation == "add_remove"
-        else f"a statement about the record of one {unit}"
-    )
+    about = f"that one {unit} takes part" if relation == "add_remove" else f"of what the record of one {unit} says"
     others, ones = ("absent", "present") if relation == "add_remove" else ("with one record", "with the other record")
     read_at = f" (ε = {written_up(pair.epsilon, 4)} at δ = {written_up(pair.delta, 3)})"
     odds = "Odds" if isinstance(loss, (PureDP, ApproxDP)) else f"Odds{read_at}"
     lines = [
-        f"{loss}: what may be learnt about one {unit}, at worst.",
+        f"{loss}: what can be learnt about one {unit}, at worst.",
         f"{odds}: when one {unit} {change}, no answer becomes more than {_factor(data['odds_factor'])} times as "
         "likely.",
-        f"Belief: whoever knows everybody else and gives {about} a chance of {data['out_of_100_before']} out of 100 "
-        f"before the release gives it at most {data['out_of_100_after']} out of 100 after it "
+        f"Belief: an attacker who was {data['out_of_100_before']} % sure {about} can become at most "
+        f"{data['out_of_100_after']} % sure, even one who knows everybody else's data "
         f"({_percent(data['prior'], written_down)} becomes {_percent(data['posterior_low'], written_down)} to "
         f"{_percent(data['posterior_high'], written_up)}).",
-        f"Test: the best test that wrongly accuses {_percent(data['alpha'], written_down)} of those {others} finds at "
-        f"most {data['out_of_100_found']} out of 100 of those {ones}.",
+        f"Test: if the best test wrongly accuses {_percent(data['alpha'], written_down)} of those {others}, it finds "
+        f"at most {data['out_of_100_found']} % of those {ones}.",
     ]
     if pair.delta:
         lines.append(

@@ -45,9 +45,9 @@ def filters(
     takes = [page.pace.minutes for page in school]
     times = [count for count in MINUTES if min(takes) <= count and not max(takes) <= count]
     offered = {
-        "category": ("I ask", "everything", list(CATEGORIES.items())),
-        "role": ("I am a", "anybody", list(ROLES.items())),
-        "minutes": ("I have", "time", [(str(count), counted(count, "minute")) for count in times]),
+        "category": ("My question", "any question", list(CATEGORIES.items())),
+        "role": ("I am a", "anyone", list(ROLES.items())),
+        "minutes": ("I have", "any amount of time", [(str(count), counted(count, "minute")) for count in times]),
         "level": ("I want", "any depth", [(name, name) for name in LEVELS]),
     }
 

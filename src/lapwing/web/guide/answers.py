@@ -125,7 +125,7 @@ STEPS = (
             ),
             Question(
                 "need",
-                "How far off may a result be, at worst in 95 of 100 releases?",
+                "How far off may a result be, with 95 % confidence?",
                 "Accuracy first; epsilon follows. For groups this is a share of the smallest one.",
                 options=(
                     Option("rough", "By a tenth", "Which way is it going?"),

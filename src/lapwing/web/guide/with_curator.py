@@ -50,7 +50,7 @@ def count(plan: Plan, entropy: Entropy) -> Expected:
     sampling = Z * math.sqrt(SHARE * (1 - SHARE) / plan.people)
     return Expected(
         mechanism=name,
-        sentence=f"A count is off by at most {people_in(within)} in 95 of 100 releases, "
+        sentence=f"With 95 % confidence, a count is off by at most {people_in(within)}, "
         f"{share_of(within / plan.people, 'all')}. If your people are themselves a sample of others, drawing them "
         f"moves a share by up to {100 * sampling:.2g} points anyway.",
         error=within / plan.people,
@@ -72,7 +72,7 @@ def histogram(plan: Plan, entropy: Entropy) -> Expected:
     said = f" The smallest of {plan.groups:,} made-up groups has {people_in(round(least))}." if plan.groups > 1 else ""
     return Expected(
         mechanism=f"{name} on each count",
-        sentence=f"Each group is off by at most {people_in(within)} in 95 of 100 releases, "
+        sentence=f"With 95 % confidence, each group is off by at most {people_in(within)}, "
         f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}",
         error=within / least,
         relative_to="the smallest group",
@@ -96,8 +96,8 @@ def top(plan: Plan, entropy: Entropy) -> Expected:
     first, error = sum(one == 0 for one in chosen), within / (plan.people / plan.groups)
     return Expected(
         mechanism="exponential mechanism" if plan.part_rho else "permute-and-flip",
-        sentence=f"The chosen one of {plan.groups:,} has at most {people_in(within)} fewer than the true favourite "
-        f"in 95 of 100 releases, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
+        sentence=f"With 95 % confidence, the chosen one of {plan.groups:,} has at most {people_in(within)} fewer than "
+        f"the true favourite, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
         "groups it was the true favourite.",
         error=error,
         relative_to="an average group",
@@ -112,7 +112,7 @@ def mean(plan: Plan, entropy: Entropy) -> Expected:
     draws = [draw(entropy) for _ in range(_SELDOM)]
     return Expected(
         mechanism="Laplace noise on a sum and a count",
-        sentence=f"The mean of numbers between 0 and {RANGE} is off by at most {number(within)} in 95 of 100 releases, "
+        sentence=f"With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most {number(within)}, "
         f"{share_of(within / RANGE, 'the range')}. Narrow bounds make it better, wide ones worse.",
         error=within / RANGE,
         relative_to="the range",
@@ -135,7 +135,7 @@ def quantile(plan: Plan, entropy: Entropy) -> Expected:
     error = min(1.0, within / people)
     return Expected(
         mechanism="exponential mechanism over ranks",
-        sentence=f"Instead of the middle one you may get somebody {number(within)} places away in 95 of 100 releases, "
+        sentence=f"With 95 % confidence, you get somebody at most {number(within)} places away from the middle one, "
         f"{share_of(within / people, whose)}. How far apart in value such neighbours are is a secret of the data.",
         error=error,
         relative_to=whose,
@@ -163,7 +163,7 @@ def table(plan: Plan, entropy: Entropy) -> Expected:
     return Expected(
         mechanism="noise on the count and the sum of each group",
         sentence=f"In the smallest group ({people_in(round(least))}) the count is off by at most {people_in(within)} "
-        f"and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each in 95 of 100 releases.",
+        f"and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each with 95 % confidence.",
         error=max(within / least, off / RANGE),
         relative_to="the smallest group",
         runs=_SELDOM,
@@ -180,7 +180,7 @@ def words(plan: Plan, entropy: Entropy) -> Expected:
     needed = mechanism.accuracy(0.95)
     return Expected(
         mechanism="key selection",
-        sentence=f"A word is shown in 95 of 100 releases if at least {people_in(needed)} have it, "
+        sentence=f"With 95 % confidence, a word is shown if at least {people_in(needed)} have it, "
         f"{share_of(needed / plan.people, 'all')}. Rarer ones stay hidden, and so they should.",
         error=needed / plan.people,
         relative_to="all people",

@@ -36,7 +36,7 @@ LEVELS = 3
 """Lengths of beginnings, when words are sought."""
 SIGNS = 7
 """Standard errors that a word must stand above noise: 4.4 to be certain among ten thousand candidates, 1.7 more for
-that in 95 of 100 collections, and some because every length has to find it."""
+that with 95 % confidence, and some because every length has to find it."""
 _PEOPLE = MADE_UP // 4
 _CELLS = 12
 _SELDOM, _RARELY = 20, 3
@@ -52,8 +52,8 @@ def count(plan: Plan, entropy: Entropy) -> Expected:
     exact = SHARE * plan.reports
     return Expected(
         mechanism="randomized response",
-        sentence=f"{_who(plan)}The share of yes is off by at most {share_of(within / plan.reports, 'them')} "
-        f"in 95 of 100 surveys ({people_in(round(within))}).",
+        sentence=f"{_who(plan)}With 95 % confidence, the share of yes is off by at most "
+        f"{share_of(within / plan.reports, 'them')} ({people_in(round(within))}).",
         error=within / plan.reports,
         relative_to="all people",
         runs=len(runs),
@@ -76,7 +76,7 @@ def histogram(plan: Plan, entropy: Entropy) -> Expected:
     truth = runs[0].truth * scale**2
     return Expected(
         mechanism=name,
-        sentence=f"{_who(plan)}Each group is off by at most {people_in(round(within))} in 95 of 100 collections, "
+        sentence=f"{_who(plan)}With 95 % confidence, each group is off by at most {people_in(round(within))}, "
         f"{share_of(within / least, 'the smallest group')} ({people_in(round(least))}).",
         error=within / least,
         relative_to="the smallest group",
@@ -95,7 +95,7 @@ def quantile(plan: Plan, entropy: Entropy) -> Expected:
     whose = "the smallest group" if plan.split else "all people"
     said = (
         f"{_who(plan)}The quantile is read from the counts of {BINS} public bins; its rank is off by at most "
-        f"{share_of(error, whose)} in 95 of 100 collections, and its value by up to a bin."
+        f"{share_of(error, whose)}, with 95 % confidence, and its value by up to a bin."
     )
     return replace(one, sentence=said, error=error, relative_to=whose)
 
@@ -110,8 +110,8 @@ def mean(plan: Plan, entropy: Entropy) -> Expected:
     within = min(float(RANGE), Z * float(found[0].population_standard_error) / scale)
     return Expected(
         mechanism="piecewise mechanism",
-        sentence=f"{_who(plan)}The mean of numbers between 0 and {RANGE} is off by at most {number(within)} "
-        f"in 95 of 100 collections, {share_of(within / RANGE, 'the range')}.",
+        sentence=f"{_who(plan)}With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most "
+        f"{number(within)}, {share_of(within / RANGE, 'the range')}.",
         error=within / RANGE,
         relative_to="the range",
         runs=len(found),
@@ -132,7 +132,7 @@ def words(plan: Plan, entropy: Entropy) -> Expected:
     needed = math.ceil(SIGNS * error * LEVELS)
     return Expected(
         mechanism="prefix extension",
-        sentence=f"{_who(plan)}A word is found in 95 of 100 collections if about {people_in(needed)} have it, "
+        sentence=f"{_who(plan)}With 95 % confidence, a word is found if about {people_in(needed)} have it, "
         f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports the beginning of their word, "
         f"of one of {LEVELS} lengths that is drawn at random.",
         error=needed / plan.reports,

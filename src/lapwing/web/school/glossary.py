@@ -66,15 +66,15 @@ class Glossary:
         """The text, already escaped, with the first mention of every word not yet explained marked."""
 
         def mark(found: re.Match[str]) -> str:
-            term = self._by_word[found[0].lower()]
+            term = self._by_word[found[1].lower()]
             if term.name in explained:
                 return found[0]
             explained.add(term.name)
             tip = f"tip-{term.anchor}"
             more = f'<a href="/glossary#{term.anchor}">In the glossary</a>'
             told = f'<span class="tip" popover="auto" id="{tip}"><span id="{tip}-says">{term.html}</span> {more}</span>'
-            word = f'<button type="button" class="term" popovertarget="{tip}" aria-describedby="{tip}-says">{found[0]}'
-            return f'<span class="explained">{word}</button>{told}</span>'
+            word = f'<button type="button" class="term" popovertarget="{tip}" aria-describedby="{tip}-says">{found[1]}'
+            return f'<span class="explained">{word}</button>{found[2]}{told}</span>'
 
         return self._pattern.sub(mark, escaped) if self.terms else escaped
 
@@ -85,4 +85,5 @@ class Glossary:
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
         words = sorted(self._by_word, key=len, reverse=True)
-        return re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, words))})(?![\w-])", re.IGNORECASE)
+        # with the comma behind it, which may not stand alone in the next line
+        return re.compile(rf"(?<![\w-])({'|'.join(map(re.escape, words))})(?![\w-])([,.;:!?)]*)", re.IGNORECASE)

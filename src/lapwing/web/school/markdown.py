@@ -78,7 +78,7 @@ _FORMULAS = {
     "math_block_label": "formula-block",
 }
 _LINE = "data-line"
-_MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>')
+_MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>([,.;:!?)]*)')
 _HOLE = re.compile(r'<div class="lw-hole" id="lw-hole-(\d+)"></div>')
 
 
@@ -143,7 +143,10 @@ class Markdown:
 
 
 def _formula(formulas: list[str], found: re.Match[str]) -> str:
-    return rendered(formulas[int(found[2])], block=found[1] == "formula-block")
+    made = rendered(formulas[int(found[2])], block=found[1] == "formula-block")
+    if found[1] == "formula-block" or not found[3]:
+        return made + found[3]
+    return f'<span class="together">{made}{found[3]}</span>'  # or the full stop may stand alone in the next line
 
 
 class _Renderer(RendererHTML):

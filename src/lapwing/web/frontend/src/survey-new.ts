@@ -44,7 +44,7 @@ function begin(form: HTMLFormElement): void {
     words.textContent =
       off >= 0.5
         ? `With ${count().toLocaleString("en")} people the answers would say next to nothing. Ask more people, or take a larger epsilon.`
-        : `If ${count().toLocaleString("en")} people answer, the estimate will lie within about ±${error.value} ${unit.textContent} of the truth, with 95 % confidence.`;
+        : `If ${count().toLocaleString("en")} people answer, the estimate will lie within about ±${error.value} ${unit.textContent} of the truth, with 95\u00a0% confidence.`;
     epsilon.value = String(slider.value);
   }
   function follow(): void {

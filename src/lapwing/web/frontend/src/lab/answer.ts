@@ -42,7 +42,7 @@ class Answer extends Asked<{ result: Result }> {
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
     if (!known.length) return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
     const held = known.filter(({ value, truth }) => value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high);
-    if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)} of 100 should.`;
+    if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.`;
     if (mine.shape === "points") return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
     const worst = known.reduce((a, b) => (Math.abs((b.value.value as number) - (b.truth as number)) > Math.abs((a.value.value as number) - (a.truth as number)) ? b : a));
     if (worst.value.value === worst.truth) return `All ${known.length} private numbers are the exact ones this time. The noise was there; nobody can tell from the answer how large it was.`;

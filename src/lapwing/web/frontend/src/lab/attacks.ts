@@ -37,7 +37,7 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
         <thead><tr><th scope="col">Attack</th><th scope="col" class="right">Costs ε</th>${played ? html`<th scope="col" class="right">Exact answer</th><th scope="col" class="right">This answer</th>` : nothing}<th scope="col" class="right">At most</th></tr></thead>
         <tbody>${outcomes.map((one) => html`<tr><td><b>${one.title}</b><br />${one.how}</td><td class="right">${said(one.epsilon)}${one.epsilon > (this.known?.budget.left ?? 0) + 1e-9 ? html`<br /><small>more than is left</small>` : nothing}</td>
           ${played ? html`<td class="right">${one.exact === null ? "–" : hundred(one.exact)}</td><td class="right">${one.private === null ? "–" : html`${hundred(one.private)}<br /><small>${hundred(one.low ?? 0)} to ${hundred(one.high ?? 1)}</small>`}</td>` : nothing}<td class="right">${atMost(one.bound)}</td></tr>`)}</tbody></table></div>
-        <p class="quiet">Right so many times out of 100, between “in” and “not in”, with even odds beforehand.${played ? " The range is where the true share lies in 95 of 100 such contests." : ""}</p></details>`;
+        <p class="quiet">Right so many times out of 100, between “in” and “not in”, with even odds beforehand.${played ? " The range is a 95 % interval for the true share." : ""}</p></details>`;
   }
 
   private sentence(outcomes: Outcome[]): string {

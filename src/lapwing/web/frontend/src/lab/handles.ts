@@ -4,7 +4,7 @@ import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
 import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, range, up } from "../math/lab.js";
 import type { Asking, Band } from "./kinds.js";
-import { calm, inOf100, said } from "./look.js";
+import { calm, sure, said } from "./look.js";
 import "./meter.js";
 
 const STEPS = 60;
@@ -89,11 +89,11 @@ export class Handles extends LitElement {
     return html`<div class="accuracy">
       <label class="name" for="accuracy">Be off by ${word}${bands.length > 1 ? ", in" : ""}</label>${choice}
       <input id="accuracy" type="range" min="0" max=${STEPS} step="1" .value=${String(accuracyPlace(shown, STEPS, ends))}
-        aria-valuetext="off by ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : inOf100(asking.preview.confidence)}"
+        aria-valuetext="off by ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : sure(asking.preview.confidence)}"
         @input=${(event: Event) => this.want(accuracyAt(Number((event.target as HTMLInputElement).value), STEPS, ends))} />
       <input class="typed" type="number" min="0" step="any" aria-label="Off by ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
         @change=${(event: Event) => { const typed = Number((event.target as HTMLInputElement).value); if (typed > 0) this.want(Math.min(typed, ends[0])); this.requestUpdate(); }} />
-      <p>${band.why || `${band.measured_in ? `${band.measured_in}, ` : ""}${inOf100(asking.preview.confidence)}.`} ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
+      <p>${band.why || `${band.measured_in ? `${band.measured_in}, ` : ""}${sure(asking.preview.confidence)}.`} ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
     </div>`;
   }
 
@@ -109,9 +109,8 @@ export class Handles extends LitElement {
     }
     const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
     if (!band || error === null) return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
-    const hundred = Math.round(100 * asking.preview.confidence);
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
-    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : ` in ${hundred} of 100 releases`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
+    return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
   }
 
   private picture(asking: Asking, band: Band): TemplateResult {

@@ -19,7 +19,7 @@ export function asPrecise(value: number, error: number | null): string {
   return value.toLocaleString("en", { maximumFractionDigits: fine, minimumFractionDigits: fine }).replace("-", "−");
 }
 
-export const inOf100 = (confidence: number): string => `in ${Math.round(100 * confidence)} of 100 releases`;
+export const sure = (confidence: number): string => `with ${Math.round(100 * confidence)}\u00a0% confidence`;
 
 export const calm = [INKS, css`
   :host { display: block; font-family: var(--sans); color: var(--ink); }

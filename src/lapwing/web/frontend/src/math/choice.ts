@@ -1,4 +1,4 @@
-// How far the answers of different mechanisms are off: half-widths that hold in 95 of 100 releases. Neighbours: one person is replaced.
+// How far the answers of different mechanisms are off: half-widths that hold with 95 % confidence. Neighbours: one person is replaced.
 import { analytic, laplace } from "./gaussian.js";
 import { localLoss } from "./shuffling.js";
 

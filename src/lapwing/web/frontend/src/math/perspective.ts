@@ -2,7 +2,7 @@
 const Z = 1.959963984540054; // 95 % of a normal law lie within this many standard deviations
 const TAIL = Math.log(20); // 95 % of Laplace noise lie within this many scales
 
-/** How far a share may be off because only some people were asked (95 of 100 times). */
+/** How far a share may be off because only some people were asked (with 95 % confidence). */
 export const samplingError = (share: number, n: number): number => Z * Math.sqrt((share * (1 - share)) / n);
 
 /** How far it may be off because of noise on the count, if so many questions share epsilon. */
@@ -24,7 +24,7 @@ export const chances = (chance: number, epsilon: number): [number, number] => [
   Math.min(Math.exp(epsilon) * chance, 1 - Math.exp(-epsilon) * (1 - chance)),
 ];
 
-/** How far a count may be off (95 of 100 times) at this epsilon. */
+/** How far a count may be off (with 95 % confidence) at this epsilon. */
 export const countError = (epsilon: number): number => TAIL / epsilon;
 
 /** The epsilon that a count within this error costs. */

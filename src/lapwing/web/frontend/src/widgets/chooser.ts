@@ -63,7 +63,7 @@ export class ChooserStory extends Story {
     return html`${chart({
         title: "Error over the number of questions, for each mechanism that fits",
         x: { from: 1, to: 1000, label: "questions", log: true, ticks: [1, 10, 100, 1000] },
-        y: { from: LEAST, to: BEYOND, label: "off by, in 95 of 100 cases", log: true, ticks: [0.0001, 0.001, 0.01, 0.1, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
+        y: { from: LEAST, to: BEYOND, label: "off by at most, with 95 % confidence", log: true, ticks: [0.0001, 0.001, 0.01, 0.1, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
         marks: [
           { kind: "across", ink: "adversary", points: [[1, 1]], label: "useless above this line", dashed: true },
           ...marks,
@@ -90,14 +90,14 @@ export class ChooserStory extends Story {
         : this.trust === "curator" && best!.name.startsWith("Perm")
           ? " Pure ε: no delta is needed."
           : best!.name === "Laplace" ? " Pure ε: no delta is needed." : this.trust === "nobody" ? " Pure ε, and nobody ever sees a true answer." : ` It needs a delta, here 10⁻⁹.`;
-    return `Take: ${best!.name}. In 95 of 100 cases ${what} ${this.said(best!)}.${other}${cost}`;
+    return `Take: ${best!.name}. With 95 % confidence ${what} ${this.said(best!)}.${other}${cost}`;
   }
 
   protected table(): Table {
     const rows = TRUST.flatMap(([trust, said]) =>
       candidates(this.kind, trust, this.queries, this.people, this.epsilon).map((one) => [said.split(",")[0]!, one.name, this.said(one)]),
     );
-    return { head: ["trusted", "mechanism", "off by at most, in 95 of 100 cases"], rows };
+    return { head: ["trusted", "mechanism", "off by at most, with 95 % confidence"], rows };
   }
 
   static override styles = [

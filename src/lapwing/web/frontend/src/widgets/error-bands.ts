@@ -71,7 +71,7 @@ export class ErrorBands extends Story {
     return chart({
       title: "How far a share may be off because of the sample and because of the noise, over the number of people",
       x: { from: FEWEST, to: MOST, label: "people asked", log: true, ticks: [10, 1000, 1e5, 1e7] },
-      y: { from: LOWEST, to: 1, label: "off by at most (percentage points, 95 of 100 times)", log: true, format: (value) => short(100 * value) },
+      y: { from: LOWEST, to: 1, label: "off by at most, in percentage points, with 95 % confidence", log: true, format: (value) => short(100 * value) },
       marks,
     });
   }

@@ -62,7 +62,8 @@ export class FamilyStory extends Story {
     Story.styles,
     css`
       .asks { display: grid; gap: 0.5rem; flex: 1 1 100%; }
-      .asks label { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 0.8rem; align-items: center; font-size: 0.95rem; }
+      .asks label { gap: 0.2rem; font-size: 0.95rem; }
+      .asks select { text-overflow: ellipsis; }
       .asks b { color: var(--private); }
       .name { font: 600 1.3rem var(--serif); color: var(--private); margin: 1.2rem 0 0.4rem; }
       .cards { list-style: none; padding: 0; margin: 0; display: grid; gap: 0.7rem; }
@@ -71,7 +72,6 @@ export class FamilyStory extends Story {
       .letter { font: 600 1.4rem var(--serif); color: var(--private); text-align: center; }
       .weaker, .stronger, .other { font-size: 0.85rem; border: 1px solid currentColor; border-radius: 9px; padding: 0 0.5em; white-space: nowrap; }
       .weaker { color: var(--adversary); } .stronger { color: var(--private); } .other { color: var(--noise); }
-      @media (max-width: 34rem) { .asks label { grid-template-columns: minmax(0, 1fr); gap: 0.2rem; } }
       .who { font-size: 0.85rem; color: var(--quiet); }
     `,
   ];

@@ -50,7 +50,7 @@ export class LaplaceStory extends Story {
 
   protected sentence(): string {
     const half = within(this.scale, 0.95);
-    return `The scale of the noise is ${+this.scale.toPrecision(3)}. In 95 of 100 releases the answer is off by at most ${+half.toPrecision(3)}, whether 100 people are counted or a million. Wherever the answer falls, the two curves differ by a factor of at most ${+Math.exp(this.epsilon).toPrecision(3)}.`;
+    return `The scale of the noise is ${+this.scale.toPrecision(3)}. The answer is off by at most ${+half.toPrecision(3)}, with 95 % confidence, whether 100 people are counted or a million. Wherever the answer falls, the two curves differ by a factor of at most ${+Math.exp(this.epsilon).toPrecision(3)}.`;
   }
 
   protected table(): Table {

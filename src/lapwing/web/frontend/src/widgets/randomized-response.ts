@@ -82,7 +82,7 @@ export class RandomizedResponseStory extends Story {
     const band = [...edge(1), ...edge(-1).reverse()];
     const dots = this.surveys.map(([n, , yes]): Point => [n, estimate(yes, n, this.epsilon)[0]]);
     return chart({
-      title: `Estimated share of smokers in ${SURVEYS} surveys of growing size, and the band in which 95 of 100 should lie`,
+      title: `Estimated share of smokers in ${SURVEYS} surveys of growing size, and the band in which 95 % of them should lie`,
       x: { from: 0, to: SURVEYS * this.step, label: "people asked" },
       y: { from: low, to: high, label: "estimated share", format: (value) => percent(value).replace("-", "−") },
       marks: [
@@ -105,7 +105,7 @@ export class RandomizedResponseStory extends Story {
   protected table(): Table {
     const rows = this.surveys.filter((_, i) => [0, 3, 8, 15, 24, 35, 48, 63, 80, 99].includes(i));
     return {
-      head: ["people asked", "said yes", "estimated share", "off by at most (95 of 100 times)"],
+      head: ["people asked", "said yes", "estimated share", "off by at most, with 95 % confidence"],
       rows: rows.map(([n, , yes]) => [n.toLocaleString("en"), yes.toLocaleString("en"), said(estimate(yes, n, this.epsilon)[0]), said(within(n, this.epsilon))]),
     };
   }

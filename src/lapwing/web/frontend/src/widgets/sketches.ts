@@ -172,7 +172,7 @@ export class SketchesStory extends Story {
     const theory = Math.sqrt(errors.reduce((sum, one) => sum + one ** 2, 0) / SHOWN);
     const length = bits(this.kind, this.functions, this.width);
     const flips = percent(flip(this.kind, this.epsilon), 1);
-    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 of 100 rufous lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}); an emoji that fewer than ${percent(2 * theory, 1)} use cannot be told from one that nobody uses.`;
+    return `Each phone sends ${length.toLocaleString("en")} bits and flips ${this.kind === "CMS" ? "each cell" : "its one sign"} with probability ${flips}. Grey bars are true, dots are estimated, and 95 % of the orange lines should cover the top of their bar. Typically the estimates are off by ${percent(off, 2)} of the people (theory says ${percent(theory, 2)}); an emoji that fewer than ${percent(2 * theory, 1)} use cannot be told from one that nobody uses.`;
   }
 
   protected table(): Table {

@@ -50,7 +50,7 @@ export class Spending extends Story {
     return chart({
       title: "How far the answer to each question may be off, for four ways to spend the budget",
       x: { from: 0.5, to: MANY + 0.5, label: "question", ticks: [1, 5, 10, 15, 20] },
-      y: { from: Math.min(1, 10 ** Math.floor(Math.log10(countError(this.epsilon)))), to: top, label: "off by at most (people, 95 of 100 times)", log: true },
+      y: { from: Math.min(1, 10 ** Math.floor(Math.log10(countError(this.epsilon)))), to: top, label: "off by at most, in people, with 95 % confidence", log: true },
       marks: [
         ...drawn("noise", half, "half of the rest"),
         ...drawn("budget", stubborn, "stubborn"),

@@ -42,7 +42,7 @@ export class ThreeModelsStory extends Story {
       title: "Error of an estimated share over the number of people, in three models of trust",
       height: 340,
       x: { from: 100, to: 1e8, label: "people", log: true, ticks: [100, 10_000, 1_000_000] },
-      y: { from: LEAST, to: 1, label: "off by, in 95 of 100 cases", log: true, ticks: [1e-6, 1e-4, 0.01, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
+      y: { from: LEAST, to: 1, label: "off by at most, with 95 % confidence", log: true, ticks: [1e-6, 1e-4, 0.01, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
       marks: [
         { kind: "line", ink: "quiet", points: sample, dashed: true },
         { kind: "line", ink: "noise", points: local },
