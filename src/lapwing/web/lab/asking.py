@@ -16,10 +16,11 @@ from lapwing.web.lab import attacking
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer, Bench
+from lapwing.web.lab.budget import covers
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Result
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, place_of
 from lapwing.web.lab.statement import Statement
 from lapwing.web.problems import Problem
 
@@ -83,8 +84,8 @@ def offered(left: float) -> float:
 
 def buys(band: Band, epsilon: float) -> float | None:
     """How far off at the largest place of the slider that this pays for."""
-    within = [error for place, error in zip(EPSILONS, band.errors, strict=True) if place <= epsilon * (1 + 1e-9)]
-    return within[-1] if within else None
+    place = place_of(epsilon)
+    return None if place is None else band.errors[place]
 
 
 def too_much(left: float, preview: Preview | None) -> str:
@@ -183,7 +184,7 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
         raise Problem(422, f"Choose {TIMES[0]} or {TIMES[1]} times.")
     if not charged:
         bench.teach()
-    elif times * answer.epsilon > budget(bench)["left"] * (1 + 1e-9):
+    elif not covers(bench.remaining, times * answer.epsilon):
         raise Problem(409, f"This would take {times * answer.epsilon:.3g}, and {budget(bench)['left']:.3g} is left.")
     analysis = _ready(bench, answer)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import lapwing as lw
 from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.quotes import after
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.problems import Problem
 
@@ -130,6 +131,11 @@ class Budget:
 def size_of(loss: Loss) -> tuple[Any, Any]:
     """Epsilon and delta of a loss as the ledger of a table counts it."""
     return loss.epsilon, getattr(loss, "delta", 0)  # type: ignore[attr-defined]
+
+
+def covers(left: Loss, epsilon: float) -> bool:
+    """Whether the ledger would let this much be spent: its own rule, with the rounding that it allows."""
+    return after(left, lw.PureDP(epsilon, unit=left.unit)) is not None
 
 
 def _same(one: Statement, other: Statement) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Series
+from lapwing.web.lab.result import EPSILONS, Band, Preview, Series, place_of
 
 ALIKE = 1.15
 """Errors whose ratio is less than this are called the same."""
@@ -54,7 +54,7 @@ def _said(error: float) -> str:
 
 def error_at(band: Band, epsilon: float) -> float | None:
     """At the place of the slider that this pays for: a little more than true, never less."""
-    place = max((i for i, one in enumerate(EPSILONS) if one <= epsilon * (1 + 1e-9)), default=0)
+    place = place_of(epsilon) or 0
     below = max(1.0, EPSILONS[place] / epsilon)  # under the slider's first place errors grow as epsilon falls
     error = band.errors[place]
     return None if error is None else below * error

@@ -84,3 +84,8 @@ def _steps() -> tuple[float, ...]:
 
 
 EPSILONS = _steps()
+
+
+def place_of(epsilon: float) -> int | None:
+    """The largest place of the slider that this pays for, whatever the last digits of a sum; None below the first."""
+    return max((place for place, size in enumerate(EPSILONS) if size <= epsilon * (1 + 1e-9)), default=None)

@@ -17,6 +17,7 @@ from fastapi.responses import JSONResponse
 from lapwing.web.lab import asking, attacking, exporting, questions
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
+from lapwing.web.lab.budget import covers
 from lapwing.web.lab.foretold import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
@@ -116,9 +117,9 @@ def release(
         if not _for_people(request):
             raise Problem(422, question.complaint)
         return _asking(request, site, person, bench, question, str(epsilon), status=422)
-    left = asking.budget(bench)["left"]
-    if epsilon > left * (1 + 1e-9):
+    if not covers(bench.remaining, epsilon):
         if not _for_people(request):
+            left = asking.budget(bench)["left"]
             raise Problem(409, asking.too_much(left, asking.previewed(question.analysis, bench.stated)))
         return _asking(request, site, person, bench, question, str(epsilon), status=409)
     at = asking.moment()

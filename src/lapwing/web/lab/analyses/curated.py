@@ -14,6 +14,7 @@ from lapwing.curator.query import Query
 from lapwing.curator.table import PrivateTable
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.quotes import after
 from lapwing.web.lab.analyses import rows
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.engine import Stoppable
@@ -24,8 +25,6 @@ from lapwing.web.lab.statement import DATASET, Statement
 
 WITHOUT_NOISE = 1e24
 """An epsilon at which the curator's noise is gone, to see what bounds and contributions change by themselves."""
-SLACK = 1e-6
-"""By so much a sum of roundings may pass what is left; the ledger itself is exact about it."""
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
@@ -45,10 +44,8 @@ def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
         return
     ledger.open(DATASET, statement.allowance)
     left = ledger.remaining(DATASET)
-    for name in ("epsilon", "delta"):
-        asked, there = (float(getattr(one, name, 0)) for one in (loss, left))
-        if asked > there * (1 + SLACK) + (SLACK if name == "epsilon" else 0):
-            raise BudgetExceeded(loss, left)
+    if after(left, loss) is None:
+        raise BudgetExceeded(loss, left)
 
 
 def stopping(table: PrivateTable | Query, progress: Progress) -> AbstractContextManager[None]:
