@@ -62,7 +62,7 @@ assets: $(ASSETS) ## what browsers load, built with Node 20 or newer
 wheels: $(DEV) $(ASSETS) ## dist/lapwing-….whl, the library alone, and dist/lapwing_web-….whl, the web application
 	@for project in . src/lapwing/web; do (cd $$project && $(CURDIR)/$(BIN)/hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; done
 
-$(ASSETS): $(FRONTEND)/package-lock.json $(FRONTEND)/build.mjs $(shell find $(FRONTEND)/src -type f) $(wildcard $(IN_THE_BROWSER)) tools/browser-zip tools/frontend | $(CORE)
+$(ASSETS): $(FRONTEND)/package-lock.json $(FRONTEND)/build.mjs $(shell find $(FRONTEND)/src -type f) $(wildcard $(IN_THE_BROWSER)) src/lapwing/web/lab/result.py tools/browser-zip tools/frontend tools/kinds.py | $(CORE)
 	@tools/frontend .venv
 
 clean: ## remove both environments and every cache

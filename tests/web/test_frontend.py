@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 
+import kinds
 import pytest
 from browser import FRONTEND
 
@@ -20,6 +21,10 @@ def test_the_tests_of_the_frontend_pass() -> None:
     done = subprocess.run([node, "--test", *tests], capture_output=True, text=True, cwd=FRONTEND)
     assert done.returncode == 0, done.stdout[-4000:]
     assert int(re.findall(r"^# pass (\d+)$", done.stdout, re.MULTILINE)[0]) > 0
+
+
+def test_scripts_of_the_lab_know_what_the_server_says() -> None:
+    assert kinds.KINDS.read_text(encoding="utf-8") == kinds.written(), "run tools/kinds.py"
 
 
 def test_what_an_author_has_to_replace_stands_in_what_is_inserted() -> None:

@@ -20,7 +20,7 @@ from lapwing.web.lab.budget import covers
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
-from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, place_of
+from lapwing.web.lab.result import EPSILONS, Asking, Band, Budget, Preview, Result, place_of
 from lapwing.web.lab.statement import Statement
 from lapwing.web.problems import Problem
 
@@ -44,17 +44,17 @@ def epsilon_of(text: str) -> float:
     return value
 
 
-def budget(bench: Bench) -> dict[str, float]:
+def budget(bench: Bench) -> Budget:
     """What may be spent in all, what was spent, and what is left, in epsilon."""
     spent, left = bench.spent, bench.remaining
-    told = {"allowance": bench.stated.epsilon, "spent": float(spent.epsilon), "left": float(left.epsilon)}  # type: ignore[attr-defined]
+    told: Budget = {"allowance": bench.stated.epsilon, "spent": float(spent.epsilon), "left": float(left.epsilon)}  # type: ignore[attr-defined]
     if bench.stated.delta:
         told["delta"] = bench.stated.delta
         told["delta_left"] = float(getattr(left, "delta", 0))
     return told
 
 
-def told(bench: Bench, asked: Question) -> dict[str, Any]:
+def told(bench: Bench, asked: Question) -> Asking:
     """What the handles of the page need: how far off at every place, and the budget."""
     assert asked.analysis is not None
     statement = bench.stated

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NotRequired, TypedDict
 
 from lapwing.privacy import Loss
 
@@ -72,6 +73,32 @@ class Preview:
     notes: tuple[str, ...] = ()
     mechanism: str = ""
     """In words, with the library's name of it, for the label."""
+
+
+class Budget(TypedDict):
+    """What may be spent on a table in all, what was spent, and what is left, in epsilon."""
+
+    allowance: float
+    spent: float
+    left: float
+    delta: NotRequired[float]
+    delta_left: NotRequired[float]
+
+
+class Asking(TypedDict):
+    """What the handles of a page need: how far off at every place of the slider, and the budget."""
+
+    title: str
+    asked: Sequence[tuple[str, str]]
+    places: tuple[float, ...]
+    preview: Preview
+    budget: Budget
+    unit: str
+    people: int
+
+
+FOR_BROWSERS = (Value, Series, Result, Band, Preview, Budget, Asking)
+"""What pages tell their scripts as JSON; tools/kinds.py writes it down as types of TypeScript."""
 
 
 def _steps() -> tuple[float, ...]:

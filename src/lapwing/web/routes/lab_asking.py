@@ -5,7 +5,7 @@ Whoever brought the table asks; see `lab/bench.py`. Nothing here shows an exact 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 from urllib.parse import urlencode
@@ -58,7 +58,7 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
 def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """How far off at every place of the slider, without a look at the data; or what is missing in the form so far."""
     try:
-        told = asking.told(bench, _understood(request, analysis, bench))
+        told: Mapping[str, Any] = asking.told(bench, _understood(request, analysis, bench))
     except Problem as missing:
         if missing.status_code != 422:
             raise

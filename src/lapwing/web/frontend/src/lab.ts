@@ -7,7 +7,8 @@ import "./lab/contrast.js";
 import "./lab/draws.js";
 import type { Handles, Nearby } from "./lab/handles.js";
 import "./lab/handles.js";
-import { told, type Asking } from "./lab/kinds.js";
+import type { Asking } from "./lab/kinds.js";
+import { told } from "./lab/told.js";
 import { benchOf, follow, get, underWay } from "./lab/waiting.js";
 
 const PAUSE = 400; // milliseconds without a key, after which a price is asked for

@@ -1,7 +1,8 @@
 // A private answer, beside the exact one where somebody may see it: one picture and one table.
 import { css, html, nothing, type TemplateResult } from "lit";
 import { Asked, TEACHING } from "./asked.js";
-import { told, type Result, type Series, type Value } from "./kinds.js";
+import type { Result, Series, Value } from "./kinds.js";
+import { told } from "./told.js";
 import { asPrecise, said } from "./look.js";
 import { picture } from "./picture.js";
 import { benchOf, underWay } from "./waiting.js";

@@ -1,6 +1,6 @@
 // An element that starts work of teaching mode and shows what came out, which nobody keeps.
 import { LitElement, css, html, nothing, type TemplateResult } from "lit";
-import { told } from "./kinds.js";
+import { told } from "./told.js";
 import { calm } from "./look.js";
 import { benchOf, follow, get, underWay, type Job } from "./waiting.js";
 

@@ -2,7 +2,7 @@
 import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
 import { narrow, place, wide } from "../lib/chart.js";
 import { Asked } from "./asked.js";
-import { told } from "./kinds.js";
+import { told } from "./told.js";
 import { said } from "./look.js";
 
 interface Outcome {

@@ -3,7 +3,8 @@ import { css, html, nothing, svg, type SVGTemplateResult, type TemplateResult } 
 import { narrow, place, ticks, wide } from "../lib/chart.js";
 import { bins, stacks, within } from "../math/lab.js";
 import { Asked } from "./asked.js";
-import { told, type Result } from "./kinds.js";
+import type { Result } from "./kinds.js";
+import { told } from "./told.js";
 import { said } from "./look.js";
 
 interface Output {

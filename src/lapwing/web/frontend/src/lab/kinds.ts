@@ -1,6 +1,4 @@
-// What the server says about a question and its answers, as JSON.
-import type { Errors } from "../math/lab.js";
-
+// What the server says about questions and answers, as JSON. Written by tools/kinds.py from result.py.
 export interface Value {
   label: string;
   value: number | null;
@@ -8,12 +6,14 @@ export interface Value {
   high: number | null;
   x: number | null;
 }
+
 export interface Series {
   name: string;
   values: Value[];
   measured_in: string;
   note: string;
 }
+
 export interface Result {
   shape: "number" | "bars" | "curve" | "table" | "points";
   series: Series[];
@@ -21,24 +21,30 @@ export interface Result {
   confidence: number;
   notes: string[];
 }
+
 export interface Band {
   output: string;
-  errors: Errors;
+  errors: (number | null)[];
   measured_in: string;
   why: string;
 }
+
 export interface Preview {
   bands: Band[];
   confidence: number;
   delta: number;
-  mechanism: string;
   notes: string[];
+  mechanism: string;
 }
+
 export interface Budget {
   allowance: number;
   spent: number;
   left: number;
+  delta?: number;
+  delta_left?: number;
 }
+
 export interface Asking {
   title: string;
   asked: [string, string][];
@@ -47,10 +53,4 @@ export interface Asking {
   budget: Budget;
   unit: string;
   people: number;
-}
-
-/** What stands in the page for scripts to read. */
-export function told<T>(id: string): T | null {
-  const found = document.getElementById(id);
-  return found ? (JSON.parse(found.textContent ?? "null") as T) : null;
 }

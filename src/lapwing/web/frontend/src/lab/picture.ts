@@ -1,6 +1,6 @@
 // Private beside exact, drawn: teal with rufous error bars, and ink grey where somebody may see it.
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
-import { chart, narrow, place, tick, ticks, wide, type Axis, type Mark, type Point } from "../lib/chart.js";
+import { chart, frame, ground, narrow, place, tick, ticks, wide, type Axis, type Mark, type Point } from "../lib/chart.js";
 import type { Result, Series, Value } from "./kinds.js";
 
 type Pair = { mine: Value; exact: Value | undefined };
@@ -93,14 +93,11 @@ function columns(result: Result, series: Series, exact: Series | null): SVGTempl
   const width = Math.abs((xs[1] as number) - (xs[0] as number));
   const x: Axis = { from: Math.min(...xs) - width / 2, to: Math.max(...xs) + width / 2, label: result.x_label };
   const y: Axis = { from: low, to: high, label: series.measured_in };
-  const edge = 56;
   const height = 300;
-  const [across, rise] = [place(x, edge, wide() - 16), place(y, height - 42, 14)];
+  const { across, up: rise, axes } = frame(x, y, height, narrow() ? 4 : 8);
   const thick = Math.max(1, (across(xs[1] as number) - across(xs[0] as number)) * 0.8);
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${words(series, exact)}>
-    ${ticks(y, 4).map((value) => svg`<g class="tick"><line x1=${edge} x2=${wide() - 16} y1=${rise(value)} y2=${rise(value)}></line><text x=${edge - 8} y=${rise(value)} text-anchor="end" dy="0.32em">${tick(value)}</text></g>`)}
-    ${ticks(x, narrow() ? 4 : 8).map((value) => svg`<text class="tick" x=${across(value)} y=${height - 24} text-anchor="middle">${tick(value)}</text>`)}
-    <text class="axis" x=${(edge + wide()) / 2} y=${height - 5} text-anchor="middle">${x.label}</text>
+    ${axes}
     ${pairs.map(({ mine, exact: other }) => {
       const at = across(mine.x as number);
       const top = rise(mine.value ?? 0);
@@ -109,7 +106,7 @@ function columns(result: Result, series: Series, exact: Series | null): SVGTempl
       const truth = typeof other?.value === "number" ? svg`<path class="line exact" d="M${at - thick / 2 - 1},${rise(other.value)}h${thick + 2}" stroke-width="3"></path>` : nothing;
       return svg`<g>${bar}${off}${truth}</g>`;
     })}
-    <line class="base" x1=${edge} x2=${wide() - 16} y1=${rise(0)} y2=${rise(0)}></line>
+    ${ground(rise(0))}
   </svg>`;
 }
 

@@ -69,26 +69,43 @@ export function tick(value: number): string {
   return size.toLocaleString("en", { maximumSignificantDigits: 6 }).replace("-", "−") + unit;
 }
 
-export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
+type Place = (value: number) => number;
+
+/** The axes of a picture, and where values stand between them. */
+export interface Frame {
+  across: Place;
+  up: Place;
+  floor: number;
+  axes: SVGTemplateResult;
+}
+
+/** Rules and numbers on the left, numbers and a name below; `about` is how many numbers stand below. */
+export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5): Frame {
   const across = place(x, EDGE.left, wide() - EDGE.right);
   const up = place(y, height - EDGE.bottom, EDGE.top);
   const floor = height - EDGE.bottom;
-  return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
-    ${ticks(y, 4).map(
-      (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
+  const axes = svg`${ticks(y, 4).map(
+    (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
         <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? tick)(value)}</text></g>`,
-    )}
-    ${ticks(x, narrow() ? 3 : 5).map(
+  )}
+    ${ticks(x, about).map(
       (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
     )}
     <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
-    <text class="axis" x=${EDGE.left} y=${EDGE.top - 11}>${y.label}</text>
-    <line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${floor} y2=${floor}></line>
+    <text class="axis" x=${EDGE.left} y=${EDGE.top - 11}>${y.label}</text>`;
+  return { across, up, floor, axes };
+}
+
+/** The line that bars stand on. */
+export const ground = (at: number): SVGTemplateResult => svg`<line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at} y2=${at}></line>`;
+
+export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
+  const { across, up, floor, axes } = frame(x, y, height);
+  return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
+    ${axes}${ground(floor)}
     ${marks.map((mark) => drawn(mark, across, up, floor))}
   </svg>`;
 }
-
-type Place = (value: number) => number;
 
 function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplateResult {
   const at = mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
