@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
@@ -97,7 +98,7 @@ def test_records_are_counted_by_two_columns() -> None:
         cross(people, rows="city", columns="ill")
 
 
-@pytest.mark.parametrize(
+@together(
     ("counts", "why"),
     [
         ({}, "same columns"),
@@ -151,7 +152,7 @@ def test_a_count_from_a_sample_is_scaled_up() -> None:
     assert binom.ppf(FALSE_ALARM / 2, 10_000, 0.25) <= found <= binom.isf(FALSE_ALARM / 2, 10_000, 0.25)
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "name"),
     [
         (lambda: CellSuppression(threshold=1), "threshold"),

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
@@ -203,7 +204,7 @@ def test_suppression_and_closeness_together() -> None:
     assert 0 < len(found.suppressed) <= 100
 
 
-@pytest.mark.parametrize(
+@together(
     ("way", "why"),
     [
         ({"quasi_identifiers": ["x"]}, "needs levels"),

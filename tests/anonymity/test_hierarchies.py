@@ -6,6 +6,7 @@ from datetime import date
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as some
 
@@ -141,7 +142,7 @@ def test_positions_on_a_scale_are_relative_and_missing_values_lie_beyond() -> No
     assert Sets().scale(["a", "b", "c"]).positions.tolist() == [0, 0.5, 1]
 
 
-@pytest.mark.parametrize(
+@together(
     ("make", "why"),
     [
         (lambda: Ranges((5, 12)), "multiple"),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.anonymity.identifiers import SMALL_ZIPS, Finding, Kind, classify, remove
 from lapwing.errors import InvalidParameter
@@ -243,7 +244,7 @@ def test_numbers_that_look_like_dates_and_odd_values_do_no_harm() -> None:
     assert [str(age) for age in remove(frame)["age"]] == ["90+", "None", "40.0"]  # as pandas gives them
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "values", "kept"),
     [
         ("Age", ["93", "44", "unknown"], ["90+", "44", "unknown"]),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from numpy.typing import NDArray
@@ -214,7 +215,7 @@ def test_dates_and_data_frames() -> None:
     assert list(found) == ["born"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("values", "labels"),
     [
         ([date(2000, 1, 1), datetime(2001, 1, 1), date(1999, 1, 1), datetime(2002, 1, 1)], 2),
@@ -243,7 +244,7 @@ def test_the_result_can_be_read() -> None:
     assert str(Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [*range(20)]})).endswith("… and 12 more")
 
 
-@pytest.mark.parametrize(
+@together(
     ("way", "table", "why"),
     [
         ({"quasi_identifiers": ["age"], "k": 3}, {"age": [1, 2]}, "only 2 rows"),

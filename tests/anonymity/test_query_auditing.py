@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.anonymity.query_auditing import (
     ExhaustiveAuditor,
@@ -26,7 +27,7 @@ def questions(seed, count, people=PEOPLE):
     return [sorted(np.flatnonzero(row).tolist()) for row in drawn if row.any()]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@together("seed", range(60))
 def test_sums_determine_what_no_other_table_with_the_same_sums_changes(seed):
     """Other tables differ by whole numbers of at most 3 (minors of a 0/1 matrix of rank 4), if by anything."""
     groups = questions(seed, 1 + seed % 5)
@@ -39,7 +40,7 @@ def test_sums_determine_what_no_other_table_with_the_same_sums_changes(seed):
     assert found == {one: values[one] for one in fixed}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@together("seed", range(40))
 def test_the_auditor_of_sums_refuses_exactly_what_would_determine_a_value(seed):
     values, answered = [4, 8, 15, 16, 23, 42], []
     auditor = SumAuditor(values)
@@ -80,7 +81,7 @@ def test_a_sum_that_contradicts_the_others_is_refused_as_input():
         LinearAnswers(3).reduced([3])
 
 
-@pytest.mark.parametrize("seed", range(60))
+@together("seed", range(60))
 def test_maxima_determine_what_no_other_table_with_the_same_maxima_changes(seed):
     rng = np.random.default_rng(1000 + seed)
     values, groups = rng.integers(1, 4, PEOPLE), questions(seed, 1 + seed % 6)
@@ -93,7 +94,7 @@ def test_maxima_determine_what_no_other_table_with_the_same_maxima_changes(seed)
 
 
 @pytest.mark.parametrize("simulatable", [False, True])
-@pytest.mark.parametrize("seed", range(25))
+@together("seed", range(25))
 def test_the_auditor_of_maxima_decides_as_trying_every_table_does(seed, simulatable):
     """Even values, and all numbers between, below and above them to try: as good as all real numbers."""
     values = 2 * np.random.default_rng(seed).integers(2, 5, 4)

@@ -5,6 +5,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.anonymity.query_auditing import determined_by_sums
 from lapwing.anonymity.restriction import Refused, RestrictedQueries, queries_needed, where
@@ -66,7 +67,7 @@ def test_mistakes_are_explained():
     assert isinstance(RestrictedQueries(STAFF).mean("pay", where(age=99)), Refused)
 
 
-@pytest.mark.parametrize(("people", "smallest", "overlap"), [(5, 2, 1), (6, 3, 2), (7, 3, 1)])
+@together(("people", "smallest", "overlap"), [(5, 2, 1), (6, 3, 2), (7, 3, 1)])
 def test_fewer_questions_than_needed_find_nothing(people, smallest, overlap):
     """Every set of that many allowed questions, by exhaustion."""
     needed = queries_needed(smallest=smallest, largest_overlap=overlap)

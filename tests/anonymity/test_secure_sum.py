@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import typer
+from cases import together
 from scipy.stats import chi2, norm
 from typer.testing import CliRunner
 
@@ -68,13 +69,13 @@ def test_a_missing_company_stops_the_sum() -> None:
         STUDY.run({name: TABLES[name] for name in ("ABC", "Beta")})
 
 
-@pytest.mark.parametrize("wrong", [[1], "ab", [1, 2.5], [1, -1], [1, 2**61], [1, True], None])
+@together("wrong", [[1], "ab", [1, 2.5], [1, -1], [1, 2**61], [1, True], None])
 def test_what_is_no_row_of_the_field_stops_the_sum(wrong: object) -> None:
     with pytest.raises(ProtocolFailed, match="Beta: sent something"):
         STUDY.add_up({"ABC": [1, 2], "Beta": wrong, "Gamma": [1, 2]})  # type: ignore[dict-item]
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "why"),
     [
         ({"companies": ["ABC", "Beta"]}, "at least 3"),

@@ -6,6 +6,7 @@ from collections import Counter
 from itertools import combinations, product
 
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,7 +50,7 @@ def views(scheme: Sharing, secret: int, seen: tuple[int, ...], coins: int) -> Co
     return found
 
 
-@pytest.mark.parametrize(
+@together(
     ("scheme", "coins"),
     [
         (AdditiveSharing(parties=2, prime=SMALL, largest=3), 1),
@@ -57,7 +58,6 @@ def views(scheme: Sharing, secret: int, seen: tuple[int, ...], coins: int) -> Co
         (ShamirSharing(parties=4, threshold=2, prime=SMALL, largest=3), 1),
         (ShamirSharing(parties=4, threshold=3, prime=SMALL, largest=3), 2),
     ],
-    ids=repr,
 )
 def test_one_share_too_few_has_the_same_distribution_for_every_secret(scheme: Sharing, coins: int) -> None:
     for seen in combinations(range(scheme.parties), scheme.needed - 1):
@@ -103,7 +103,7 @@ def test_numbers_that_might_leave_the_field_are_refused() -> None:
         scheme.share(0.5)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "why"),
     [
         ({"prime": 91}, "not a prime"),

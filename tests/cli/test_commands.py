@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import together
 from typer.testing import CliRunner
 
 import lapwing
@@ -61,7 +62,7 @@ def test_a_guarantee_is_explained_in_words_and_as_data() -> None:
     assert (data["epsilon"], data["delta"], data["out_of_100_after"]) == (1.0, 1e-6, 74)
 
 
-@pytest.mark.parametrize(
+@together(
     ("words", "hint"),
     [
         (("demo", "--epsilon", "0"), "Write epsilon=1"),

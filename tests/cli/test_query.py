@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from cases import together
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -222,7 +223,7 @@ def test_keys_are_values_of_their_columns() -> None:
     assert '"20, 21",0' in run(*asked, "--keys", 'age="20, 21",5')
 
 
-@pytest.mark.parametrize(
+@together(
     ("words", "hint"),
     [
         (("nowhere.csv", "--unit", "x", "--saved", "count.yaml"), "there is no such file"),

@@ -8,6 +8,7 @@ from functools import lru_cache
 from statistics import median
 
 import pytest
+from cases import together
 
 from lapwing.datasets import Town, town
 from lapwing.datasets.town import TODAY
@@ -42,7 +43,7 @@ def test_the_same_seed_gives_the_same_town_and_another_seed_another() -> None:
     assert first.people != other.people
 
 
-@pytest.mark.parametrize("people", [1, 2, 12, 1_000])
+@together("people", [1, 2, 12, 1_000])
 def test_a_town_has_as_many_people_as_asked_for(people: int) -> None:
     place = town(people)
     assert {len(column) for column in place.people.values()} == {people}
@@ -64,7 +65,7 @@ def test_values_are_those_of_python() -> None:
     assert type(usual().hospital["admission"][0]) is datetime.date
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@together("seed", [0, 1, 2])
 def test_birth_date_sex_and_postcode_make_most_people_unique_as_in_the_united_states(seed: int) -> None:
     """87 % by Sweeney (2000), 63 % by Golle (2006)."""
     place = town(seed=seed).people

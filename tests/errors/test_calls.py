@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.calls import Helpful
@@ -17,7 +18,7 @@ def _table() -> lw.PrivateTable:
     return lw.open({"who": np.arange(3)}, unit="who")
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "says", "instead"),
     [
         (lambda: lw.Mean(epsilon=1), "bounds is missing", "Mean(epsilon=1, bounds=(0, 120))"),
@@ -46,7 +47,7 @@ def test_a_call_that_does_not_fit_says_what_to_write(call: Callable[[], object],
     assert isinstance(caught.value, TypeError)
 
 
-@pytest.mark.parametrize(
+@together(
     ("call", "hint"),
     [
         (lambda: lw.Count(epsilon="1"), "Write epsilon=1 without quotes"),
@@ -67,9 +68,7 @@ def test_a_hint_names_a_value_that_makes_sense(call: Callable[[], object], hint:
     assert hint in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")]
-)
+@together(("name", "meant"), [("laplace", "Laplace"), ("Laplce", "Laplace"), ("exponental", "Exponential")])
 def test_a_name_that_does_not_exist_suggests_one_that_does(name: str, meant: str) -> None:
     with pytest.raises(AttributeError, match=f"Did you mean lapwing.{meant}"):
         getattr(lw, name)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cases import together
 
 import lapwing
 from lapwing import mechanisms
@@ -52,7 +53,7 @@ def test_the_code_on_this_page_runs_and_prints_what_it_says(
     run_page(str(page), page.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+@together("page", PAGES)
 def test_every_link_into_the_house_leads_somewhere(page: Path) -> None:
     targets = [link for link in LINK.findall(page.read_text(encoding="utf-8")) if not re.match(r"[a-z]+:", link)]
     assert [target for target in targets if not (page.parent / target).exists()] == []

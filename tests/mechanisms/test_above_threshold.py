@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_seldom, assert_share, laplace_pmf
 
 from lapwing.errors import BudgetExceeded, InvalidParameter
@@ -193,7 +194,7 @@ def test_the_accuracy_holds_for_all_questions_at_once() -> None:
     assert AboveThreshold.solve(within=20, questions=10, sensitivity=1, threshold=0).accuracy(questions=10) <= 20
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon", 0),

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_share
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,7 +57,7 @@ def test_log_ratios_stay_in_an_interval_of_length_epsilon() -> None:
     assert Exponential(epsilon=2, sensitivity=1, candidates=3, fixed_normaliser=True).zcdp_loss().rho == 2
 
 
-@pytest.mark.parametrize("scores", [[0, 3, 1, 3], [0.4, 2.6, 1.4, 3.1], [10**30, 10**30 - 2, 0, -(10**30)]])
+@together("scores", [[0, 3, 1, 3], [0.4, 2.6, 1.4, 3.1], [10**30, 10**30 - 2, 0, -(10**30)]])
 def test_lists_follow_the_law(scores: list[float]) -> None:
     mechanism = Exponential(epsilon=1, sensitivity=1, candidates=4)
     rounded = [math.floor(score + 0.5) if isinstance(score, float) else score for score in scores]

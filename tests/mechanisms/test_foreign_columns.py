@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing import mechanisms as m
 from lapwing.errors import InvalidParameter
@@ -150,7 +151,7 @@ def test_dates_of_a_column_are_the_values_that_the_column_gives() -> None:
     assert m.Count(epsilon=CERTAIN).release(column) == 2
 
 
-@pytest.mark.parametrize("rows", [[], [{"age": 1}], [{"age": None}]])
+@together("rows", [[], [{"age": 1}], [{"age": None}]])
 def test_a_table_without_a_number_of_dimensions_is_refused_too(rows: list[Any]) -> None:
     for mechanism in (
         m.Count(epsilon=1),

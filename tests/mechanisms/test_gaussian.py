@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, gaussian_pmf
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,9 +32,9 @@ def true_delta(sigma: Fraction, shift: int, epsilon: Fraction) -> mpmath.mpf:
         return excess / mpmath.fsum(weights.values())
 
 
-@pytest.mark.parametrize("sigma", [Fraction(1, 5), Fraction(3, 4), 1, Fraction(17, 8), 10, 40])
+@together("sigma", [Fraction(1, 5), Fraction(3, 4), 1, Fraction(17, 8), 10, 40])
 @pytest.mark.parametrize("shift", [1, 3])
-@pytest.mark.parametrize("epsilon", [0, Fraction(1, 10), 1, 8])
+@together("epsilon", [0, Fraction(1, 10), 1, 8])
 def test_delta_is_never_below_the_truth_and_hardly_above(sigma: Fraction, shift: int, epsilon: Fraction) -> None:
     sigma, epsilon = Fraction(sigma), Fraction(epsilon)
     truth = true_delta(sigma, shift, epsilon)
@@ -45,8 +46,8 @@ def test_delta_is_never_below_the_truth_and_hardly_above(sigma: Fraction, shift:
         assert stated >= truth * (1 - mpmath.mpf("1e-40"))
 
 
-@pytest.mark.parametrize("sigma", [4096, 9000, 100_000])
-@pytest.mark.parametrize("epsilon", [0.1, 1, 3])
+@together("sigma", [4096, 9000, 100_000])
+@together("epsilon", [0.1, 1, 3])
 def test_blocks_of_terms_stay_above_the_truth_and_near_it(sigma: int, epsilon: float) -> None:
     shift = sigma // 4
     center = epsilon * sigma**2 / shift - shift / 2
@@ -63,9 +64,7 @@ def test_a_larger_shift_never_has_a_smaller_delta() -> None:
         assert deltas == sorted(deltas)
 
 
-@pytest.mark.parametrize(
-    "variance", [Fraction(1, 1024), Fraction(1, 4), Fraction(399, 100), Fraction(4), Fraction(100)]
-)
+@together("variance", [Fraction(1, 1024), Fraction(1, 4), Fraction(399, 100), Fraction(4), Fraction(100)])
 def test_the_normaliser_is_bounded_from_below(variance: Fraction) -> None:
     with mpmath.workdps(60):
         total = mpmath.nsum(
@@ -81,8 +80,8 @@ def test_discrete_noise_at_the_continuous_sigma_may_have_three_times_the_delta()
     assert 2.9e-6 < delta < 3.1e-6
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-6), (1, 1e-12), (4, 1e-3), (8, 1e-9)])
-@pytest.mark.parametrize("sensitivity", [1, 3, 0.3])
+@together(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-6), (1, 1e-12), (4, 1e-3), (8, 1e-9)])
+@together("sensitivity", [1, 3, 0.3])
 def test_calibration_meets_the_target_with_little_to_spare(epsilon: float, delta: float, sensitivity: float) -> None:
     mechanism = Gaussian.for_epsilon(epsilon, delta, sensitivity=sensitivity)
     assert mechanism.delta_at(epsilon) <= delta
@@ -153,7 +152,7 @@ def test_vectors_take_delta_from_rho_unless_only_one_step_can_be_made() -> None:
     assert solved.epsilon_at(1e-6) > 0.999
 
 
-@pytest.mark.parametrize("sigma", [0.4, 3, 50])
+@together("sigma", [0.4, 3, 50])
 def test_numbers_and_arrays_have_the_stated_law(sigma: float) -> None:
     scalar = Gaussian(sigma=sigma, sensitivity=1)
     assert_follows([scalar.release(7) - 7 for _ in range(10_000)], gaussian_pmf(sigma), range(-300, 300))
@@ -169,8 +168,8 @@ def test_numbers_and_arrays_have_the_stated_law(sigma: float) -> None:
     assert_follows(draws, gaussian_pmf(sigma), range(-300, 300))
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1, 10, 60])
-@pytest.mark.parametrize("confidence", [0.3, 0.95, 0.999999])
+@together("sigma", [0.3, 1, 10, 60])
+@together("confidence", [0.3, 0.95, 0.999999])
 def test_accuracy_is_the_exact_quantile_for_small_sigma(sigma: float, confidence: float) -> None:
     width = Gaussian(sigma=sigma, sensitivity=1).accuracy(confidence)
     pmf = gaussian_pmf(sigma)
@@ -199,7 +198,7 @@ def test_strange_data_and_absurd_sigmas_are_handled() -> None:
         Gaussian(sigma=1, sensitivity=1, dimensions=3).release([1, 2])
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"sigma": 0},
@@ -218,7 +217,7 @@ def test_bad_parameters_are_refused(parameters: dict[str, Any]) -> None:
         Gaussian(**{"sigma": 1, "sensitivity": 1} | parameters)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0, 1e-6), (-1, 1e-6), (1, 0), (1, 1), (1, math.nan), ("1", 1e-6)])
+@together(("epsilon", "delta"), [(0, 1e-6), (-1, 1e-6), (1, 0), (1, 1), (1, math.nan), ("1", 1e-6)])
 def test_bad_targets_are_refused(epsilon: Any, delta: Any) -> None:
     with pytest.raises(InvalidParameter):
         Gaussian.for_epsilon(epsilon, delta, sensitivity=1)

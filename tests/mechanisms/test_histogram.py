@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, laplace_pmf
 
 from lapwing.errors import InvalidParameter
@@ -44,7 +45,7 @@ def test_bins_hold_their_lower_edge_and_the_last_one_both(kind: Any) -> None:
     assert exact(kind([0, 9, 10, 20, 21, -1]), edges=[0, 10, 20]) == {(0, 10): 2, (10, 20): 2}
 
 
-@pytest.mark.parametrize(("relation", "rows", "scale"), [("add_remove", 1, 1), ("replace", 1, 2), ("replace", 3, 6)])
+@together(("relation", "rows", "scale"), [("add_remove", 1, 1), ("replace", 1, 2), ("replace", 3, 6)])
 def test_noise_fits_the_relation_and_the_rows_of_a_unit(relation: Any, rows: int, scale: int) -> None:
     histogram = Histogram(epsilon=1, keys=range(20_000), relation=relation, max_rows_per_unit=rows)
     assert_follows(histogram.release([]).values(), laplace_pmf(scale), range(-80, 80))
@@ -75,7 +76,7 @@ def test_accuracy_of_one_count_and_of_all_at_once() -> None:
     assert 0.96 < float(solved.epsilon) <= 1
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {},

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean
 
 from lapwing.crowd import CategoryResponse
@@ -20,8 +21,8 @@ from lapwing.mechanisms import KaryResponse, RandomizedResponse
 POLL = KaryResponse(categories=["bus", "bike", "car", "feet"], keep=Fraction(1, 2))
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1, 3, 30])
-@pytest.mark.parametrize("k", [2, 5, 1000])
+@together("epsilon", [0.01, 1, 3, 30])
+@together("k", [2, 5, 1000])
 def test_the_stated_epsilon_is_the_largest_ratio_and_at_most_what_was_asked(epsilon: float, k: int) -> None:
     mechanism = KaryResponse.from_epsilon(epsilon, categories=k)
     keep, switch = mechanism._keep, mechanism.switch
@@ -32,8 +33,8 @@ def test_the_stated_epsilon_is_the_largest_ratio_and_at_most_what_was_asked(epsi
     assert float(keep) == pytest.approx(math.exp(epsilon) / (math.exp(epsilon) + k - 1), rel=3e-3)
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, Fraction(7, 3), 8])
-@pytest.mark.parametrize("k", [2, 3, 10, 1000])
+@together("epsilon", [0.01, 0.5, 1, Fraction(7, 3), 8])
+@together("k", [2, 3, 10, 1000])
 def test_the_mechanism_and_the_protocol_of_the_crowd_keep_the_truth_alike(epsilon: Any, k: int) -> None:
     mechanism, protocol = (
         KaryResponse.from_epsilon(epsilon, categories=k),
@@ -49,7 +50,7 @@ def test_two_categories_are_randomized_response_to_a_thousandth() -> None:
     assert float(KaryResponse.from_epsilon(1.5, categories=2)._keep) == pytest.approx(float(binary.gamma), rel=1e-3)
 
 
-@pytest.mark.parametrize("truth", [0, 3, -1, 4, None, "car", 10**30])
+@together("truth", [0, 3, -1, 4, None, "car", 10**30])
 def test_answers_have_exactly_the_stated_probabilities(truth: Any) -> None:
     k, mechanism = 4, KaryResponse(categories=4, keep=Fraction(1, 2))
     known = truth in range(4)
@@ -113,7 +114,7 @@ def test_accuracy_and_solving() -> None:
     assert pickle.loads(pickle.dumps(POLL)) == POLL
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"categories": 1},

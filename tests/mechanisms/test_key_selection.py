@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_share
 from distributions import renyi
 
@@ -126,7 +127,7 @@ def joint(chances: Sequence[float]) -> list[float]:
     return [math.prod(c if s else 1 - c for c, s in zip(chances, shown, strict=True)) for shown in options]
 
 
-@pytest.mark.parametrize(("relation", "groups"), [("add_remove", 1), ("add_remove", 3), ("replace", 1)])
+@together(("relation", "groups"), [("add_remove", 1), ("add_remove", 3), ("replace", 1)])
 def test_one_unit_in_several_groups_costs_what_is_stated(relation: Any, groups: int) -> None:
     mechanism = KeySelection(epsilon=1.5, delta=0.02, max_groups_per_unit=groups, relation=relation)
     loss = mechanism.privacy_loss()
@@ -194,7 +195,7 @@ def test_parameters_far_out_still_have_an_end() -> None:
     assert steep.release([2, 3], Reproducible(1)) == [True, True]
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [("epsilon", 0), ("epsilon", math.inf), ("delta", 0), ("delta", 1), ("delta", None), ("max_groups_per_unit", 0)],
 )

@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, laplace_pmf
 from hypothesis import given
 from hypothesis import strategies as st
@@ -94,8 +95,8 @@ def test_answers_lie_on_the_grid_and_keep_their_kind() -> None:
     assert Laplace(epsilon=1, sensitivity=1, dimensions=2, on_grid=True).release(np.array([1, 2])).dtype == np.int64
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.3, 1, 5, 40])
-@pytest.mark.parametrize("confidence", [0.2, 0.9, 0.95, 0.999999])
+@together("epsilon", [0.01, 0.3, 1, 5, 40])
+@together("confidence", [0.2, 0.9, 0.95, 0.999999])
 def test_accuracy_is_the_exact_quantile(epsilon: float, confidence: float) -> None:
     width = Laplace(epsilon=epsilon, sensitivity=2, granularity=0.5).accuracy(confidence) * 2
     a = mpmath.exp(-mpmath.mpf(epsilon) / 4)
@@ -112,7 +113,7 @@ def test_ten_thousand_counts_at_once_match_the_reference() -> None:
     assert names.accuracy(0.95) == 3
 
 
-@pytest.mark.parametrize("epsilon", [0.2, 1, 4])
+@together("epsilon", [0.2, 1, 4])
 def test_variance_is_that_of_the_noise(epsilon: float) -> None:
     mechanism = Laplace(epsilon=epsilon, sensitivity=1, dimensions=200_000, on_grid=True)
     squares = mechanism.release(np.zeros(200_000, dtype=int)).astype(float) ** 2
@@ -158,7 +159,7 @@ def test_a_wrong_shape_names_the_declared_length_only() -> None:
         Laplace(epsilon=1, sensitivity=1).release("secret")
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"epsilon": 0},
@@ -200,7 +201,7 @@ def test_a_mechanism_is_a_value() -> None:
         mechanism.epsilon = 2  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("exponent", [-70, -64, -63, -62, -10, -1, 0, 1, 10, 62, 63, 64, 65, 70])
+@together("exponent", [-70, -64, -63, -62, -10, -1, 0, 1, 10, 62, 63, 64, 65, 70])
 def test_whole_numbers_shift_to_the_steps_that_rationals_give(exponent: int) -> None:
     ends = [-(2**63), -(2**63) + 1, -(2**62), -3, -1, 0, 1, 3, 5 * 2**40, 2**62 - 1, 2**62, 2**63 - 1]
     granularity = Fraction(2) ** exponent

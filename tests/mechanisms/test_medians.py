@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_seldom, assert_share, laplace_pmf
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +76,7 @@ def noise_scale(mechanism: SmoothMedian, values: Sequence[int]) -> Fraction:
     return mechanism._scale(Fraction(smooth, 1 << 128))
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(1, 0.05), (0.3, 1e-3), (4, 1e-6)])
+@together(("epsilon", "delta"), [(1, 0.05), (0.3, 1e-3), (4, 1e-6)])
 def test_the_scale_is_smooth_and_the_exact_delta_below_the_stated_one(epsilon: float, delta: float) -> None:
     mechanism = SmoothMedian(epsilon=epsilon, delta=delta, bounds=(0, TOP), granularity=1)
     assert mechanism.privacy_loss().epsilon == Fraction(epsilon)
@@ -186,7 +187,7 @@ def test_any_function_with_a_distance_can_be_released() -> None:
     assert mechanism._steps * mechanism._granularity >= Fraction(1, 2)
 
 
-@pytest.mark.parametrize("distance", [math.nan, math.inf, None, -5, "far", "raise"])
+@together("distance", [math.nan, math.inf, None, -5, "far", "raise"])
 def test_a_distance_that_is_no_number_counts_as_none_at_all(distance: object) -> None:
     def far(data: object) -> object:
         if distance == "raise":
@@ -198,7 +199,7 @@ def test_a_distance_that_is_no_number_counts_as_none_at_all(distance: object) ->
     assert mechanism.release("anything") is None
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon", 0),

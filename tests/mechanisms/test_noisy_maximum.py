@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, laplace_pmf
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,7 +46,7 @@ def test_the_answer_is_about_as_good_as_a_guess() -> None:
     assert NoisyMaximum.solve(within=1, bounds=(0, 10)).accuracy() <= 1
 
 
-@pytest.mark.parametrize("parameters", [{"epsilon": 0}, {"bounds": (1, 0)}, {"granularity": -1}, {"epsilon": "a"}])
+@together("parameters", [{"epsilon": 0}, {"bounds": (1, 0)}, {"granularity": -1}, {"epsilon": "a"}])
 def test_bad_parameters_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
         NoisyMaximum(**{"epsilon": 1, "bounds": (0, 1)} | parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_share
 
 from lapwing.errors import InvalidParameter
@@ -15,7 +16,7 @@ def test_it_costs_nothing() -> None:
     assert OneTimePad().privacy_loss().relation == "replace"
 
 
-@pytest.mark.parametrize("bit", [True, False, 0, 1, None])
+@together("bit", [True, False, 0, 1, None])
 def test_the_answer_is_a_fair_bit_whatever_the_truth(bit: object) -> None:
     assert_share(sum(OneTimePad().release(bit) for _ in range(10_000)), 10_000, 0.5)
     assert_share(sum(OneTimePad().release([bit] * 20_000)), 20_000, 0.5)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows, assert_share
 from ranks import gaps, law
 
@@ -28,7 +29,7 @@ def neighbours(values: Sequence[int], relation: str) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(2, 3), 0, 1])
+@together("q", [Fraction(1, 2), Fraction(1, 4), Fraction(2, 3), 0, 1])
 def test_no_neighbours_are_told_apart_by_more_than_epsilon(relation: Any, q: Fraction) -> None:
     mechanism = Quantile(epsilon=2, q=q, bounds=(0, 3), granularity=1, relation=relation)
     assert mechanism.privacy_loss().epsilon == 2
@@ -46,7 +47,7 @@ def test_no_neighbours_are_told_apart_by_more_than_epsilon(relation: Any, q: Fra
 
 
 @pytest.mark.parametrize("kind", [list, np.array])
-@pytest.mark.parametrize("values", [[], [2, 2, 2, 2], [0, 1, 1, 5, 9, 9]])
+@together("values", [[], [2, 2, 2, 2], [0, 1, 1, 5, 9, 9]])
 def test_lists_and_arrays_follow_the_law(kind: Any, values: list[int]) -> None:
     mechanism = Quantile(epsilon=1, q=Fraction(1, 3), bounds=(-1, 9), granularity=1)
     chances = law(mechanism, values, range(-1, 10))
@@ -107,7 +108,7 @@ def test_the_default_grid_is_whole_for_wide_whole_bounds_and_fine_otherwise() ->
     assert 1000 < Median(epsilon=1, bounds=(0, 0.37))._ladder.width < 5000
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon", 0),

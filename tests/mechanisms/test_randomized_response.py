@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_mean, assert_share
 
 from lapwing.errors import InvalidParameter
@@ -53,7 +54,7 @@ def test_the_stated_epsilon_is_the_largest_ratio_rounded_up(mechanism: Randomize
         assert truth <= mpmath.mpf(stated.numerator) / stated.denominator <= truth + mpmath.mpf("1e-25")
 
 
-@pytest.mark.parametrize("epsilon", [1e-9, 0.01, math.log(3), 1, 5, 20, 44, 60, 5000, Fraction(1, 3)])
+@together("epsilon", [1e-9, 0.01, math.log(3), 1, 5, 20, 44, 60, 5000, Fraction(1, 3)])
 def test_an_epsilon_is_met_from_below(epsilon: float) -> None:
     stated = RandomizedResponse.from_epsilon(epsilon).privacy_loss().epsilon
     assert stated <= Fraction(epsilon)
@@ -171,7 +172,7 @@ def test_accuracy_variance_and_solving() -> None:
     assert pickle.loads(pickle.dumps(solved)) == solved
 
 
-@pytest.mark.parametrize(
+@together(
     "make",
     [
         lambda: RandomizedResponse.from_epsilon(0),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -117,13 +118,13 @@ def test_presence_is_a_rule_about_one_record() -> None:
     assert all(map(is_present, [0, 0.0, True, "", "no", np.True_, np.int8(0), np.float32(1), Fraction(1, 2), (1,)]))
 
 
-@pytest.mark.parametrize("bounds", [(1, 1), (2, 1), "ab", (0,), (0, math.inf), (math.nan, 1), 5, None, (0, "1")])
+@together("bounds", [(1, 1), (2, 1), "ab", (0,), (0, math.inf), (math.nan, 1), 5, None, (0, "1")])
 def test_bounds_must_be_a_public_range(bounds: object) -> None:
     with pytest.raises(InvalidParameter, match="bounds"):
         BoundedGrid.of(bounds)
 
 
-@pytest.mark.parametrize("granularity", [0, -1, math.nan, "fine", 1e-30, 1000])
+@together("granularity", [0, -1, math.nan, "fine", 1e-30, 1000])
 def test_the_grid_must_suit_the_bounds(granularity: object) -> None:
     with pytest.raises(InvalidParameter, match="granularity"):
         BoundedGrid.of((0, 120), granularity)

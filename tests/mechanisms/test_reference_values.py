@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import pytest
+from cases import together
 
 from lapwing.mechanisms import (
     Count,
@@ -21,7 +22,7 @@ FINE = Fraction(1, 1 << 20)
 """A grid on which discrete noise is continuous for the eye."""
 
 
-@pytest.mark.parametrize(("times", "percent"), [(1, 63.2), (2, 86.5), (3, 95.0), (4, 98.2), (5, 99.3)])
+@together(("times", "percent"), [(1, 63.2), (2, 86.5), (3, 95.0), (4, 98.2), (5, 99.3)])
 def test_laplace_noise_exceeds_t_scales_with_probability_e_to_minus_t(times: int, percent: float) -> None:
     within = 1 - math.exp(-times)
     assert 100 * within == pytest.approx(percent, abs=0.05)
@@ -40,7 +41,7 @@ def test_the_noise_on_a_count_of_smokers_does_not_depend_on_the_number_of_people
     assert smokers.variance == pytest.approx(2 * a / (1 - a) ** 2)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 4])
+@together("epsilon", [0.1, 1, 4])
 def test_the_deviation_of_lying_coins(epsilon: float) -> None:
     n, odds = 3000, math.exp(epsilon)
     expected = math.sqrt(odds) / (math.sqrt(n) * (odds - 1))
@@ -59,7 +60,7 @@ def test_the_variance_of_direct_encoding() -> None:
         assert (n * estimate.population_standard_error) ** 2 == pytest.approx(variance)
 
 
-@pytest.mark.parametrize(("releases", "ratio"), [(1, 0.335), (10, 1.057), (100, 1.389)])
+@together(("releases", "ratio"), [(1, 0.335), (10, 1.057), (100, 1.389)])
 def test_laplace_wins_for_few_releases_and_gaussian_for_many(releases: int, ratio: float) -> None:
     """Standard deviations at (1, 1e-6) in all; for Laplace the scale with that loss is given by the ratio."""
     gaussian = analytic_sigma(1, 1e-6) * math.sqrt(releases)
@@ -69,7 +70,7 @@ def test_laplace_wins_for_few_releases_and_gaussian_for_many(releases: int, rati
         assert (loss.epsilon_at(1e-6) <= 1) is enough
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
+@together("size", [1, 2, 5])
 def test_a_group_loses_at_most_what_the_textbook_says(size: int) -> None:
     group = ApproxDP(0.5, 1e-6).for_group(size)
     assert group.epsilon == size * Fraction(1, 2)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, assert_seldom, laplace_pmf
 
 from lapwing.errors import InvalidParameter
@@ -132,7 +133,7 @@ def test_the_average_answer_is_the_average_output() -> None:
     assert_mean(answers, 40, statistics.pvariance(answers))
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon", 0),

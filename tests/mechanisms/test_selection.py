@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_seldom, assert_share, laplace_pmf
 
 from lapwing.errors import InvalidParameter
@@ -158,7 +159,7 @@ def test_what_is_not_a_finite_number_counts_as_zero(kind: type[Selection]) -> No
 
 
 @pytest.mark.parametrize("kind", SELECTIONS)
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon", 0),
@@ -193,7 +194,7 @@ def test_nothing_is_monotone_under_replace(kind: type[Selection]) -> None:
 
 
 @pytest.mark.parametrize("kind", SELECTIONS)
-@pytest.mark.parametrize("scores", [[1, 2], [1, 2, 3, 4], np.zeros(5), np.zeros((3, 1)), []])
+@together("scores", [[1, 2], [1, 2, 3, 4], np.zeros(5), np.zeros((3, 1)), []])
 def test_a_wrong_number_of_scores_names_the_declared_number_only(kind: type[Selection], scores: object) -> None:
     with pytest.raises(InvalidParameter, match="exactly 3 scores") as caught:
         kind(epsilon=1, sensitivity=1, candidates=3).release(scores)

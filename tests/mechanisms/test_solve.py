@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from cases import together
 
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Count, Gaussian, Histogram, Laplace, RandomizedResponse, Sum, epsilon_for
@@ -42,7 +43,7 @@ def test_an_exact_answer_is_a_matter_of_a_large_epsilon() -> None:
     assert 3 < epsilon_for(lambda epsilon: Count(epsilon=epsilon), within=0, confidence=0.95) < 4
 
 
-@pytest.mark.parametrize("within", [-1, math.nan, math.inf, "5"])
+@together("within", [-1, math.nan, math.inf, "5"])
 def test_a_bad_target_is_refused(within: Any) -> None:
     with pytest.raises(InvalidParameter, match="within"):
         Laplace.solve(within=within, sensitivity=1)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,7 +81,7 @@ def test_decimals_of_any_exponent_are_rounded_at_once_and_in_order(exponents: li
 
 
 @pytest.mark.parametrize("kind", SELECTIONS)
-@pytest.mark.parametrize("zero", [0, None, Decimal(0), Fraction(0), "text"])
+@together("zero", [0, None, Decimal(0), Fraction(0), "text"])
 def test_the_type_of_one_score_does_not_change_how_the_others_are_rounded(kind: type[Selection], zero: Any) -> None:
     """Beyond int64 an array is stuck at its ends; a list must be as well, or one odd score tells the others apart."""
     mechanism = kind(epsilon=1, sensitivity=0.001, candidates=300)
@@ -121,7 +122,7 @@ def test_floating_point_errors_that_are_raised_do_not_depend_on_scores() -> None
         Median(epsilon=1000, bounds=(0, 10)).release(np.arange(2000.0))
 
 
-@pytest.mark.parametrize("sensitivity", [Fraction(1, 10**400), Fraction(10**400, 3), Fraction(0.1), Fraction(2**80, 3)])
+@together("sensitivity", [Fraction(1, 10**400), Fraction(10**400, 3), Fraction(0.1), Fraction(2**80, 3)])
 def test_the_default_granularity_suits_every_sensitivity(sensitivity: Fraction) -> None:
     grid = default_granularity(sensitivity)
     assert sensitivity / 2100 < grid <= sensitivity / 1000

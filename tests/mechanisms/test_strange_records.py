@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from columns import Column
 
 from lapwing.errors import InvalidParameter
@@ -215,7 +216,7 @@ def test_an_edge_is_compared_exactly_whatever_the_type(dtype: Any) -> None:
     assert Histogram(epsilon=1, edges=[-1e300, 1e300])._counts(values) == [3]
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "parameters"),
     [
         ("edges", {"edges": [0, 10**400]}),
@@ -234,7 +235,7 @@ def test_labels_that_cannot_be_told_apart_are_refused(name: str, parameters: dic
     assert caught.value.name == name
 
 
-@pytest.mark.parametrize("categories", [["a", Missing()], ["a", [1]], [1, True], ["a", math.nan], 1 << 70, 1])
+@together("categories", [["a", Missing()], ["a", [1]], [1, True], ["a", math.nan], 1 << 70, 1])
 def test_categories_that_cannot_be_told_apart_or_drawn_are_refused(categories: Any) -> None:
     with pytest.raises(InvalidParameter) as caught:
         KaryResponse.from_epsilon(1, categories=categories)
@@ -260,7 +261,7 @@ def test_truth_values_are_scaled_like_other_numbers() -> None:
         assert steps_of_array(np.array([True, False]), grid).tolist() == [to_steps(True, grid), 0]
 
 
-@pytest.mark.parametrize("exponent", [-1100, 600, 1100])
+@together("exponent", [-1100, 600, 1100])
 def test_any_granularity_has_a_variance_and_releases_arrays(exponent: int) -> None:
     unit = Fraction(2) ** exponent
     for mechanism in (

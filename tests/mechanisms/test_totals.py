@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, assert_seldom, assert_share, laplace_pmf
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,7 +108,7 @@ def test_the_noise_has_the_stated_law() -> None:
     assert fine.accuracy(0.95) == pytest.approx(120 * math.log(20), rel=1e-6)
 
 
-@pytest.mark.parametrize("parameters", [{}, {"relation": "replace"}, {"relation": "replace", "n": 400}], ids=str)
+@together("parameters", [{}, {"relation": "replace"}, {"relation": "replace", "n": 400}])
 def test_the_accuracy_of_a_mean_holds(parameters: dict[str, Any]) -> None:
     mean = Mean(epsilon=1, bounds=(0, 100), **parameters)
     data = np.r_[np.zeros(40), np.full(360, 100.0)]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_seldom
 
 from lapwing.mechanisms import ProposeTestRelease, SampleAndAggregate
@@ -17,7 +18,7 @@ def proposed(**more: Any) -> ProposeTestRelease:
     return ProposeTestRelease(**{"epsilon": 8, "delta": 1e-3, "bound": 1, "function": len, "distance": len, **more})
 
 
-@pytest.mark.parametrize("distance", [0.5, 0.999, Fraction(999, 1000), np.float64(0.75), -0.4])
+@together("distance", [0.5, 0.999, Fraction(999, 1000), np.float64(0.75), -0.4])
 def test_a_distance_below_one_is_no_distance(distance: Any) -> None:
     """Unstable data pass with probability δ at most; rounded up to 1 they would pass e^4 times as often."""
     mechanism = proposed(distance=lambda data: distance)

@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_mean, assert_share, gaussian_pmf, laplace_pmf
 
 from lapwing import noise
 from lapwing.errors import InvalidParameter
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 3), 1, 10, 31.5, 33, 1000, 300_000])
+@together("scale", [Fraction(1, 3), 1, 10, 31.5, 33, 1000, 300_000])
 def test_discrete_laplace_has_its_probabilities(scale: float) -> None:
     pmf, bucket = laplace_pmf(float(scale)), max(1, int(scale) // 8)
 
@@ -29,7 +30,7 @@ def test_discrete_laplace_has_its_probabilities(scale: float) -> None:
     assert_follows([noise.discrete_laplace(scale) // bucket for _ in range(5000)], bucket_pmf, range(-120, 120))
 
 
-@pytest.mark.parametrize("scale", [2.5, 1000, 2**40, 2**57, 2**60])
+@together("scale", [2.5, 1000, 2**40, 2**57, 2**60])
 def test_discrete_laplace_has_its_moments_at_any_scale(scale: float) -> None:
     draws = noise.discrete_laplace(scale, size=20_000 if scale < 2**56 else 4000)
     assert draws.dtype == (np.int64 if scale <= 2**55 else object)
@@ -47,7 +48,7 @@ def test_every_digit_of_a_large_laplace_is_uniform_where_it_should_be() -> None:
         assert_follows((draws >> (8 * digit)) & 255, lambda _: 1 / 256, range(256))
 
 
-@pytest.mark.parametrize("sigma", [Fraction(1, 4), 1, 10, 250, 1500])
+@together("sigma", [Fraction(1, 4), 1, 10, 250, 1500])
 def test_discrete_gaussian_has_its_probabilities(sigma: float) -> None:
     pmf, bucket = gaussian_pmf(float(sigma)), max(1, int(sigma) // 8)
     bucket_pmf = {k: math.fsum(pmf(k * bucket + i) for i in range(bucket)) for k in range(-60, 60)}
@@ -72,9 +73,7 @@ def test_geometric_has_its_probabilities() -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "p", [0, 1, 0.5, Fraction(3, 4), 0.3, Fraction(1, 1000), Fraction(999, 1000), Fraction(1, 2**13)]
-)
+@together("p", [0, 1, 0.5, Fraction(3, 4), 0.3, Fraction(1, 1000), Fraction(999, 1000), Fraction(1, 2**13)])
 def test_bernoulli_has_its_probability_one_by_one_in_arrays_and_packed(p: float) -> None:
     size = 100_003
     words = noise.bernoulli_bits(p, size)
@@ -98,7 +97,7 @@ def test_packed_bits_are_independent_of_their_neighbours() -> None:
         assert_share((bits[lag:] & bits[:-lag]).sum(), len(bits) - lag, 0.09)
 
 
-@pytest.mark.parametrize("x", [0, 0.001, Fraction(1, 3), 1, 5.5])
+@together("x", [0, 0.001, Fraction(1, 3), 1, 5.5])
 def test_bernoulli_exp_has_its_probability(x: float) -> None:
     assert_share(noise.bernoulli_exp(x, 50_000).sum(), 50_000, math.exp(-x))
     assert_share(sum(noise.bernoulli_exp(x) for _ in range(2000)), 2000, math.exp(-x))
@@ -123,7 +122,7 @@ def test_a_permutation_is_one_and_each_is_equally_likely() -> None:
     assert_follows((codes[order] for order in counts.elements()), lambda _: 1 / 24, range(24))
 
 
-@pytest.mark.parametrize(
+@together(
     "call",
     [
         lambda: noise.discrete_laplace(0),

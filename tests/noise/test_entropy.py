@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_share
 
 from lapwing import noise
@@ -106,7 +107,7 @@ def test_the_operating_system_alone_will_do(monkeypatch: pytest.MonkeyPatch) -> 
     assert stream._encryptor is None
 
 
-@pytest.mark.parametrize("count", [1, 7, 8, 12, 63, 64, 65, 200])
+@together("count", [1, 7, 8, 12, 63, 64, 65, 200])
 def test_bits_are_uniform_and_of_the_asked_width(count: int) -> None:
     for source in (SYSTEM, Reproducible(7)):
         draws = [source.bits(count) for _ in range(4000)]

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 
 import mpmath
-import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -59,9 +59,7 @@ def test_floats_beyond_the_range_round_outwards() -> None:
     assert exact.sqrt_up(Fraction(9, 4)) == exact.sqrt_down(Fraction(9, 4)) == Fraction(3, 2)
 
 
-@pytest.mark.parametrize(
-    "value", [Fraction(1, 3), Fraction(3, 4), Fraction(2**70 - 1, 2**70), Fraction(0), Fraction(1)]
-)
+@together("value", [Fraction(1, 3), Fraction(3, 4), Fraction(2**70 - 1, 2**70), Fraction(0), Fraction(1)])
 def test_floor_of_a_rational_is_its_floor(value: Fraction) -> None:
     for bits in (0, 1, 8, 64):
         assert exact.floor_of(exact.rational(value), bits) == math.floor(value * 2**bits)

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_share, gaussian_pmf, laplace_pmf
 
 from lapwing.errors import InvalidParameter
@@ -48,7 +49,7 @@ def test_all_pairs_of_eight_bit_words_give_every_outcome_its_probability(law: ob
 
 
 @pytest.mark.parametrize("word_bits", [8, 12])
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(100), Fraction(70000)])
+@together("scale", [Fraction(1, 2), Fraction(3), Fraction(100), Fraction(70000)])
 def test_short_words_draw_the_same_laplace(word_bits: int, scale: Fraction) -> None:
     sampler = DigitSampler(scale, signed=True, word_bits=word_bits)
     bucket = max(1, int(scale) // 4)
@@ -57,7 +58,7 @@ def test_short_words_draw_the_same_laplace(word_bits: int, scale: Fraction) -> N
     assert_follows(draws, lambda k: math.fsum(pmf(x) for x in range(k * bucket, k * bucket + bucket)), range(-60, 60))
 
 
-@pytest.mark.parametrize(("word_bits", "guide_bits"), [(8, 4), (12, 6), (12, 12), (17, 16)])
+@together(("word_bits", "guide_bits"), [(8, 4), (12, 6), (12, 12), (17, 16)])
 def test_short_words_draw_the_same_arrays(word_bits: int, guide_bits: int) -> None:
     laplace = Guide(Inversion(SignedGeometric(Fraction(1, 5), Fraction(1, 5)), word_bits), guide_bits=guide_bits)
     assert_follows(draw_digits((laplace,), 30_000, SYSTEM), laplace_pmf(5), range(-80, 80))

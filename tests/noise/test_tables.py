@@ -8,6 +8,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from mpmath import iv
 
 from lapwing.noise.arrays import Guide
@@ -107,7 +108,7 @@ def test_single_and_consecutive_enclosures_agree_and_contain_each_other(law: Law
 
 
 @pytest.mark.parametrize("law", [law for law, _ in LAWS], ids=str)
-@pytest.mark.parametrize("shift", [0, 8, 16])
+@together("shift", [0, 8, 16])
 def test_every_guide_cell_holds_the_one_answer_of_all_its_words_or_none(law: Law, shift: int) -> None:
     inversion = Inversion(law)
     guide = Guide(inversion, shift)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
+from cases import together
 
 from lapwing.noise import Entropy, uniform_below
 
@@ -25,7 +25,7 @@ class Words(Entropy):
         del self._words[:count]
 
 
-@pytest.mark.parametrize("n", [2, 3, 5, 99, 256, 257, 65_537, (1 << 24) - 1, (1 << 31) + 1, (1 << 32) - 1, 1 << 32])
+@together("n", [2, 3, 5, 99, 256, 257, 65_537, (1 << 24) - 1, (1 << 31) + 1, (1 << 32) - 1, 1 << 32])
 def test_uneven_words_are_drawn_again(n: int) -> None:
     for place in {0, 1, n // 2, n - 1}:
         first = -(-(place << 32) // n)  # the first word that leads there
@@ -35,7 +35,7 @@ def test_uneven_words_are_drawn_again(n: int) -> None:
             assert drawn.tolist() == [n - 1 if uneven else word * n >> 32]
 
 
-@pytest.mark.parametrize("n", [3, 7, 100, 65_537])
+@together("n", [3, 7, 100, 65_537])
 def test_equally_many_words_are_kept_for_every_number(n: int) -> None:
     each, uneven = divmod(1 << 32, n)
     for place in range(min(n, 300)):

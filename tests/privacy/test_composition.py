@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import together
 from distributions import hockey_stick
 from dp_accounting.pld import accountant as theirs
 from dp_accounting.pld import common
@@ -45,8 +46,8 @@ def test_advanced_composition_of_pure_losses_agrees_with_dp_accounting() -> None
     assert compose(*[PureDP(0.05)] * 200, delta=1e-6).best.epsilon == pytest.approx(reference, rel=0.03)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.7, 2.5])
-@pytest.mark.parametrize("count", [1, 2, 5, 8])
+@together("epsilon", [0.1, 0.7, 2.5])
+@together("count", [1, 2, 5, 8])
 def test_the_optimum_equals_brute_force(epsilon: float, count: int) -> None:
     for part in (0, 0.3, 0.77, 1):
         target = Fraction(epsilon) * count * Fraction(part)
@@ -56,9 +57,7 @@ def test_the_optimum_equals_brute_force(epsilon: float, count: int) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "count"), [(0.1, 0, 300), (1, 1e-9, 20), (0.01, 1e-10, 2000), (3, 0, 100)]
-)
+@together(("epsilon", "delta", "count"), [(0.1, 0, 300), (1, 1e-9, 20), (0.01, 1e-10, 2000), (3, 0, 100)])
 def test_the_optimum_lies_between_what_holds_and_the_best_known_bounds(
     epsilon: float, delta: float, count: int
 ) -> None:
@@ -90,7 +89,7 @@ def test_counts_are_applied_to_every_event_once() -> None:
     assert PLD([(PureDP(0.5), 4)]).delta_at(0.7) == pytest.approx(brute_force_delta([0.5] * 4, 0.7), rel=1e-6)
 
 
-@pytest.mark.parametrize(("scale", "sensitivity"), [(1, 1), (3, 2), (10, 7)])
+@together(("scale", "sensitivity"), [(1, 1), (3, 2), (10, 7)])
 def test_the_distribution_of_discrete_laplace_noise_is_the_true_one(scale: int, sensitivity: int) -> None:
     k = np.arange(-60 * scale, 60 * scale + 1)
     p, q = stats.dlaplace.pmf(k, 1 / scale), stats.dlaplace.pmf(k - sensitivity, 1 / scale)
@@ -105,7 +104,7 @@ def test_the_distribution_of_discrete_laplace_noise_is_the_true_one(scale: int, 
     assert once.epsilon_at(0) == pytest.approx(sensitivity / scale)
 
 
-@pytest.mark.parametrize(("sigma", "sensitivity"), [(1, 1), (5, 2), (20, 10)])
+@together(("sigma", "sensitivity"), [(1, 1), (5, 2), (20, 10)])
 def test_the_distribution_of_discrete_gaussian_noise_is_the_true_one(sigma: int, sensitivity: int) -> None:
     k = np.arange(-40 * sigma, 40 * sigma + 1)
     p = np.exp(-(k**2) / (2 * sigma**2))
@@ -161,7 +160,7 @@ def test_lists_of_other_kinds_use_what_applies() -> None:
         assert composition.zcdp.epsilon < composition.basic.epsilon
 
 
-@pytest.mark.parametrize(
+@together(
     ("losses", "delta", "error"),
     [
         ((), 1e-6, InvalidParameter),

@@ -8,6 +8,7 @@ import pickle
 from fractions import Fraction
 
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,7 +108,7 @@ def test_reading_off_a_delta_and_reading_it_again_never_gains(loss: Loss) -> Non
     assert loss <= pair
 
 
-@pytest.mark.parametrize("loss", [PureDP(0.01), PureDP(1), PureDP(8), PureDP(Fraction(1, 3))], ids=str)
+@together("loss", [PureDP(0.01), PureDP(1), PureDP(8), PureDP(Fraction(1, 3))])
 def test_each_step_from_pure_to_renyi_to_approximate_loses_a_little_and_gains_nothing(loss: PureDP) -> None:
     curve, concentrated = loss.to_renyi(), loss.to_zcdp()
     for delta in (1e-9, 1e-5, 0.01):
@@ -130,7 +131,7 @@ def test_mixed_sums_take_the_kind_that_both_reach() -> None:
     assert PureDP(1) + PLD([ApproxDP(1, 1e-6)]) == PLD([PureDP(1), ApproxDP(1, 1e-6)])
 
 
-@pytest.mark.parametrize(
+@together(
     ("left", "right"),
     [
         (ApproxDP(1, 1e-6), RenyiDP([2], [1])),
@@ -229,7 +230,7 @@ def test_a_bad_number_is_refused_by_every_constructor_and_method(bad: object) ->
             attempt()
 
 
-@pytest.mark.parametrize(
+@together(
     "attempt",
     [
         lambda: ApproxDP(1, 1),

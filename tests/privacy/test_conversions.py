@@ -9,6 +9,7 @@ from itertools import product
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from distributions import hockey_stick, normalised, renyi, weights
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from hypothesis import given
@@ -21,7 +22,7 @@ from lapwing.privacy import ZCDP, ApproxDP, PureDP, RenyiDP
 mpmath.mp.dps = 60
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), list(product([1e-3, 0.5, 1, 5, 40], [0, 1e-6, 0.1])))
+@together(("epsilon", "delta"), list(product([1e-3, 0.5, 1, 5, 40], [0, 1e-6, 0.1])))
 def test_the_trade_off_of_a_pair_is_rounded_up_from_its_closed_form(epsilon: float, delta: float) -> None:
     loss = ApproxDP(epsilon, delta)
     e, d = mpmath.mpf(epsilon), mpmath.mpf(delta)
@@ -49,7 +50,7 @@ def test_the_implied_pairs_hold_for_explicit_distributions(a: list[int], b: list
         assert divergence <= order * loss.to_zcdp().rho + 1e-9
 
 
-@pytest.mark.parametrize("epsilon", [1e-12, 0.01, 1, 8, 100])
+@together("epsilon", [1e-12, 0.01, 1, 8, 100])
 def test_randomized_response_has_the_renyi_curve_we_state(epsilon: float) -> None:
     curve = PureDP(epsilon).to_renyi()
     e = mpmath.mpf(epsilon)
@@ -60,7 +61,7 @@ def test_randomized_response_has_the_renyi_curve_we_state(epsilon: float) -> Non
         assert true <= mpmath.mpf(stated.numerator) / stated.denominator <= true * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("rho", "delta"), list(product([1e-8, 1e-3, 0.1, 0.5, 5, 500], [1e-12, 1e-6, 0.01])))
+@together(("rho", "delta"), list(product([1e-8, 1e-3, 0.1, 0.5, 5, 500], [1e-12, 1e-6, 0.01])))
 def test_zcdp_conversion_is_tight_over_all_orders_and_agrees_with_dp_accounting(rho: float, delta: float) -> None:
     def bound(log_excess: float) -> mpmath.mpf:
         a = 1 + mpmath.exp(log_excess)
@@ -77,7 +78,7 @@ def test_zcdp_conversion_is_tight_over_all_orders_and_agrees_with_dp_accounting(
         assert found == pytest.approx(theirs, rel=2e-3)
 
 
-@pytest.mark.parametrize(("sigma", "epsilon"), list(product([0.5, 1, 4, 20], [0.1, 1, 4])))
+@together(("sigma", "epsilon"), list(product([0.5, 1, 4, 20], [0.1, 1, 4])))
 def test_zcdp_delta_covers_the_gaussian_mechanism_that_has_this_rho(sigma: float, epsilon: float) -> None:
     shift = 1 / (2 * sigma)
     upper = stats.norm.cdf(shift - epsilon * sigma)
@@ -131,7 +132,7 @@ def test_what_nobody_proved_is_refused() -> None:
             attempt()
 
 
-@pytest.mark.parametrize("epsilon", [1e-300, 3000, 1e6, 1e300])
+@together("epsilon", [1e-300, 3000, 1e6, 1e300])
 def test_extreme_epsilons_neither_overflow_nor_round_down(epsilon: float) -> None:
     loss = PureDP(epsilon)
     assert loss.epsilon_at(0) == epsilon
@@ -142,7 +143,7 @@ def test_extreme_epsilons_neither_overflow_nor_round_down(epsilon: float) -> Non
     assert loss.to_zcdp().rho >= Fraction(epsilon) ** 2 / 2
 
 
-@pytest.mark.parametrize("rho", [1e-300, 1e-30, 1e6, 1e30])
+@together("rho", [1e-300, 1e-30, 1e6, 1e30])
 def test_extreme_rhos_convert_upwards(rho: float) -> None:
     assert ZCDP(rho).epsilon_at(1e-6) >= 0
     assert rho < 1 or ZCDP(rho).epsilon_at(1e-6) >= rho

@@ -9,6 +9,7 @@ import sys
 from fractions import Fraction
 
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,7 +100,7 @@ def test_a_delta_too_large_for_the_declared_population_is_refused() -> None:
             explain(loss, delta=1e-3, population=1000)
 
 
-@pytest.mark.parametrize("bad", [{"prior": 0}, {"prior": 1.2}, {"alpha": 0}, {"alpha": "5 %"}, {"population": 0}])
+@together("bad", [{"prior": 0}, {"prior": 1.2}, {"alpha": 0}, {"alpha": "5 %"}, {"population": 0}])
 def test_questions_that_make_no_sense_are_refused(bad: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
         explain(PureDP(1), **bad)  # type: ignore[arg-type]

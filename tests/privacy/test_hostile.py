@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedConversion
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP, compose
@@ -33,7 +34,7 @@ def test_a_delta_that_rounds_to_one_is_refused() -> None:
         ApproxDP(1, 0.5).epsilon_at(1 - Fraction(1, 2**600))
 
 
-@pytest.mark.parametrize("epsilon", [0.123456449, 1.0986122886681098, 2 / 3, 1e-7 / 3, 123456.7])
+@together("epsilon", [0.123456449, 1.0986122886681098, 2 / 3, 1e-7 / 3, 123456.7])
 def test_a_loss_is_written_with_its_last_digit_rounded_up(epsilon: float) -> None:
     written = str(PureDP(epsilon)).split()[2]
     assert epsilon <= float(written) <= epsilon * 1.00002
@@ -57,8 +58,8 @@ def test_the_belief_about_what_a_record_says_is_not_claimed_under_add_remove() -
     assert "the record of one person" in replaced.text
 
 
-@pytest.mark.parametrize("loss", [PureDP(1), PureDP(10), PureDP(50), ApproxDP(3, 1e-3)])
-@pytest.mark.parametrize("prior", [0.001, 0.055, 0.5, 0.999])
+@together("loss", [PureDP(1), PureDP(10), PureDP(50), ApproxDP(3, 1e-3)])
+@together("prior", [0.001, 0.055, 0.5, 0.999])
 def test_counts_out_of_100_never_say_less_than_the_bound(loss: Loss, prior: float) -> None:
     data = loss.explain(prior=prior).data
     assert data["out_of_100_before"] <= 100 * prior
@@ -132,7 +133,7 @@ def test_a_tiny_loss_beside_wide_noise_needs_no_tiny_cells() -> None:
     assert 0.99 < PLD([AdditiveNoise("laplace", 1), PureDP(1e-9)]).epsilon_at(1e-6) < 1.001
 
 
-@pytest.mark.parametrize("value", [np.longdouble(0.1), np.float16(0.1), np.array(0.1), Decimal("0.1")])
+@together("value", [np.longdouble(0.1), np.float16(0.1), np.array(0.1), Decimal("0.1")])
 def test_numbers_of_every_width_are_taken_exactly(value: object) -> None:
     number: Any = value.item() if isinstance(value, np.ndarray) else value
     assert PureDP(number).epsilon == PureDP(value).epsilon == Fraction(*number.as_integer_ratio())  # type: ignore[arg-type]

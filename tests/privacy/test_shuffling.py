@@ -11,6 +11,7 @@ from itertools import pairwise, product
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from mpmath import mp, mpf
 from scipy.stats import binom
 
@@ -72,8 +73,8 @@ def true_delta(local: float, n: int, target: float) -> mpf:
         return mpmath.fsum(p - odds * q for p, q in two_laws(local, n) if p > odds * q)
 
 
-@pytest.mark.parametrize("local", [0.1, 1.0, 3.0, 8.0])
-@pytest.mark.parametrize("n", [1, 2, 3, 17, 120])
+@together("local", [0.1, 1.0, 3.0, 8.0])
+@together("n", [1, 2, 3, 17, 120])
 def test_the_sum_is_never_below_brute_force_and_hardly_above(local: float, n: int) -> None:
     for part in (0.0, 0.05, 0.3, 0.7, 0.99):
         target = part * local
@@ -94,14 +95,14 @@ def test_coarse_blocks_of_clones_are_looser_and_never_below(
         assert true_delta(1.0, 120, target) < s.clones_delta(1, 120, target, tail=1e-12)
 
 
-@pytest.mark.parametrize(("local", "n", "delta"), [(0.5, 40, 1e-3), (1, 200, 1e-6), (2, 150, 1e-5), (4, 60, 0.01)])
+@together(("local", "n", "delta"), [(0.5, 40, 1e-3), (1, 200, 1e-6), (2, 150, 1e-5), (4, 60, 0.01)])
 def test_epsilon_is_the_least_up_to_a_millionth(local: float, n: int, delta: float) -> None:
     epsilon = s.clones(local, n, delta)
     assert true_delta(local, n, float(epsilon)) <= delta
     assert true_delta(local, n, float(epsilon) * (1 - 2e-6)) > delta
 
 
-@pytest.mark.parametrize(("local", "n"), [(0.5, 10**4), (1, 10**6), (2, 3 * 10**5), (6, 10**5)])
+@together(("local", "n"), [(0.5, 10**4), (1, 10**6), (2, 3 * 10**5), (6, 10**5)])
 def test_large_batches_agree_with_an_independent_sum(local: float, n: int) -> None:
     target = float(s.clones(local, n, 1e-6))
     keep, share = 1 / (1 + math.exp(-local)), math.exp(-local)
@@ -128,7 +129,7 @@ def shuffled_law(people: tuple[int, ...], size: int, keep: Fraction) -> dict[tup
     return law
 
 
-@pytest.mark.parametrize(("size", "n", "odds"), [(2, 6, 3), (3, 5, 3), (3, 5, 8), (4, 4, 2)])
+@together(("size", "n", "odds"), [(2, 6, 3), (3, 5, 3), (3, 5, 8), (4, 4, 2)])
 def test_no_shuffled_protocol_loses_more_than_stated(size: int, n: int, odds: int) -> None:
     """All neighbouring populations of k-ary randomized response, by enumeration."""
     keep, local = Fraction(odds, odds + size - 1), math.log(odds) * (1 + 1e-15)
@@ -146,8 +147,8 @@ def _sorted(people: tuple[int, ...]) -> bool:
     return all(a <= b for a, b in pairwise(people[1:]))
 
 
-@pytest.mark.parametrize("trials", [3, 40, 10**4, 10**9, 2**40 - 1])
-@pytest.mark.parametrize("share", [0.5, 0.36787944117144233, 1e-3])
+@together("trials", [3, 40, 10**4, 10**9, 2**40 - 1])
+@together("share", [0.5, 0.36787944117144233, 1e-3])
 def test_binomial_probabilities_keep_their_digits(trials: int, share: float) -> None:
     spread = math.sqrt(trials * share * (1 - share))
     ks = {round(trials * share + z * spread) for z in (-8, -5, -1, 0, 1, 3, 8)} | {0, 1, trials}
@@ -160,8 +161,8 @@ def test_binomial_probabilities_keep_their_digits(trials: int, share: float) -> 
             assert abs(found - true) <= s.SLACK / 5 * true + mpf(10) ** -300
 
 
-@pytest.mark.parametrize("trials", [1, 2, 30, 999, 10**6, 10**9])
-@pytest.mark.parametrize("above", [0.1, 1, 4, 7])
+@together("trials", [1, 2, 30, 999, 10**6, 10**9])
+@together("above", [0.1, 1, 4, 7])
 def test_tails_are_enclosed_from_both_sides(trials: int, above: float) -> None:
     k = min(trials + 1, math.floor((trials + 1) / 2 + above * math.sqrt(trials) / 2) + 1)
     others, at = np.array([float(trials)]), np.array([float(k)])
@@ -183,7 +184,7 @@ def test_more_people_and_less_local_loss_never_cost_more() -> None:
     assert s.clones(1, 1, 1e-9) <= 1
 
 
-@pytest.mark.parametrize(("local", "n"), [(0.1, 50), (0.5, 10**4), (1, 10**9), (3, 10**5), (9, 10**6)])
+@together(("local", "n"), [(0.1, 50), (0.5, 10**4), (1, 10**9), (3, 10**5), (9, 10**6)])
 def test_the_best_bound_lies_between_what_is_lost_and_what_is_local(local: float, n: int) -> None:
     best = s.best(local, n, 1e-6)
     assert s.lower_bound(local, n, 1e-6) <= best <= min(Fraction(local), s.clones(local, n, 1e-6))
@@ -197,7 +198,7 @@ def test_a_shuffled_loss_is_approximate_and_about_replacement() -> None:
     assert s.shuffled(PureDP(0, relation="replace"), 10, 1e-6).epsilon == 0
 
 
-@pytest.mark.parametrize(
+@together(
     "loss", [ApproxDP(1, 1e-9, relation="replace"), ZCDP(1, relation="replace"), PureDP(1, relation="add_remove")]
 )
 def test_other_guarantees_are_refused(loss: ApproxDP | ZCDP | PureDP) -> None:
@@ -241,7 +242,7 @@ def test_the_range_of_the_closed_form_ends_where_the_theorem_does() -> None:
         s.clones_closed(edge * (1 + 1e-12), 10**5, 1e-6)
 
 
-@pytest.mark.parametrize(("local", "target"), [(1, 0.5), (1, 0.1), (4, 1), (0.5, 0.001)])
+@together(("local", "target"), [(1, 0.5), (1, 0.1), (4, 1), (0.5, 0.001)])
 def test_the_least_number_of_people_reaches_the_target_and_few_less_do_not(local: float, target: float) -> None:
     people = s.least_people(local, target, 1e-6)
     assert s.clones(local, people, 1e-6) <= target
@@ -271,7 +272,7 @@ def test_the_sum_has_a_result_or_an_explanation_everywhere() -> None:
         s.clones_delta(1000, 17, 0.3)
 
 
-@pytest.mark.parametrize("local", [0.3, math.log(2), 1])
+@together("local", [0.3, math.log(2), 1])
 def test_the_farthest_number_of_clones_in_the_largest_batch_is_within_the_slack(local: float) -> None:
     """31 standard deviations away, where rounding the mean matters most: δ = 10^-200."""
     share, trials = math.exp(-local), s.LARGEST_BATCH - 1
@@ -284,7 +285,7 @@ def test_the_farthest_number_of_clones_in_the_largest_batch_is_within_the_slack(
             assert abs(found - true) <= 0.7 * s.SLACK * true
 
 
-@pytest.mark.parametrize("local", [41, 10**6, 10**300])
+@together("local", [41, 10**6, 10**300])
 def test_a_loss_that_is_no_protection_is_left_as_it_is_without_computing_its_exponential(local: int) -> None:
     assert s.shuffled(PureDP(local, relation="replace"), 10**5, 1e-6).epsilon == local
     with pytest.raises(InvalidParameter, match="not reduced"):

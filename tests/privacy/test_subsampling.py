@@ -9,6 +9,7 @@ from itertools import combinations
 import dp_accounting
 import numpy as np
 import pytest
+from cases import together
 from distributions import normalised, renyi, weights
 from dp_accounting.rdp import rdp_privacy_accountant as rdp
 from hypothesis import given
@@ -58,7 +59,7 @@ def test_a_fixed_size_sample_covers_explicit_distributions(
         assert max(renyi(old, new, order), renyi(new, old, order)) <= float(stated.at(order) or 0) + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "rate"), [(0.5, 0.01), (1, 0.1), (3, 0.3)])
+@together(("epsilon", "rate"), [(0.5, 0.01), (1, 0.1), (3, 0.3)])
 def test_sampled_randomized_response_has_nearly_the_curve_we_state(epsilon: float, rate: float) -> None:
     p = np.array([math.exp(epsilon), 1]) / (1 + math.exp(epsilon))
     mixed = (1 - rate) * p[::-1] + rate * p
@@ -69,7 +70,7 @@ def test_sampled_randomized_response_has_nearly_the_curve_we_state(epsilon: floa
         assert true * (1 - 1e-9) <= float(stated.at(order) or 0) <= true * (1 + 1e-9) + 1e-12
 
 
-@pytest.mark.parametrize(("sigma", "rate"), [(1, 0.01), (2, 0.1), (4, 0.5), (2, 0.9)])
+@together(("sigma", "rate"), [(1, 0.01), (2, 0.1), (4, 0.5), (2, 0.9)])
 def test_the_general_poisson_bound_equals_dp_accounting_for_a_gaussian(sigma: int, rate: float) -> None:
     ours = ZCDP(Fraction(1, 2 * sigma**2)).subsampled(rate)
     accountant = rdp.RdpAccountant([2, 3, 5, 8, 16])
@@ -126,7 +127,7 @@ def test_a_pair_is_amplified_in_closed_form() -> None:
     assert float(pair.delta) == pytest.approx(1e-7, rel=1e-12)
 
 
-@pytest.mark.parametrize(
+@together(
     ("loss", "sampling"),
     [
         (PureDP(1), "fixed_size"),
