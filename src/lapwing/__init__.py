@@ -1,13 +1,14 @@
 """Lapwing: learn about populations without learning about any person.
 
 >>> import lapwing as lw
->>> mechanism = lw.Mean(epsilon=1, bounds=(0, 120))
+>>> mechanism = lw.mechanisms.Mean(epsilon=1, bounds=(0, 120))
 >>> 0 <= mechanism.release([34, 51, 29, 62, 45]) <= 120
 True
 >>> print(mechanism.privacy_loss())
 ε = 1 (add_remove, per person)
 
-Everything the rooms below export is here, loaded when first used: `lw.Laplace`, `lw.PureDP`, `lw.audit`, `lw.noise`.
+What the rooms export is here as well, loaded when first used: `lw.open`, `lw.Laplace`, `lw.PureDP`, `lw.audit`. Words
+in lower case ask about tables (`lw.mean("age")`); the mechanism of that name is in its room (`lw.mechanisms.Mean`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lapwing._names import LIFTED
+from lapwing._names import LIFTED, MOVED, SHADOWS
 from lapwing._version import __version__ as __version__
 
 if TYPE_CHECKING:
@@ -25,12 +26,18 @@ if TYPE_CHECKING:
     from lapwing.privacy import *  # noqa: F403
 
 _HOME = {name: room for room, names in LIFTED.items() for name in names}
+if not TYPE_CHECKING:
+    __all__ = sorted(_HOME.keys() - set(SHADOWS))
 _ROOMS = (*LIFTED, "anonymity", "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"lapwing.{name}")
+    if name in MOVED:
+        from lapwing.calls import moved
+
+        return moved(f"lapwing.{name}", f"lapwing.{MOVED[name]}")
     if name in _HOME:
         value = globals()[name] = getattr(import_module(f"lapwing.{_HOME[name]}"), name)
         return value

@@ -22,34 +22,27 @@ LIFTED = {
     ),
     "mechanisms": (
         "AboveThreshold",
-        "Count",
         "Exponential",
         "Gaussian",
-        "Histogram",
         "KaryResponse",
         "KeySelection",
         "Laplace",
-        "Mean",
-        "Median",
+        "Maximum",
         "NoisyMax",
-        "NoisyMaximum",
         "OneTimePad",
         "PermuteAndFlip",
         "ProposeTestRelease",
-        "Quantile",
         "RandomizedResponse",
         "SampleAndAggregate",
         "ShareEstimate",
         "SmoothMedian",
         "SparseVector",
         "StableMedian",
-        "Sum",
         "analytic_sigma",
         "classical_sigma",
         "epsilon_for",
     ),
     "adversary": (
-        "Audit",
         "CONTROLS",
         "Control",
         "Event",
@@ -96,3 +89,18 @@ LIFTED = {
     ),
 }
 """The rooms whose names are also names of the package. A test compares them with what the rooms export."""
+
+MOVED = {
+    "Audit": "adversary.Audit",
+    "Count": "mechanisms.Count",
+    "Histogram": "mechanisms.Histogram",
+    "Mean": "mechanisms.Mean",
+    "Median": "mechanisms.Median",
+    "NoisyMaximum": "mechanisms.Maximum",
+    "Quantile": "mechanisms.Quantile",
+    "Sum": "mechanisms.Sum",
+}
+"""Names that the package had before, and where they live: `lapwing.Mean` was one letter away from `lapwing.mean`."""
+
+SHADOWS = ("open", "sum")
+"""Written with the name of the package only, as in `lw.open(…)`: `from lapwing import *` leaves them out."""

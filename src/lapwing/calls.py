@@ -5,10 +5,12 @@ Python's own TypeError names what is wrong; people ask for what would be right.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -126,3 +128,10 @@ def _usage(name: str, wanted: Signature) -> str:
 def _is_required(parameter: Parameter) -> bool:
     collects = parameter.kind in (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
     return parameter.default is Parameter.empty and not collects
+
+
+def moved(old: str, new: str) -> Any:
+    """What an old name stands for, with a warning for whoever wrote it that says the new one."""
+    warnings.warn(f"{old} is now {new}. Write {new}.", DeprecationWarning, stacklevel=3)
+    room, _, name = new.rpartition(".")
+    return getattr(import_module(room), name)

@@ -21,12 +21,12 @@ def _table() -> lw.PrivateTable:
 @together(
     ("call", "says", "instead"),
     [
-        (lambda: lw.Mean(epsilon=1), "bounds is missing", "Mean(epsilon=1, bounds=(0, 120))"),
-        (lambda: lw.Mean(1, (0, 120)), "only arguments with names", "Mean(epsilon=1, bounds=(0, 120))"),
-        (lambda: lw.Mean(eps=1, bounds=(0, 1)), "there is no eps", "Did you mean epsilon?"),
-        (lambda: lw.Mean(epsilon=1, bound=(0, 1)), "there is no bound", "Did you mean bounds?"),
-        (lambda: lw.Mean(epsilon=1, lower=0), "there is no lower", "Did you mean bounds?"),
-        (lambda: lw.Quantile(epsilon=1, bounds=(0, 1), quantile=0.5), "no quantile", "Did you mean q?"),
+        (lambda: lw.mechanisms.Mean(epsilon=1), "bounds is missing", "Mean(epsilon=1, bounds=(0, 120))"),
+        (lambda: lw.mechanisms.Mean(1, (0, 120)), "only arguments with names", "Mean(epsilon=1, bounds=(0, 120))"),
+        (lambda: lw.mechanisms.Mean(eps=1, bounds=(0, 1)), "there is no eps", "Did you mean epsilon?"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, bound=(0, 1)), "there is no bound", "Did you mean bounds?"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, lower=0), "there is no lower", "Did you mean bounds?"),
+        (lambda: lw.mechanisms.Quantile(epsilon=1, bounds=(0, 1), quantile=0.5), "no quantile", "Did you mean q?"),
         (lambda: lw.Gaussian(epsilon=1, sensitivity=1), "no epsilon", "Gaussian.for_epsilon(1, 1e-6"),
         (lambda: lw.RandomizedResponse(epsilon=1), "no epsilon", "RandomizedResponse.from_epsilon(1)"),
         (lambda: lw.PureDP(1, 1e-6), "at most 1", "ApproxDP(1, 1e-6)"),
@@ -50,15 +50,15 @@ def test_a_call_that_does_not_fit_says_what_to_write(call: Callable[[], object],
 @together(
     ("call", "hint"),
     [
-        (lambda: lw.Count(epsilon="1"), "Write epsilon=1 without quotes"),
-        (lambda: lw.Count(epsilon=None), "Write epsilon=1,"),
-        (lambda: lw.Mean(epsilon=1, bounds=(0, None)), "Write bounds=(0, 120)"),
-        (lambda: lw.Mean(epsilon=1, bounds=("0", "1")), "Write bounds=(0, 120)"),
-        (lambda: lw.Count(epsilon=1).accuracy(95), "Write confidence=0.95"),
+        (lambda: lw.mechanisms.Count(epsilon="1"), "Write epsilon=1 without quotes"),
+        (lambda: lw.mechanisms.Count(epsilon=None), "Write epsilon=1,"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, bounds=(0, None)), "Write bounds=(0, 120)"),
+        (lambda: lw.mechanisms.Mean(epsilon=1, bounds=("0", "1")), "Write bounds=(0, 120)"),
+        (lambda: lw.mechanisms.Count(epsilon=1).accuracy(95), "Write confidence=0.95"),
         (lambda: lw.Gaussian.for_epsilon(1, 1, sensitivity=1), "Write delta=1e-6"),
-        (lambda: lw.Count(epsilon=1, max_rows_per_unit=2.5), "Write max_rows_per_unit=3"),
+        (lambda: lw.mechanisms.Count(epsilon=1, max_rows_per_unit=2.5), "Write max_rows_per_unit=3"),
         (lambda: lw.compose([lw.PureDP(1)]), "*losses"),
-        (lambda: lw.compose(lw.Count(epsilon=1)), "mechanism.privacy_loss()"),
+        (lambda: lw.compose(lw.mechanisms.Count(epsilon=1)), "mechanism.privacy_loss()"),
         (lambda: lw.explain(1), "PureDP(1)"),
     ],
 )
@@ -85,10 +85,15 @@ def test_a_type_error_inside_a_constructor_is_not_covered_up() -> None:
 
 
 def test_signatures_stay_readable_for_help_and_editors() -> None:
-    assert list(inspect.signature(lw.Count).parameters) == ["relation", "unit", "epsilon", "max_rows_per_unit"]
+    assert list(inspect.signature(lw.mechanisms.Count).parameters) == [
+        "relation",
+        "unit",
+        "epsilon",
+        "max_rows_per_unit",
+    ]
     assert list(inspect.signature(lw.audit).parameters)[:2] == ["mechanism", "pair"]
     assert "Any" not in dir(lw)
 
 
 def test_bounds_may_be_an_array() -> None:
-    assert 0 <= lw.Mean(epsilon=1, bounds=np.array([0, 10])).release([1, 2, 3]) <= 10
+    assert 0 <= lw.mechanisms.Mean(epsilon=1, bounds=np.array([0, 10])).release([1, 2, 3]) <= 10

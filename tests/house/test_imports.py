@@ -15,7 +15,8 @@ import pytest
 from packaging.requirements import Requirement
 from webassembly import on_pyodide
 
-from lapwing._names import LIFTED
+import lapwing
+from lapwing._names import LIFTED, MOVED
 
 ROOT = Path(__file__).resolve().parents[2]
 SCALARS = ROOT / "tests" / "house" / "scalar_releases.py"
@@ -40,12 +41,31 @@ def test_importing_the_basics_loads_nothing_heavy(module: str) -> None:
 
 @pytest.mark.parametrize("room", LIFTED)
 def test_the_package_knows_what_its_rooms_export(room: str) -> None:
-    assert sorted(LIFTED[room]) == sorted(importlib.import_module(f"lapwing.{room}").__all__)
+    only_there = {home.partition(".")[2] for home in MOVED.values() if home.startswith(f"{room}.")} - {"Maximum"}
+    assert sorted({*LIFTED[room], *only_there}) == sorted(importlib.import_module(f"lapwing.{room}").__all__)
 
 
 def test_a_name_has_one_home() -> None:
     names = [name for room in LIFTED.values() for name in room]
     assert len(names) == len(set(names))
+
+
+def test_no_two_names_of_the_package_differ_by_case_or_underscores_only() -> None:
+    names = [name.lower().replace("_", "") for room in LIFTED.values() for name in room]
+    assert [name for name in names if names.count(name) > 1] == []
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_a_name_that_moved_says_where_to(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"Write lapwing.{MOVED[name]}"):
+        thing = getattr(lapwing, name)
+    assert thing.__name__ == MOVED[name].rpartition(".")[2]
+    assert name not in dir(lapwing)
+
+
+def test_importing_everything_hides_no_builtin() -> None:
+    program = "from lapwing import *; print([n for n in {'open', 'sum', 'min', 'max'} & {*globals()}], Laplace)"
+    assert fresh_python(program).startswith("[]"), "but brings the rest"
 
 
 def test_opening_a_table_loads_no_attack() -> None:

@@ -22,7 +22,7 @@ TABLE = np.ones((6, 2))
         m.Median(epsilon=1, bounds=(0, 1)),
         m.SmoothMedian(epsilon=1, delta=1e-6, bounds=(0, 1)),
         m.StableMedian(epsilon=1, delta=1e-6, bound=0.5, bounds=(0, 1)),
-        m.NoisyMaximum(epsilon=1, bounds=(0, 1)),
+        m.Maximum(epsilon=1, bounds=(0, 1)),
         m.NoisyMax(epsilon=1, sensitivity=1, candidates=12),
         m.Laplace(epsilon=1, sensitivity=1, dimensions=12),
         m.Gaussian(sigma=1, sensitivity=1, dimensions=12),

@@ -23,10 +23,10 @@ from lapwing.mechanisms import (
     KaryResponse,
     KeySelection,
     Laplace,
+    Maximum,
     Mean,
     Median,
     NoisyMax,
-    NoisyMaximum,
     OneTimePad,
     PermuteAndFlip,
     ProposeTestRelease,
@@ -125,7 +125,7 @@ def _totals() -> Iterator[Witness]:
     )
     fine = Sum(epsilon=1, bounds=(0, 0.1))
     yield _witness(fine, np.array([0.03]), np.array([0.03, 0.1]), "the sum of an array on a fine grid", samples=FAIR)
-    yield _witness(NoisyMaximum(epsilon=1, bounds=(0, 10), granularity=1), [0, 0], [0, 0, 99], "a new maximum")
+    yield _witness(Maximum(epsilon=1, bounds=(0, 10), granularity=1), [0, 0], [0, 0, 99], "a new maximum")
 
 
 def _coins() -> Iterator[Witness]:

@@ -5,6 +5,8 @@
 True
 """
 
+from typing import Any
+
 from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
 from lapwing.mechanisms.exponential import Exponential
 from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
@@ -12,8 +14,8 @@ from lapwing.mechanisms.histogram import Histogram
 from lapwing.mechanisms.kary_response import KaryResponse
 from lapwing.mechanisms.key_selection import KeySelection
 from lapwing.mechanisms.laplace import Laplace
+from lapwing.mechanisms.maximum import Maximum
 from lapwing.mechanisms.noisy_max import NoisyMax
-from lapwing.mechanisms.noisy_maximum import NoisyMaximum
 from lapwing.mechanisms.one_time_pad import OneTimePad
 from lapwing.mechanisms.permute_and_flip import PermuteAndFlip
 from lapwing.mechanisms.propose_test_release import ProposeTestRelease, StableMedian
@@ -34,10 +36,10 @@ __all__ = [
     "KaryResponse",
     "KeySelection",
     "Laplace",
+    "Maximum",
     "Mean",
     "Median",
     "NoisyMax",
-    "NoisyMaximum",
     "OneTimePad",
     "PermuteAndFlip",
     "ProposeTestRelease",
@@ -53,3 +55,11 @@ __all__ = [
     "classical_sigma",
     "epsilon_for",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    from lapwing.calls import moved
+
+    if name == "NoisyMaximum":
+        return moved("lapwing.mechanisms.NoisyMaximum", "lapwing.mechanisms.Maximum")
+    raise AttributeError(f"module 'lapwing.mechanisms' has no attribute {name!r}")

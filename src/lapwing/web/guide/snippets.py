@@ -23,19 +23,19 @@ _DATA = {
 }
 _CENTRAL = {
     "count": """
-smokers = lw.Count(epsilon=$epsilon$rows)
+smokers = lw.mechanisms.Count(epsilon=$epsilon$rows)
 print("smokers:", smokers.release(smokes), "±", smokers.accuracy(0.95))""",
     "histogram": """
-groups = lw.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
+groups = lw.mechanisms.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
 print("by region:", groups.release(regions), "±", groups.accuracy(0.95))""",
     "top": """
 choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list(favourites), monotone=True)
 print("favourite:", choice.release(list(favourites.values())))""",
     "mean": """
-mean = lw.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public knowledge, never read from the data
+mean = lw.mechanisms.Mean(epsilon=$epsilon, bounds=(0, 100)$rows)  # bounds are public, never read from the data
 print("mean age:", mean.release(ages), "±", mean.accuracy(0.95, count=$sure))  # known to be $sure or more""",
     "quantile": """
-median = lw.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
+median = lw.mechanisms.Median(epsilon=$choosing, bounds=(0, 20_000), granularity=10$rows)$each
 print("median income:", median.release(incomes), "±", median.accuracy(0.95), "ranks")""",
     "words": """
 shown = lw.KeySelection(epsilon=$epsilon, delta=$delta$groups)

@@ -30,7 +30,7 @@ class Quantiles(Simple):
     title = "Quantiles"
     summary = "The values that a quarter, a half or any other share of the rows lies below; a half is the median."
     shape: ClassVar[Shape] = "curve"
-    mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.Quantile)"
+    mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.mechanisms.Quantile)"
 
     column: Stated
     shares: tuple[float, ...] = DEFAULT

@@ -19,7 +19,7 @@ from lapwing.privacy import PureDP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoisyMaximum(Solvable, Mechanism):
+class Maximum(Solvable, Mechanism):
     """The largest record, clamped to public `bounds`, plus noise as wide as the bounds. For teaching.
 
     One person alone can move the maximum from one bound to the other, so the noise hides the whole range, however many
@@ -30,9 +30,9 @@ class NoisyMaximum(Solvable, Mechanism):
     Records that are not finite numbers are left out; without any record the maximum is the lower bound.
 
     Privacy: pure ε, under either relation, however many records a unit owns.
-    Proof: noisy_maximum.md
+    Proof: maximum.md
 
-    >>> NoisyMaximum(epsilon=1, bounds=(0, 10)).accuracy(0.95) > 10
+    >>> Maximum(epsilon=1, bounds=(0, 10)).accuracy(0.95) > 10
     True
     """
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms import NoisyMaximum
+from lapwing.mechanisms import Maximum
 
-SURE = NoisyMaximum(epsilon=10**5, bounds=(0, 10), granularity=0.5)
+SURE = Maximum(epsilon=10**5, bounds=(0, 10), granularity=0.5)
 
 
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 def test_heights_up_to_ten_feet_need_noise_of_scale_ten_over_epsilon(relation: Any) -> None:
-    mechanism = NoisyMaximum(epsilon=2, bounds=(0, 10), granularity=1, relation=relation)
+    mechanism = Maximum(epsilon=2, bounds=(0, 10), granularity=1, relation=relation)
     assert mechanism._noise._scale == 5
     assert mechanism.privacy_loss().epsilon == 2
     assert_follows([mechanism.release([3, 4]) - 4 for _ in range(10_000)], laplace_pmf(5), range(-100, 100))
@@ -36,17 +36,17 @@ def test_the_maximum_is_clamped_and_without_records_it_is_the_lower_bound() -> N
     assert SURE.release([3, 4.5, None, math.nan, math.inf]) == 4.5
     assert SURE.release(np.array([3, 400.0])) == 10
     assert SURE.release([]) == SURE.release(np.array([])) == SURE.release([None]) == 0
-    assert NoisyMaximum(epsilon=10**5, bounds=(-7, -3), granularity=1).release([]) == -7
+    assert Maximum(epsilon=10**5, bounds=(-7, -3), granularity=1).release([]) == -7
 
 
 def test_the_answer_is_about_as_good_as_a_guess() -> None:
-    mechanism = NoisyMaximum(epsilon=1, bounds=(0, 10))
+    mechanism = Maximum(epsilon=1, bounds=(0, 10))
     assert mechanism.accuracy(0.95) == pytest.approx(10 * math.log(20), rel=1e-6)
     assert_mean([mechanism.release([5]) for _ in range(3000)], 5, mechanism.variance)
-    assert NoisyMaximum.solve(within=1, bounds=(0, 10)).accuracy() <= 1
+    assert Maximum.solve(within=1, bounds=(0, 10)).accuracy() <= 1
 
 
 @together("parameters", [{"epsilon": 0}, {"bounds": (1, 0)}, {"granularity": -1}, {"epsilon": "a"}])
 def test_bad_parameters_are_refused(parameters: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
-        NoisyMaximum(**{"epsilon": 1, "bounds": (0, 1)} | parameters)
+        Maximum(**{"epsilon": 1, "bounds": (0, 1)} | parameters)
