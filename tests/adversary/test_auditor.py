@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_seldom
 
 from lapwing import noise
@@ -206,7 +207,7 @@ def test_progress_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> Non
     assert "auditing" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "name"),
     [
         ({"samples": 3}, "samples"),

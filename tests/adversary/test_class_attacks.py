@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,7 +55,7 @@ def test_a_larger_k_makes_homogeneous_classes_rarer() -> None:
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@together("epsilon", [0.1, 1.0, 4.0])
 def test_nobody_beats_the_bound_although_the_victim_is_chosen_afterwards(attack: Attack, epsilon: float) -> None:
     success = sum(attack.private(epsilon, ROUNDS, repeatable(attack.name, epsilon))) / ROUNDS
     assert limits(success, ROUNDS, FALSE_ALARM)[0] <= attack.bound(epsilon)
@@ -160,7 +161,7 @@ def test_two_tables_are_weighed_by_the_rule_of_bayes() -> None:
     assert composition([one, elsewhere], ["zip"], "illness", {"Ann": {"zip": "13053"}}) == []
 
 
-@pytest.mark.parametrize(
+@together(
     ("published", "inside", "outside"),
     [
         ("40-50", 40, 39.9),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cases import together
 from scipy.stats import binom
 
 from lapwing.adversary.attacks.attack import Attack
@@ -74,7 +75,7 @@ def test_rounded_counts_are_read_where_they_flip_or_averaged() -> None:
     assert at_least(random.success * 200, 200, 0.99)
 
 
-@pytest.mark.parametrize("base", [2, 3, 5, 10])
+@together("base", [2, 3, 5, 10])
 @pytest.mark.parametrize("secret", [0, 1])
 def test_the_tipping_set_is_found_for_every_base(base: int, secret: int) -> None:
     people = [secret, *([0, 1, 1] * 10)]

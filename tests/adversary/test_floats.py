@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.adversary.attacks import floats
 from lapwing.adversary.attacks.bounds import best_guess, limits
@@ -51,8 +52,8 @@ def test_every_attack_can_be_told(attack):
 
 
 @pytest.mark.parametrize("formula", [textbook, numpys])
-@pytest.mark.parametrize("scale", [0.3, 1.0, 10.0, 1e6])
-@pytest.mark.parametrize("value", [0.0, 1.0, -3.7])
+@together("scale", [0.3, 1.0, 10.0, 1e6])
+@together("value", [0.0, 1.0, -3.7])
 def test_what_the_sampler_made_is_never_ruled_out(formula, scale, value):
     entropy = Reproducible(1)
     for _ in range(60):
@@ -60,7 +61,7 @@ def test_what_the_sampler_made_is_never_ruled_out(formula, scale, value):
         assert laplace_ways(output, value, scale=scale, formula=formula) >= 1
 
 
-@pytest.mark.parametrize("sigma", [0.3, 1.0, 10.0])
+@together("sigma", [0.3, 1.0, 10.0])
 def test_what_the_gaussian_sampler_made_is_never_ruled_out(sigma):
     entropy = Reproducible(2)
     for value in (0.0, 1.0) * 50:

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_share
 from scipy import stats
 
@@ -22,8 +23,8 @@ from lapwing.adversary.intervals import (
 from lapwing.errors import InvalidParameter
 
 
-@pytest.mark.parametrize("trials", [1, 7, 40])
-@pytest.mark.parametrize("alpha", [0.1, 1e-3, 1e-6])
+@together("trials", [1, 7, 40])
+@together("alpha", [0.1, 1e-3, 1e-6])
 def test_a_limit_is_wrong_at_most_as_often_as_it_says(trials: int, alpha: float) -> None:
     counts = np.arange(trials + 1)
     low, high = (
@@ -35,8 +36,8 @@ def test_a_limit_is_wrong_at_most_as_often_as_it_says(trials: int, alpha: float)
         assert chances[high < p].sum() <= alpha * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("trials", [1, 2, 9, 30])
-@pytest.mark.parametrize("alpha", [0.2, 1e-3, 1e-9])
+@together("trials", [1, 2, 9, 30])
+@together("alpha", [0.2, 1e-3, 1e-9])
 def test_a_limit_keeps_its_promise_in_exact_arithmetic(trials: int, alpha: float) -> None:
     for hits in range(trials + 1):
         low, high = Fraction(lower_limit(hits, trials, alpha)), Fraction(upper_limit(hits, trials, alpha))
@@ -69,7 +70,7 @@ def test_limits_of_large_counts_lie_outside_the_quantiles_of_the_beta_distributi
         assert high < upper_limit(hits, trials, 1e-4) < high * (1 + 1e-8)
 
 
-@pytest.mark.parametrize("trials", [1, 8, 9, 60, 5000])
+@together("trials", [1, 8, 9, 60, 5000])
 def test_quick_limits_are_near_the_exact_ones(trials: int) -> None:
     low, high = quick_limits(trials, 1e-4, 0.01)
     assert len(low) == len(high) == trials + 1
@@ -93,7 +94,7 @@ def test_no_audit_shows_more_than_about_the_logarithm_of_its_samples() -> None:
     assert ceiling(10_000, 0.001 / 4) == pytest.approx(7.094, abs=0.001)
 
 
-@pytest.mark.parametrize(
+@together(
     ("claimed", "true", "samples", "expected"), [(1, 2, 500, 0.99), (1, 1.1, 20_000, 0.91), (0.1, 0.2, 10_000, 0.96)]
 )
 def test_so_many_samples_show_a_lie(claimed: float, true: float, samples: int, expected: float) -> None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.bounds import best_guess, limits
@@ -80,13 +81,13 @@ def test_coarser_values_are_as_described_and_missing_ones_stay_missing() -> None
     assert coarsen(table, born="decade")["born"][0] == "197*"
 
 
-@pytest.mark.parametrize("how", [{"born": "week"}, {"zip": "year"}, {"nobody": 3}, {"age": 0}])
+@together("how", [{"born": "week"}, {"zip": "year"}, {"nobody": 3}, {"age": 0}])
 def test_what_cannot_be_made_coarser_is_said(how: dict[str, object]) -> None:
     with pytest.raises(InvalidParameter):
         coarsen({"born": [date(1971, 10, 2)], "zip": ["02138"], "age": [5]}, **how)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@together(
     ("released", "known", "fits"),
     [
         ("*", 5, True),
@@ -153,7 +154,7 @@ def test_most_patients_who_vote_are_named_and_nearly_always_rightly() -> None:
     assert found.recall(place.truth) > 0.85 * voting
 
 
-@pytest.mark.parametrize("how", [{}, {"birth_date": "month"}, {"postcode": 3}])
+@together("how", [{}, {"birth_date": "month"}, {"postcode": 3}])
 def test_one_is_as_sure_as_one_is_right(how: dict[str, str]) -> None:
     """Coverage is taken into account: a patient who does not vote may look like one who does."""
     right, sure, rows = 0.0, 0.0, 0

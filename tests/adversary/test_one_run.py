@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from scipy.optimize import linprog
 from scipy.sparse import lil_matrix
 from scipy.stats import binom
@@ -53,8 +54,8 @@ def _apart(first: Sequence[int], second: Sequence[int]) -> int:
     return sum(one != other for one, other in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize(("canaries", "guesses"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
-@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 0.0), (0.0, 0.05), (1.0, 0.05), (1.0, 0.3), (3.0, 0.01)])
+@together(("canaries", "guesses"), [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)])
+@together(("epsilon", "delta"), [(1.0, 0.0), (0.0, 0.05), (1.0, 0.05), (1.0, 0.3), (3.0, 0.01)])
 def test_no_mechanism_at_all_exceeds_the_bound(canaries: int, guesses: int, epsilon: float, delta: float) -> None:
     for right in range(1, guesses + 1):
         best = most_right(canaries, guesses, right, epsilon, delta)
@@ -141,7 +142,7 @@ def test_descent_that_forgot_the_noise_is_caught_in_one_run() -> None:
     assert "The claim of 2.000 is false" in found.explain()
 
 
-@pytest.mark.parametrize(
+@together(
     "model",
     [
         SGDClassifier(epsilon=1, **SETTINGS),
@@ -149,7 +150,6 @@ def test_descent_that_forgot_the_noise_is_caught_in_one_run() -> None:
         MLPClassifier(epsilon=1, hidden=(8,), **SETTINGS),
         LogisticRegression(epsilon=1, bounds=(-1, 1), classes=[0, 1]),
     ],
-    ids=str,
 )
 def test_private_models_are_not_caught(model: Any) -> None:
     model = model.set_params(random_state=7)

@@ -6,6 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.adversary.attacks.bounds import best_guess, limits
 from lapwing.adversary.attacks.cells import noisy_sums, posterior, private_sums, values_behind
@@ -95,7 +96,7 @@ def test_a_tracker_that_is_refused_itself_is_no_tracker():
         general_tracker(queries.count, where(who=0), tracker=where(who=range(2)))
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 8])
+@together("size", [2, 3, 5, 8])
 def test_rows_and_columns_need_no_more_questions_than_the_theorem_demands(size):
     groups = rows_and_columns(size)
     assert len(groups) == queries_needed(smallest=size, largest_overlap=1)

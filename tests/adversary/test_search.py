@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_seldom
 from sweeps import few
 
@@ -420,7 +421,7 @@ def neighbours(text: str, relation: Any = "add_remove", length: int = 10) -> lis
     return [(pair.first, pair.second) for pair in domain_of(text).pairs(relation, length, noise.Reproducible(1))]
 
 
-@pytest.mark.parametrize("text", ["numbers -2..5", "integers 0..3", "bits", "labels a,b,c", "rows x:0..1,y:bool,z:p|q"])
+@together("text", ["numbers -2..5", "integers 0..3", "bits", "labels a,b,c", "rows x:0..1,y:bool,z:p|q"])
 def test_neighbours_differ_in_one_person(text: str) -> None:
     for first, second in neighbours(text):
         assert len(second) == len(first) + 1 <= 10
@@ -443,7 +444,7 @@ def test_values_stay_in_their_domain() -> None:
     assert any(value is None for _, second in neighbours("integers 0..3 or none") for value in second)
 
 
-@pytest.mark.parametrize("text", ["answers 5 of 0..10", "answers 1 of 0..1", "answers 4 of 0.5..2.5 by 0.25"])
+@together("text", ["answers 5 of 0..10", "answers 1 of 0..1", "answers 4 of 0.5..2.5 by 0.25"])
 def test_answers_move_by_at_most_a_step(text: str) -> None:
     step = 0.25 if "by" in text else 1
     pairs = neighbours(text)
@@ -462,7 +463,7 @@ def test_a_person_is_in_one_bin() -> None:
         assert sorted(other - one for one, other in zip(first, second, strict=True)) == [-1, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
+@together(
     ("options", "hint"),
     [
         ({"domain": "pears"}, "numbers 0..100"),

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows
 from numpy.typing import NDArray
 from protocols import ALL_PROTOCOLS, Case, Law, Report, loss_ratio, marginals, written
@@ -328,7 +329,7 @@ def test_blocks_and_threads_do_not_change_what_is_sent(case: Case) -> None:
 
 
 @every
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 1000])
+@together("n", [0, 1, 63, 64, 65, 1000])
 def test_reports_come_back_from_their_bytes(case: Case, n: int) -> None:
     reports = case.protocol.randomize(case.drawn(n, np.random.default_rng(n)), Reproducible(n))
     data = reports.to_bytes()

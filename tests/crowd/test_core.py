@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows, assert_share
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,8 +55,8 @@ def random_rows(count: int, bits: int) -> np.ndarray:
 # --- bits ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bits", [1, 63, 64, 65, 200])
-@pytest.mark.parametrize("count", [0, 1, 2, 255, 3001])
+@together("bits", [1, 63, 64, 65, 200])
+@together("count", [0, 1, 2, 255, 3001])
 def test_columns_are_counted_as_if_unpacked(bits: int, count: int) -> None:
     rows = random_rows(count, bits)
     before = rows.copy()
@@ -70,7 +71,7 @@ def test_many_rows_of_ones_overflow_no_counter() -> None:
     assert column_counts(rows, 3).tolist() == [count] * 3
 
 
-@pytest.mark.parametrize(("bits", "size"), [(1, 1), (70, 3), (130, 40), (64, 5000)])
+@together(("bits", "size"), [(1, 1), (70, 3), (130, 40), (64, 5000)])
 def test_columns_are_counted_by_group(bits: int, size: int) -> None:
     rows, groups = random_rows(2000, bits), CHANCE.integers(0, size, 2000).astype(np.uint16)
     found = np.zeros((size, bits), dtype=np.int64)
@@ -89,7 +90,7 @@ def test_upright_counters_count_what_is_added() -> None:
     assert (counter.totals(100) == sum(unpack_rows(layer, 100).astype(np.int64) for layer in layers)).all()
 
 
-@pytest.mark.parametrize("bits", [1, 64, 65, 130])
+@together("bits", [1, 64, 65, 130])
 def test_bits_are_put_and_read_where_they_belong(bits: int) -> None:
     rows = random_rows(500, bits)
     places, truths = CHANCE.integers(0, bits, 500), CHANCE.random(500) < 0.5
@@ -111,8 +112,8 @@ def test_packing_is_the_inverse_of_unpacking() -> None:
         assert ones(words) == truths.sum()
 
 
-@pytest.mark.parametrize("bits", [1, 63, 64, 65])
-@pytest.mark.parametrize("probability", [Fraction(1, 4), Fraction(1, 3), Fraction(489, 4096)])
+@together("bits", [1, 63, 64, 65])
+@together("probability", [Fraction(1, 4), Fraction(1, 3), Fraction(489, 4096)])
 def test_every_column_of_noise_has_its_probability_and_spare_bits_are_zero(bits: int, probability: Fraction) -> None:
     rows = noise_rows(20_000, bits, probability, Reproducible(bits))
     counts = column_counts(rows, bits)
@@ -137,8 +138,8 @@ def test_places_are_counted_on_several_threads() -> None:
 ITEMS: list[Any] = ["", "a", "Oslo", "ß∂", "\ud800", 0, 17, -5, 10**30, b"\0\xff", True, None, 1.5]
 
 
-@pytest.mark.parametrize("salt", [b"", b"survey", b"0123456789abcdef"])
-@pytest.mark.parametrize("width", [1, 2, 7, 1024, 1 << 20])
+@together("salt", [b"", b"survey", b"0123456789abcdef"])
+@together("width", [1, 2, 7, 1024, 1 << 20])
 def test_cells_are_what_the_definition_says_in_plain_whole_numbers(salt: bytes, width: int) -> None:
     items, coefficients = h.hashed_items(ITEMS, salt), h.rows(5, salt)
     texts = [item if isinstance(item, bytes) else plain_text(item) for item in ITEMS]
@@ -202,7 +203,7 @@ def test_salts_and_rows_give_other_functions() -> None:
     assert not h.rows(2, b"one").flags.writeable
 
 
-@pytest.mark.parametrize("salt", ["x" * 17, "a\0", 3, None, "ü" * 9])
+@together("salt", ["x" * 17, "a\0", 3, None, "ü" * 9])
 def test_salts_that_could_be_ambiguous_are_refused(salt: Any) -> None:
     with pytest.raises(InvalidParameter, match="salt"):
         h.check_salt(salt)
@@ -211,7 +212,7 @@ def test_salts_that_could_be_ambiguous_are_refused(salt: Any) -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "values",
     [
         ["a", "b", "a", None, 3, "a"],
@@ -224,7 +225,6 @@ def test_salts_that_could_be_ambiguous_are_refused(salt: Any) -> None:
         [],
         np.array([], dtype=np.uint8),
     ],
-    ids=str,
 )
 def test_everybodys_answer_is_found_again(values: Any) -> None:
     answers = Answers.of(values)
@@ -276,9 +276,7 @@ def test_places_within_a_domain() -> None:
     assert Answers.of([]).within(labels, index).tolist() == []
 
 
-@pytest.mark.parametrize(
-    "domain", [1, True, 0, -3, "abc", b"ab", ["a"], ["a", "a"], [math.nan, 1], [[1], 2], 2.5, None]
-)
+@together("domain", [1, True, 0, -3, "abc", b"ab", ["a"], ["a", "a"], [math.nan, 1], [[1], 2], 2.5, None])
 def test_domains_that_are_none_are_refused(domain: Any) -> None:
     with pytest.raises(InvalidParameter, match="domain"):
         domain_of(domain)
@@ -296,7 +294,7 @@ def test_domains_that_are_none_are_refused(domain: Any) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("n", [0, 1, 63, 64, 65, 200])
+@together("n", [0, 1, 63, 64, 65, 200])
 def test_columns_come_back_from_their_bits(column: Column, n: int) -> None:
     bits = CHANCE.integers(0, 2, (n, column.bits)).astype(np.uint8)
     held = column.from_bits(bits)
@@ -352,7 +350,7 @@ def test_counts_are_refused_elsewhere_and_compare_by_value() -> None:
             Counts.from_bytes(POLL, broken)
 
 
-@pytest.mark.parametrize(
+@together(
     ("one", "other"),
     [
         (["1", "2"], [1, 2]),
@@ -390,7 +388,7 @@ def test_flip_probabilities_cost_what_was_asked_or_a_little_less(epsilon: Fracti
     assert q.denominator & (q.denominator - 1) == 0
 
 
-@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, LARGEST_EPSILON + 1, Fraction(1, 10**30), "1", None])
+@together("epsilon", [0, -1, math.nan, math.inf, LARGEST_EPSILON + 1, Fraction(1, 10**30), "1", None])
 def test_epsilons_that_protect_nobody_or_say_nothing_are_refused(epsilon: Any) -> None:
     with pytest.raises(InvalidParameter, match="epsilon"):
         flip_probability(epsilon)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_seldom
 
 from lapwing.crowd import Answers, Counts, Reports, UnaryEncoding
@@ -86,7 +87,7 @@ def test_a_table_of_answers_is_refused_because_a_row_is_one_person() -> None:
         Answers.of(np.zeros((3, 2), dtype=int))
 
 
-@pytest.mark.parametrize("domain", [[1, "1"], [1.5, 2.5], ["a", 1.5], [True, "1"], [b"\xff", "a"], [None, math.inf]])
+@together("domain", [[1, "1"], [1.5, 2.5], ["a", 1.5], [True, "1"], [b"\xff", "a"], [None, math.inf]])
 def test_a_hashed_domain_has_different_items(domain: Any) -> None:
     with pytest.raises(InvalidParameter, match="domain"):
         LocalHashing(epsilon=1, domain=domain, functions=2)
@@ -104,7 +105,7 @@ def test_candidates_named_twice_do_not_share_a_count(selection: Any) -> None:
         assert (getattr(twice, name) == getattr(once, name)[[0, 1, 2, 1, 0]]).all()
 
 
-@pytest.mark.parametrize("candidates", [["a", "a"], [5, "5"], [1.5, "a"], "ab"])
+@together("candidates", [["a", "a"], [5, "5"], [1.5, "a"], "ab"])
 def test_answers_that_are_associated_differ(candidates: Any) -> None:
     reports = OneTimeRappor(permanent_noise=0.5).randomize(["a"] * 10, Reproducible(1))
     with pytest.raises(InvalidParameter, match="candidates"):
@@ -132,13 +133,13 @@ def test_counts_too_large_for_their_type_are_refused_instead_of_wrapping_round()
             one.merge(one)
 
 
-@pytest.mark.parametrize("data", ["LWR1", None, 5, [1, 2]])
+@together("data", ["LWR1", None, 5, [1, 2]])
 def test_what_is_not_bytes_is_refused(data: Any) -> None:
     with pytest.raises(InvalidParameter, match="data"):
         Reports.from_bytes(POLL, data)
 
 
-@pytest.mark.parametrize("n", [1 << 20, 1 << 40, (1 << 64) - 1])
+@together("n", [1 << 20, 1 << 40, (1 << 64) - 1])
 def test_a_number_of_reports_that_is_not_there_allocates_nothing(n: int) -> None:
     data = POLL.randomize([0, 1]).to_bytes()
     with pytest.raises(InvalidParameter, match="length"):

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.crowd import CountMeanSketch, Monitoring, StochasticRounding, UnaryEncoding
 from lapwing.crowd.fragmentation import AttributeFragments, Messages, ReportFragments
@@ -50,7 +51,7 @@ def test_messages_that_do_not_come_from_everybody_are_refused() -> None:
                 pieces.absorb(None, Messages(np.array(positions), np.zeros(len(positions), dtype=np.bool_)))
 
 
-@pytest.mark.parametrize(
+@together(
     ("positions", "bits"),
     [
         ([-1, 0, 1, 2], [True] * 4),

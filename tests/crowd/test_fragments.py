@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows, assert_seldom
 from scipy import stats
 
@@ -52,7 +53,7 @@ def test_shorter_strings_are_filled_and_longer_ones_cut() -> None:
     assert set(found_in(SMALL, people).labels) == {"abc", "fedcba", "abcdef"}
 
 
-@pytest.mark.parametrize(("length", "fragment"), [(6, 1), (6, 3), (3, 3), (4, 2)])
+@together(("length", "fragment"), [(6, 1), (6, 3), (3, 3), (4, 2)])
 def test_fragments_and_strings_of_any_length(length: int, fragment: int) -> None:
     puzzle = SequenceFragmentPuzzle(
         epsilon_fragments=5,
@@ -126,7 +127,7 @@ def test_every_position_has_its_own_table_and_strings_the_last() -> None:
     assert ((parts[0] + parts[1]).table == table).all()
 
 
-@pytest.mark.parametrize("expected", [0.5, 2.0, 4.0])
+@together("expected", [0.5, 2.0, 4.0])
 def test_as_many_false_fragments_pass_as_the_threshold_promises(expected: float) -> None:
     puzzle = SequenceFragmentPuzzle(
         epsilon_fragments=2, epsilon_strings=1, functions=64, width=256, length=6, alphabet="abcdefghijklm", pieces=64
@@ -159,7 +160,7 @@ def test_a_string_that_everybody_has_makes_no_false_ones() -> None:
     assert_seldom(named, 20, 0.05)
 
 
-@pytest.mark.parametrize("options", [{"false_fragments": 1e-20}, {"confidence": 1 - 2**-53}, {"confidence": 1e-9}])
+@together("options", [{"false_fragments": 1e-20}, {"confidence": 1 - 2**-53}, {"confidence": 1e-9}])
 def test_thresholds_may_be_extreme(options: dict[str, float]) -> None:
     counts = SMALL.absorb(None, SMALL.randomize(["abcdef"] * 3000, Reproducible(2)))
     assert "abcdef" in SMALL.estimate(counts, **options).labels
@@ -201,7 +202,7 @@ def test_no_reports_find_nothing() -> None:
     assert nothing.interval()[0].shape == (0,)
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "value"),
     [
         ("epsilon_fragments", 0),

@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows
 from protocols import Case, Law, loss_ratio, pure_variances, written
 from scipy import stats
@@ -28,7 +29,7 @@ def matrix(size: int) -> np.ndarray:
     return built
 
 
-@pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 64, 512, 1024])
+@together("size", [1, 2, 4, 8, 16, 64, 512, 1024])
 @pytest.mark.parametrize("kind", [np.int64, np.float64])
 def test_the_transform_is_multiplication_by_sylvesters_matrix(size, kind):
     table = np.random.default_rng(size).integers(-1000, 1000, (3, size)).astype(kind)
@@ -60,7 +61,7 @@ def test_other_whole_numbers_become_int64_without_overflow():
     assert walsh_hadamard(np.full(256, 127, dtype=np.int8))[0] == 127 * 256
 
 
-@pytest.mark.parametrize("bad", [np.zeros(3), np.zeros((2, 0)), np.float64(1.0)])
+@together("bad", [np.zeros(3), np.zeros((2, 0)), np.float64(1.0)])
 def test_lengths_that_are_no_power_of_two_are_refused(bad):
     with pytest.raises(InvalidParameter, match="power of two"):
         walsh_hadamard(bad)
@@ -231,7 +232,7 @@ def test_a_fake_report_adds_what_is_stated_and_no_more():
     assert most == pytest.approx(gain)
 
 
-@pytest.mark.parametrize(
+@together(
     ("bad", "name"),
     [({"rows": 0}, "rows"), ({"rows": 7}, "rows"), ({"epsilon": 0}, "epsilon"), ({"domain": 1}, "domain")],
 )

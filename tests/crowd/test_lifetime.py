@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.crowd import (
     Answers,
@@ -412,7 +413,7 @@ def test_a_damaged_file_is_no_fresh_start(path: Path) -> None:
         Lifetime(policy(), path)
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "match"),
     [
         (lambda: policy(PureDP(1)), "finite|number"),

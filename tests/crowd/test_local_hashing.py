@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows
 from protocols import Case, Law, loss_ratio, plain_text, pure_variances, written
 from scipy import stats
@@ -92,7 +93,7 @@ def test_reports_follow_their_law(answer):
     assert_follows([numbers[report] for report in seen], chances.__getitem__, range(len(law)))
 
 
-@pytest.mark.parametrize("epsilon", [0.05, 0.5, 1, 2, 3, 4.5])
+@together("epsilon", [0.05, 0.5, 1, 2, 3, 4.5])
 def test_the_number_of_cells_has_the_least_error_and_is_next_to_the_odds_plus_one(epsilon):
     chosen, odds = LocalHashing(epsilon=epsilon, functions=16).cells, math.exp(epsilon)
     assert chosen == min(range(2, 500), key=lambda g: (odds + g - 1) ** 2 / (g - 1))
@@ -143,7 +144,7 @@ def test_pairs_of_equal_answers_are_estimated_without_bias(collections):
     assert seen < 0.05 * equal, "a bias of 5 % would not be noticed"
 
 
-@pytest.mark.parametrize("n", [0, 1, 30, 3000])
+@together("n", [0, 1, 30, 3000])
 def test_support_is_counted_in_the_cells_of_the_definition(n):
     """Few reports, so that some functions do not occur, and many."""
     protocol = LocalHashing(epsilon=2, functions=256, salt="münchen")
@@ -184,7 +185,7 @@ def test_candidates_are_needed_without_a_domain():
         TINY.estimate(TINY.empty())
 
 
-@pytest.mark.parametrize(
+@together(
     ("bad", "name"),
     [
         ({"functions": 1000}, "functions"),

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from cases import together
 from chance import assert_follows, assert_share
 
 from lapwing.crowd.bits import unpack_rows
@@ -155,7 +156,7 @@ def test_other_fresh_noise_keeps_the_permanent_response() -> None:
     assert (memo().permanent(1) == memo().permanent("1")).all()  # one text, the same bits
 
 
-@pytest.mark.parametrize("noise", [0.5, Fraction(1, 2), Decimal("0.50"), np.float32(0.5)], ids=repr)
+@together("noise", [0.5, Fraction(1, 2), Decimal("0.50"), np.float32(0.5)])
 def test_the_same_noise_keeps_the_permanent_response_however_it_is_written(noise: Any) -> None:
     """Else a collector who writes it differently would get a second one, and the loss would be twice as large."""
     assert (memo(replace(SURVEY, permanent_noise=noise)).permanent("v") == memo().permanent("v")).all()
@@ -171,7 +172,7 @@ def test_noise_that_has_equal_inputs_has_equal_truths() -> None:
         assert seen.setdefault(form.decided_by(0, value), places) == places
 
 
-@pytest.mark.parametrize("later", [["a", "c", "b"], ["a", "b", "d"], ["a", "b", "c", "d"]], ids=repr)
+@together("later", [["a", "c", "b"], ["a", "b", "d"], ["a", "b", "c", "d"]])
 def test_another_list_has_another_response_to_every_answer(later: list[str]) -> None:
     """Else the response to "a" would stay when the list changes, and that to "c" would not: who sees both is told."""
     before, after = (

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from numpy.typing import NDArray
 
 from lapwing.crowd import Counts, UnaryEncoding
@@ -34,7 +35,7 @@ def population(n: int, steps: int, seed: int = 1) -> NDArray[np.bool_]:
     return (times >= begin[:, None]) & (times < (begin + length)[:, None])
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7, 64, 100])
+@together("steps", [1, 2, 7, 64, 100])
 def test_all_steps_are_estimated_within_their_errors(steps: int) -> None:
     watch = Monitoring(steps=steps, changes=min(2, steps), epsilon=2)
     people = population(20_000, steps)
@@ -64,7 +65,7 @@ def law(watch: Monitoring, history: tuple[int, ...]) -> dict[tuple[int, tuple[in
     return found
 
 
-@pytest.mark.parametrize(("steps", "changes"), [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3)])
+@together(("steps", "changes"), [(1, 1), (2, 2), (3, 1), (4, 2), (5, 3)])
 def test_the_stated_loss_covers_every_pair_of_histories_and_is_reached(steps: int, changes: int) -> None:
     watch = Monitoring(steps=steps, changes=changes, epsilon=1)
     laws = [law(watch, history) for history in product((0, 1), repeat=steps)]
@@ -161,9 +162,7 @@ def test_changes_beyond_the_promised_number_are_never_told() -> None:
     assert restless == calm
 
 
-@pytest.mark.parametrize(
-    "strange", [None, float("nan"), "yes", b"1", object(), [None, "x", float("nan")], [], {}, [[1]], "\ud800"]
-)
+@together("strange", [None, float("nan"), "yes", b"1", object(), [None, "x", float("nan")], [], {}, [[1]], "\ud800"])
 def test_strange_histories_count_as_no(strange: object) -> None:
     watch = Monitoring(steps=4, changes=1, epsilon=1)
     assert watch.randomize([strange] * 5, Reproducible(1)) == watch.randomize([[0, 0, 0, 0]] * 5, Reproducible(1))
@@ -206,7 +205,7 @@ def test_bits_where_a_level_has_none_are_not_counted() -> None:
     assert watch.absorb(None, fake).table.tolist()[3] == [1, 0, 0, 0, 0, 0, 0, 0, 1]
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"steps": 0, "changes": 1, "epsilon": 1},

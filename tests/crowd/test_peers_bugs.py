@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_mean, assert_share
 from protocols import ALL_PROTOCOLS, Case, independent_bits, loss_ratio
 from scipy import stats
@@ -66,7 +67,7 @@ def test_the_auditor_would_have_caught_the_client_that_never_clears() -> None:
 # --- unary encoding that is not ε-LDP --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
+@together("epsilon", [0.5, 1, 2, 4])
 @pytest.mark.parametrize("make", [UnaryEncoding.symmetric, UnaryEncoding.optimized])
 def test_two_bits_together_lose_no_more_than_epsilon(make: Any, epsilon: float) -> None:
     """Exactly, by all reports over three answers and none: every bit with the whole ε would lose twice as much."""

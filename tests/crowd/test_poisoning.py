@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from scipy.stats import binom
 
 from lapwing.crowd import Answers, Protocol, Reports, UnaryEncoding
@@ -38,7 +39,7 @@ def exact_unary(epsilon: float, *, optimized: bool) -> UnaryEncoding:
     return UnaryEncoding(domain=100, one_if_true=Fraction(1, 2) if optimized else 1 - q, one_if_other=q)
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon", "optimized", "shown"),
     [
         (0.5, True, 0.2636),
@@ -228,7 +229,7 @@ def test_the_bound_on_equal_reports_is_exact_for_two_of_one_answer() -> None:
     assert float(row.log_alike(np.array([2]), 3, (1,))[0]) == pytest.approx(same)
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "match"),
     [
         (lambda: maximal_gain(UnaryEncoding.symmetric(1, domain=3), [7], 2), "targets"),

@@ -8,6 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows, assert_seldom
 from protocols import written
 from scipy import stats
@@ -149,7 +150,7 @@ def test_an_empty_string_is_a_string():
     assert set(found.labels) == {"", "ab"}
 
 
-@pytest.mark.parametrize(
+@together(
     ("bad", "name"),
     [
         ({"alphabet": ""}, "alphabet"),

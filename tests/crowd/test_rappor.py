@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_follows, assert_mean
 from scipy import stats
 
@@ -57,7 +58,7 @@ def patterns(reports: Reports) -> Any:
     return bits @ (1 << np.arange(bits.shape[1])[::-1])
 
 
-@pytest.mark.parametrize(
+@together(
     ("f", "p", "q", "single", "lifetime"),
     [
         (0.5, 0.5, 0.75, 1.0743, 4.3944),
@@ -129,8 +130,8 @@ def test_two_steps_one_after_the_other_have_the_law_of_both_in_one(form: Permane
     assert_follows(patterns(sent), lambda row: float(expected[row]), range(len(expected)))
 
 
-@pytest.mark.parametrize("n", [0, 1, 63, 1000, 20_001])
-@pytest.mark.parametrize(("bits", "cohorts"), [(70, 5), (128, 8), (8, 1), (64, 300)])
+@together("n", [0, 1, 63, 1000, 20_001])
+@together(("bits", "cohorts"), [(70, 5), (128, 8), (8, 1), (64, 300)])
 def test_the_state_counts_the_ones_and_the_reports_of_every_cohort(n: int, bits: int, cohorts: int) -> None:
     survey = OneTimeRappor(permanent_noise=0.5, bits=bits, cohorts=cohorts)
     reports = survey.randomize(np.arange(n) % 7, Reproducible(n))
@@ -288,7 +289,7 @@ def test_strange_answers_are_randomized_without_a_word(form: PermanentResponse) 
         assert form.absorb(None, form.randomize([], entropy)).n == 0
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "wrong"),
     [
         ("permanent_noise", 0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import together
 from scipy import stats
 
 from lapwing.crowd import Answers, CountMeanSketch, Counts, UnaryEncoding
@@ -125,7 +126,7 @@ def test_strange_answers_are_people_too(strange: object) -> None:
     assert simulate(POLL, strange).reports == 5
 
 
-@pytest.mark.parametrize("wrong", [{"bus": -1}, {"bus": 1.5}, "bus", 7])
+@together("wrong", [{"bus": -1}, {"bus": 1.5}, "bus", 7])
 def test_what_is_no_population_is_refused(wrong: object) -> None:
     with pytest.raises(InvalidParameter):
         simulate(POLL, wrong)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_share
 from scipy import stats
 
@@ -42,7 +43,7 @@ def test_fair_coins_cost_ln_3_in_both_forms() -> None:
     assert coins.coins == RandomizedResponse.from_coins(0.5, 0.5)
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1, 4])
+@together("epsilon", [0.1, 1, 4])
 def test_the_truth_is_told_as_often_as_epsilon_allows(epsilon: float) -> None:
     poll = BinaryResponse.from_epsilon(epsilon)
     assert poll.privacy_loss().epsilon <= Fraction(epsilon)
@@ -83,7 +84,7 @@ def test_the_worst_fake_is_the_one_for_the_likelier_lie() -> None:
         assert max(gains) == pytest.approx(honest.gain_per_fake)
 
 
-@pytest.mark.parametrize("values", [[True, 1, 1.0, np.True_, Fraction(1), Decimal(1)], np.ones(6, dtype=bool), [1] * 6])
+@together("values", [[True, 1, 1.0, np.True_, Fraction(1), Decimal(1)], np.ones(6, dtype=bool), [1] * 6])
 def test_what_equals_one_is_yes(values: Any) -> None:
     sure = BinaryResponse(yes_if_yes=1 - Fraction(1, 1 << 60), yes_if_no=Fraction(1, 1 << 60))
     assert sure.randomize(values, Reproducible(1)).column("yes").tolist() == [0b111111]
@@ -101,7 +102,7 @@ def test_a_report_is_one_bit() -> None:
     assert len(reports.to_bytes()) == 28 + 100
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"yes_if_yes": 0.5, "yes_if_no": 0.5},
@@ -126,8 +127,8 @@ def test_whoever_writes_epsilon_is_told_what_to_write(kind: Any) -> None:
 # --- one of k --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [2, 3, 300, 70_000])
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
+@together("k", [2, 3, 300, 70_000])
+@together("epsilon", [0.1, 1, 5])
 def test_the_loss_of_one_of_k_is_the_ratio_used_and_at_most_what_was_asked(k: int, epsilon: float) -> None:
     poll = CategoryResponse.from_epsilon(epsilon, domain=k)
     keep = Fraction(poll.keep)
@@ -157,7 +158,7 @@ def test_strangers_are_spread_evenly() -> None:
         assert_share(count, n, 0.25)
 
 
-@pytest.mark.parametrize(("k", "bits", "dtype"), [(2, 1, "u1"), (256, 8, "u1"), (257, 9, "u2"), (1 << 16, 16, "u2")])
+@together(("k", "bits", "dtype"), [(2, 1, "u1"), (256, 8, "u1"), (257, 9, "u2"), (1 << 16, 16, "u2")])
 def test_reports_are_no_longer_than_the_answers(k: int, bits: int, dtype: str) -> None:
     poll = CategoryResponse.from_epsilon(1, domain=k)
     reports = poll.randomize([k - 1] * 100, Reproducible(1))
@@ -174,7 +175,7 @@ def test_many_people_are_counted_in_blocks_as_in_one() -> None:
     assert_share(kept, n, float(poll.keep))
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"domain": 4, "keep": 0.25},
@@ -205,7 +206,7 @@ def test_few_answers_are_best_told_directly_and_many_by_unary_encoding() -> None
 
 
 @pytest.mark.parametrize("kind", NUMERIC)
-@pytest.mark.parametrize("epsilon", [0.1, 1, 3, 8])
+@together("epsilon", [0.1, 1, 3, 8])
 def test_means_are_found_and_cost_what_was_asked(kind: Any, epsilon: float) -> None:
     protocol = kind.from_epsilon(epsilon, bounds=(-5, 15))
     assert Fraction(998, 1000) * Fraction(epsilon) < protocol.privacy_loss().epsilon <= Fraction(epsilon)
@@ -269,7 +270,7 @@ def test_the_widest_bounds_do_not_overflow() -> None:
 
 
 @pytest.mark.parametrize("kind", NUMERIC)
-@pytest.mark.parametrize(
+@together(
     "bounds", [(1, 1), (2, 1), (0, math.inf), (None, 1), 5, (0, 10**400), (-1e308, 1e308), (1, 1 + Fraction(1, 10**30))]
 )
 def test_bounds_that_are_none_are_refused(kind: Any, bounds: Any) -> None:
@@ -277,7 +278,7 @@ def test_bounds_that_are_none_are_refused(kind: Any, bounds: Any) -> None:
         kind.from_epsilon(1, bounds=bounds)
 
 
-@pytest.mark.parametrize(
+@together(
     "parameters",
     [
         {"window": 0, "inside": 0.5},
@@ -299,7 +300,7 @@ def test_flips_that_say_nothing_are_refused() -> None:
             StochasticRounding(bounds=(0, 1), flip=flip)
 
 
-@pytest.mark.parametrize("cells", [2, 3, 64, 1 << 16])
+@together("cells", [2, 3, 64, 1 << 16])
 def test_any_number_of_cells_is_unbiased(cells: int) -> None:
     protocol = Piecewise.from_epsilon(2, bounds=(0, 1), cells=cells)
     for number in (0.0, 0.3, 1.0):
@@ -351,7 +352,7 @@ def test_the_error_of_a_mean_over_the_coins_is_not_too_small_for_few_people(peop
     assert short.mean() < Z * short.std() / math.sqrt(runs)
 
 
-@pytest.mark.parametrize("cells", [2, 3, 8, 9])
+@together("cells", [2, 3, 8, 9])
 def test_no_place_of_the_window_has_less_variance_than_is_stated_at_least(cells: int) -> None:
     for window in range(1, cells):
         protocol = Piecewise(bounds=(0, 1), window=window, inside=Fraction(cells + window, 2 * cells), cells=cells)

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.crowd.items import Answers
 from lapwing.crowd.rappor import OneTimeRappor, Rappor
@@ -115,7 +116,7 @@ def test_fragments_are_letters_and_then_fillers():
     )
 
 
-@pytest.mark.parametrize(
+@together(
     "wrong",
     [
         {"alphabet": ""},
@@ -127,7 +128,6 @@ def test_fragments_are_letters_and_then_fillers():
         {"filler": "a"},
         {"whole": UnaryEncoding.optimized(1, domain=3)},
     ],
-    ids=str,
 )
 def test_parameters_that_make_no_sense_are_refused(wrong):
     with pytest.raises(InvalidParameter):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.crowd import (
     BinaryResponse,
@@ -84,7 +85,7 @@ def test_suspicions_are_told_in_words() -> None:
     assert str(suspicious(attacked)).endswith("suspicious: 50 reports of 1,050")
 
 
-@pytest.mark.parametrize(
+@together(
     ("mistake", "advice"),
     [
         (lambda: POLL.absorb(None, REPORTS.to_bytes()), "Reports.from_bytes(protocol, data)"),
@@ -116,7 +117,7 @@ def test_the_example_of_a_call_can_be_called(kind: type[Any]) -> None:
     assert isinstance(eval(example, {kind.__name__: kind, "poll": POLL}), kind)
 
 
-@pytest.mark.parametrize(
+@together(
     ("mistake", "advice"),
     [
         (lambda: UNARY.optimized(epsilon=1), "UnaryEncoding.optimized(1, domain=['yes', 'no'])"),

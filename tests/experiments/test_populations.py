@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from cases import together
 
 from lapwing.errors import InvalidParameter
 from lapwing.experiments import populations
 from lapwing.experiments.populations import REAL, apportioned, exponential, normal, zipf
 
 
-@pytest.mark.parametrize("people", [0, 1, 999, 123_456])
+@together("people", [0, 1, 999, 123_456])
 def test_everybody_is_there(people: int) -> None:
     for population in (
         *(make(people) for make in REAL.values()),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from estimators import ESTIMATORS, learnt, made
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
@@ -225,7 +226,7 @@ def test_data_frames_are_tables_and_missing_values_are_no_numbers(name: str) -> 
     assert places(labels, np.array([0, 1])).tolist() == [0, 1, -1]
 
 
-@pytest.mark.parametrize(
+@together(
     ("classes", "labels", "found"),
     [
         ([0, "a"], [0, "a", "0", 1, None], [0, 1, -1, -1, -1]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import together
 from replay import Pair, assert_private
 from sklearn.base import clone
 
@@ -62,7 +63,7 @@ def test_a_centre_that_is_known_is_not_paid_for():
 
 
 @pytest.mark.parametrize("named", KINDS)
-@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+@together("rows", [0, 1, 2, 5])
 def test_any_rows_give_a_symmetric_positive_matrix(rows, named):
     X = np.array([STRANGE] * rows).reshape(rows, len(STRANGE))
     for more in ({}, {"assume_centered": True}):
@@ -72,8 +73,8 @@ def test_any_rows_give_a_symmetric_positive_matrix(rows, named):
         assert np.abs(found.correlation_).max() <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1e6])
-@pytest.mark.parametrize("columns", [1, 2, 40])
+@together("epsilon", [1e-6, 1e-3, 1e6])
+@together("columns", [1, 2, 40])
 def test_any_epsilon_and_width_can_be_fitted(epsilon, columns):
     X = np.zeros((10, columns))
     X[:, 0] = 1
@@ -98,7 +99,7 @@ def test_components_are_orthogonal_and_all_of_them_lose_nothing():
     assert model.explained_variance_ratio_.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize("components", [0, 5, -1, 1.5, "mle"])
+@together("components", [0, 5, -1, 1.5, "mle"])
 def test_impossible_numbers_of_components_are_refused(components):
     with pytest.raises(InvalidParameter):
         made(PCA, n_components=components).fit(correlated(10))
@@ -129,7 +130,7 @@ def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
         assert_private(lambda X, y, entropy: made(**named, random_state=entropy).fit(X), pair, seed=seed, wild=seed > 1)
 
 
-@pytest.mark.parametrize(("named", "columns"), [({}, 2), ({"rho": 0.2, "epsilon": None}, 2), ({"delta": 1e-6}, 520)])
+@together(("named", "columns"), [({}, 2), ({"rho": 0.2, "epsilon": None}, 2), ({"delta": 1e-6}, 520)])
 def test_a_row_of_equal_entries_comes_near_the_sensitivity_of_products(named, columns):
     """No limit is idle: of a row at the bounds, and none other, the part that is not shrunk is all that is paid for."""
     pair = Pair((np.zeros((0, columns)), None), (np.ones((1, columns)), None), 0, 0)
@@ -142,7 +143,7 @@ def test_a_row_of_equal_entries_comes_near_the_sensitivity_of_products(named, co
     assert max(min(float(share) for _, share in tape.spent[-2:]) for tape in tapes) > 0.3
 
 
-@pytest.mark.parametrize("orders", [(1,), (2,), (1, 2)])
+@together("orders", [(1,), (2,), (1, 2)])
 def test_rows_around_a_centre_are_shrunk_and_summed_as_if_they_were_written_down(orders):
     rng = np.random.default_rng(0)
     X = np.clip(rng.standard_cauchy((5000, 7)) / 20, -1, 1)

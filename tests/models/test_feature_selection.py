@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -48,9 +49,7 @@ def target(name: str, y: Any) -> tuple[dict[str, Any], Any]:
     return public, np.array(["low", "middle", "high"])[made] if name == "three classes" else made
 
 
-@pytest.mark.parametrize(
-    "budget", [{"epsilon": 2}, {"epsilon": 2, "delta": 1e-6}, {"epsilon": None, "rho": 0.2}], ids=str
-)
+@together("budget", [{"epsilon": 2}, {"epsilon": 2, "delta": 1e-6}, {"epsilon": None, "rho": 0.2}])
 @pytest.mark.parametrize("name", TARGETS)
 def test_the_columns_that_make_the_target_are_kept(name: str, budget: dict[str, Any]) -> None:
     X, y = related()
@@ -65,8 +64,8 @@ def test_the_columns_that_make_the_target_are_kept(name: str, budget: dict[str, 
 CORNERS = np.array(list(itertools.product([-65536.0, 0.0, 1.0, 65536.0], repeat=2)))
 
 
-@pytest.mark.parametrize("middle", [-65536, -1, 0, 20000, 65536])
-@pytest.mark.parametrize("rows", [0, 1, 50])
+@together("middle", [-65536, -1, 0, 20000, 65536])
+@together("rows", [0, 1, 50])
 def test_no_row_changes_a_score_for_a_number_by_more_than_is_stated(rows: int, middle: int) -> None:
     rng = np.random.default_rng(rows)
     X, y = np.rint(rng.uniform(-65536, 65536, (rows, 2))), np.rint(rng.uniform(-65536, 65536, (rows, 1)))
@@ -80,8 +79,8 @@ def test_no_row_changes_a_score_for_a_number_by_more_than_is_stated(rows: int, m
     assert rows or max(changes) > 0.98 * allowed  # and little more is stated than needed
 
 
-@pytest.mark.parametrize("shares", [[65536], [32768, 32768], [0, 65536], [10000, 50000, 5536], [0, 0, 0]])
-@pytest.mark.parametrize("rows", [0, 1, 50])
+@together("shares", [[65536], [32768, 32768], [0, 65536], [10000, 50000, 5536], [0, 0, 0]])
+@together("rows", [0, 1, 50])
 def test_no_row_changes_a_score_for_classes_by_more_than_is_stated(rows: int, shares: list[int]) -> None:
     rng = np.random.default_rng(rows)
     X, y = np.rint(rng.uniform(-65536, 65536, (rows, 2))), rng.integers(-1, len(shares), rows)
@@ -129,8 +128,8 @@ STRANGE: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("budget", [{"epsilon": 0.01}, {"epsilon": 50}, {"epsilon": None, "rho": 1}], ids=str)
-@pytest.mark.parametrize("public", [{"classes": [0, 1]}, {"classes": [1]}, {"target_bounds": (0, 1)}], ids=str)
+@together("budget", [{"epsilon": 0.01}, {"epsilon": 50}, {"epsilon": None, "rho": 1}])
+@together("public", [{"classes": [0, 1]}, {"classes": [1]}, {"target_bounds": (0, 1)}])
 @pytest.mark.parametrize("name", STRANGE)
 def test_no_rows_whatever_raise_or_warn(name: str, public: dict[str, Any], budget: dict[str, Any]) -> None:
     X, y = STRANGE[name]

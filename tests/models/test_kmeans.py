@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from sklearn.base import clone
 from sklearn.cluster import KMeans as Ordinary
 from sklearn.datasets import make_blobs
@@ -40,8 +41,8 @@ def extreme_rows(columns: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize("spending", CURRENCIES, ids=["l1", "l2"])
-@pytest.mark.parametrize("radius", [1.0, 1.5, 255.999, 256.0, 1e5, 3.3e7])
-@pytest.mark.parametrize("columns", [1, 3, 64])
+@together("radius", [1.0, 1.5, 255.999, 256.0, 1e5, 3.3e7])
+@together("columns", [1, 3, 64])
 def test_no_row_is_longer_than_the_noise_is_made_for(spending: Spending, radius: float, columns: int) -> None:
     rows = extreme_rows(columns)
     cut = _cut(rows, _lengths(rows, spending), radius)
@@ -104,7 +105,7 @@ def test_centres_beyond_exact_arithmetic_are_cut_before_a_row_is_compared_with_t
         assert radius == again
 
 
-@pytest.mark.parametrize("axes", [1, 2, 5])
+@together("axes", [1, 2, 5])
 def test_every_row_is_in_one_cell_and_near_its_point(axes: int) -> None:
     rng = np.random.default_rng(3)
     grid = _Grid.of(np.zeros(axes), np.full(axes, 1000.0), 64, clusters=3)
@@ -143,7 +144,7 @@ def blobs(rows: int, columns: int, clusters: int, seed: int = 0) -> tuple[Any, A
     return X, y
 
 
-@pytest.mark.parametrize(
+@together(
     ("budget", "rows", "columns", "clusters"),
     [
         ({"epsilon": 1}, 4000, 3, 4),
@@ -204,7 +205,7 @@ STRANGE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("budget", [{"epsilon": 0.01}, {"epsilon": 50}, {"epsilon": None, "rho": 1}], ids=str)
+@together("budget", [{"epsilon": 0.01}, {"epsilon": 50}, {"epsilon": None, "rho": 1}])
 @pytest.mark.parametrize("name", STRANGE)
 def test_no_rows_whatever_raise_or_warn(name: str, budget: dict[str, Any]) -> None:
     with warnings.catch_warnings():

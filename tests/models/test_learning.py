@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from scipy import stats
 from sklearn.base import clone
 
@@ -113,7 +114,7 @@ def test_concepts_say_what_they_are() -> None:
     assert not Parity(())(X).any()
 
 
-@pytest.mark.parametrize("mistakes", list(product(range(3), repeat=3)))
+@together("mistakes", list(product(range(3), repeat=3)))
 def test_exact_probabilities_of_a_choice_differ_by_epsilon_at_most(mistakes: tuple[int, ...]) -> None:
     """One row more adds 0 or 1 to the mistakes of each concept: all such rows, all coins counted out."""
     recipe = OccamLearner(epsilon=2, concepts=parities(1))._recipe(1, None)
@@ -133,7 +134,7 @@ def law_of_a_choice(mistakes: Sequence[int], scale: Fraction) -> list[float]:
     return law
 
 
-@pytest.mark.parametrize("concepts", [None, [], [3]])
+@together("concepts", [None, [], [3]])
 def test_concepts_that_are_none_are_refused(concepts: Any) -> None:
     with pytest.raises(InvalidParameter, match="concepts"):
         OccamLearner(concepts=concepts).fit([[1]], [1])
@@ -178,7 +179,7 @@ def test_more_than_two_classes_are_refused(learner: Any) -> None:
 # Equations over GF(2)
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (5, 3), (3, 5), (70, 64), (40, 65), (90, 130)])
+@together("shape", [(0, 3), (1, 1), (5, 3), (3, 5), (70, 64), (40, 65), (90, 130)])
 def test_solutions_solve_and_contradictions_are_noticed(shape: tuple[int, int]) -> None:
     count, unknowns = shape
     for seed in range(20):
@@ -216,7 +217,7 @@ def test_solutions_are_uniform() -> None:
 # Parities
 
 
-@pytest.mark.parametrize("columns", [3, 20, 100])
+@together("columns", [3, 20, 100])
 def test_a_parity_is_found_within_the_sample_bound(columns: int) -> None:
     failure = 0.05
     rows = parity_sample_bound(columns, epsilon=1, error=0.5, failure=failure)
@@ -245,9 +246,9 @@ def test_a_bound_that_silence_alone_exceeds_asks_for_more_parts() -> None:
     assert parity_sample_bound(8, epsilon=0.5, error=0.5, failure=1e-4, parts=10) > 0
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-@pytest.mark.parametrize("equations", [[], [[1, 0, 1]], [[1, 0, 1], [1, 0, 0]], [[1, 1, 0], [0, 1, 1]]])
-@pytest.mark.parametrize("new", [[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1]])
+@together("epsilon", [0.1, 1.0, 4.0])
+@together("equations", [[], [[1, 0, 1]], [[1, 0, 1], [1, 0, 0]], [[1, 1, 0], [0, 1, 1]]])
+@together("new", [[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1]])
 def test_exact_probabilities_of_one_part_differ_by_epsilon_at_most(
     epsilon: float, equations: list[list[int]], new: list[int]
 ) -> None:
@@ -446,7 +447,7 @@ def test_one_round_stays_below_its_ceiling_and_the_ceiling_is_exact_in_its_parts
     assert ceiling == pytest.approx(0.5 + 0.5 * math.sqrt(people / 256 * (math.e - 1) ** 2 / 8))
 
 
-@pytest.mark.parametrize("bits", [0, 1, 3, 12])
+@together("bits", [0, 1, 3, 12])
 def test_places_need_a_power_of_two(bits: int) -> None:
     with pytest.raises((InvalidCall, InvalidParameter)):
         MaskedParity.drawn(bits, SYSTEM)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cases import together
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression as Plain
@@ -48,7 +49,7 @@ def added(sums_of: Callable[[Any, Any], Any], columns: Any, target: Any) -> list
 
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("width", [1, 3, 12])
+@together("width", [1, 3, 12])
 def test_a_row_adds_at_most_the_limit_to_the_weighed_sums(width: int, constant: bool, squared: bool) -> None:
     rng = np.random.default_rng(width)
     nearest = 0.0
@@ -109,7 +110,7 @@ def test_a_row_changes_the_first_look_by_at_most_one_unit(squared: bool) -> None
 
 
 @pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("width", [1, 2, 9])
+@together("width", [1, 2, 9])
 def test_a_row_is_within_one_unit_on_the_way_along_a_direction(width: int, squared: bool) -> None:
     rng = np.random.default_rng(width)
     columns, target = rows_of(rng, 2000, width)
@@ -190,7 +191,7 @@ def test_an_absurd_ridge_still_gives_a_line(regularization: float) -> None:
     assert np.isfinite(model.coef_).all()
 
 
-@pytest.mark.parametrize("ridge", [Fraction(1, 4), Fraction(3), Fraction(200)])
+@together("ridge", [Fraction(1, 4), Fraction(3), Fraction(200)])
 def test_solutions_for_neighbours_are_as_near_as_stated(ridge: Fraction) -> None:
     rng = np.random.default_rng(5)
     ball = Ball(3, ridge)
@@ -382,7 +383,7 @@ def test_intervals_hold_slopes_that_differ_in_size(method: str) -> None:
     assert held.count(False) <= 26
 
 
-@pytest.mark.parametrize(("epsilon", "said"), [(0.3, "only the mean"), (3, "one direction"), (10, "no intervals")])
+@together(("epsilon", "said"), [(0.3, "only the mean"), (3, "one direction"), (10, "no intervals")])
 def test_a_model_says_when_noise_hides_its_slopes(epsilon: float, said: str) -> None:
     X, y, _ = synthetic(150, columns=6)
     model = LinearRegression(epsilon=epsilon, bounds=(7, 13), target_bounds=(-20, 30), random_state=1)
@@ -427,7 +428,7 @@ def test_intervals_are_wider_for_more_confidence() -> None:
     assert np.all(wide > 3 * narrow)
 
 
-@pytest.mark.parametrize(("epsilon", "mean"), [(0.01, -0.6), (0.1, -0.15), (0.3, -0.1), (1, 0.15)])
+@together(("epsilon", "mean"), [(0.01, -0.6), (0.1, -0.15), (0.3, -0.1), (1, 0.15)])
 def test_few_rows_give_a_prediction_that_is_not_absurd(epsilon: float, mean: float) -> None:
     X, y = load_diabetes(return_X_y=True, scaled=False)
     bounds = list(zip(X.min(0), X.max(0), strict=True))
@@ -447,7 +448,7 @@ def test_predictions_stay_within_the_bounds_of_the_target() -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("spent", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
+@together("spent", [{"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
 def test_the_lines_of_a_quote_add_up_to_at_most_the_loss(method: str, spent: dict[str, Any]) -> None:
     model = LinearRegression(method=method, bounds=(0, 1), target_bounds=(0, 1), **spent)
     quote = model.quote(5)

@@ -10,6 +10,7 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from cases import together
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sweeps import few
@@ -48,7 +49,7 @@ def blobs(rows: int, columns: int, classes: int, seed: int) -> tuple[NDArray[Any
 # The cube
 
 
-@pytest.mark.parametrize(("dimensions", "scale"), [(1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(3))])
+@together(("dimensions", "scale"), [(1, Fraction(2)), (2, Fraction(5, 2)), (3, Fraction(3))])
 def test_the_radius_of_the_cube_follows_its_law(dimensions: int, scale: Fraction) -> None:
     from scipy.stats import chi2
 
@@ -115,8 +116,8 @@ def test_no_row_changes_a_statistic_by_more_than_is_stated(kind: str, classes: i
         assert np.abs(product_totals(rows) - product_totals(rows[without])).max() <= 1 << 20
 
 
-@pytest.mark.parametrize("classes", [2, 3, 10])
-@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
+@together("classes", [2, 3, 10])
+@together("epsilon", [Fraction(1, 10), Fraction(1), Fraction(8)])
 def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, epsilon: Fraction) -> None:
     rng = np.random.default_rng(5)
     columns = 4
@@ -328,7 +329,7 @@ def test_without_an_intercept_the_plane_passes_through_zero(method: str) -> None
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("spent", [{}, {"delta": 1e-6}, {"epsilon": None, "rho": 0.1}], ids=str)
+@together("spent", [{}, {"delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
 def test_nothing_in_a_table_stops_a_fit(method: str, spent: dict[str, Any]) -> None:
     strange: list[tuple[Any, Any]] = [
         (np.empty((0, 3)), np.empty(0)),
@@ -374,10 +375,9 @@ def test_the_loss_is_what_was_asked_for_and_the_lines_add_up_to_it() -> None:
             assert sum(sizes) > 0.99 * stated
 
 
-@pytest.mark.parametrize(
+@together(
     "wrong",
     [{"method": "magic"}, {"classes": [1]}, {"classes": None}, {"bounds": None}, {"fit_intercept": "yes"}],
-    ids=str,
 )
 def test_wrong_parameters_are_refused_before_anything_is_read(wrong: dict[str, Any]) -> None:
     model = LogisticRegression(**({"bounds": (-1, 1), "classes": [0, 1]} | wrong))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from cases import together
 from replay import Pair, assert_private
 from sklearn.base import clone
 
@@ -29,7 +30,7 @@ def model(**named):
     return GaussianNB(**{"epsilon": 1, "bounds": (-1, 1), "classes": [0, 1], "random_state": 1, **named})
 
 
-@pytest.mark.parametrize("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
+@together("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
 def test_means_variances_and_priors_are_near_the_truth_for_many_rows(named):
     X, y = two_groups(20_000)
     fitted = model(**named).fit(X, y)
@@ -56,8 +57,8 @@ def test_known_priors_are_taken_and_wrong_ones_refused():
             model(priors=wrong).fit(X, y)
 
 
-@pytest.mark.parametrize("rows", [0, 1, 2, 5])
-@pytest.mark.parametrize("epsilon", [1e-6, 1, 1e6])
+@together("rows", [0, 1, 2, 5])
+@together("epsilon", [1e-6, 1, 1e6])
 def test_no_value_and_no_number_of_rows_raises_or_warns(rows, epsilon):
     X = np.array([STRANGE] * rows).reshape(rows, len(STRANGE))
     fitted = model(epsilon=epsilon, classes=["a", "b", "c"]).fit(X, ["a"] * rows)
@@ -83,7 +84,7 @@ def test_a_copy_learns_the_same_and_the_quote_adds_up():
 NEIGHBOURS = [[1, 1, 1], [-1, -1, -1], [1, -1, 1], [9, np.nan, 0], [np.inf, 1, 0.3]]
 
 
-@pytest.mark.parametrize("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
+@together("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
 @pytest.mark.parametrize("row", NEIGHBOURS, ids=str)
 def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
     rng = np.random.default_rng(3)

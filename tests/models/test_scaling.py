@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from cases import together
 from replay import Pair, assert_private
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -61,15 +62,15 @@ def test_normal_scores_have_mean_0_and_variance_1():
     assert np.abs(found.inverse_transform(found.transform([[40.0, 10.0, 0.0]]))[0, 0] - 40) < 1
 
 
-@pytest.mark.parametrize("named", [{"n_quantiles": 1}, {"n_quantiles": 2.5}, {"output_distribution": "odd"}])
+@together("named", [{"n_quantiles": 1}, {"n_quantiles": 2.5}, {"output_distribution": "odd"}])
 def test_impossible_parameters_are_refused(named):
     with pytest.raises(InvalidParameter):
         made(QuantileTransformer, **named).fit(table(10))
 
 
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("rows", [0, 1, 2, 5])
-@pytest.mark.parametrize("epsilon", [1e-6, 1, 1e6])
+@together("rows", [0, 1, 2, 5])
+@together("epsilon", [1e-6, 1, 1e6])
 def test_no_value_and_no_number_of_rows_raises_or_warns(kind, rows, epsilon):
     X = np.array([STRANGE] * rows).reshape(rows, len(STRANGE))
     model = made(kind, epsilon=epsilon).fit(X)
@@ -87,7 +88,7 @@ def test_a_copy_in_a_pipeline_learns_the_same_and_the_quote_adds_up(kind):
 
 @pytest.mark.parametrize("kind", BOTH)
 @pytest.mark.parametrize("named", KINDS, ids=str)
-@pytest.mark.parametrize("row", [[100, 100, 100], [0, 100, 0], [np.nan, np.inf, -1e308]], ids=str)
+@together("row", [[100, 100, 100], [0, 100, 0], [np.nan, np.inf, -1e308]])
 def test_one_row_changes_every_release_by_at_most_its_sensitivity(kind, named, row):
     X = table(30)
     pair = Pair((X, None), (np.insert(X, 7, row, axis=0), None), 7, 7)

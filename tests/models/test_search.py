@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from scipy import stats
 from sklearn.base import clone, is_classifier
 from sklearn.dummy import DummyClassifier, DummyRegressor
@@ -264,7 +265,7 @@ def test_a_score_without_noise_on_the_number_of_rows_would_be_caught() -> None:
     assert audit(broken, (3, 4), samples=4000, claimed=1).caught
 
 
-@pytest.mark.parametrize("wrong", [{"metric": "f7"}, {"epsilon": 0}, {"metric": "r2"}])
+@together("wrong", [{"metric": "f7"}, {"epsilon": 0}, {"metric": "r2"}])
 def test_a_wrong_parameter_of_a_score_is_told_at_once(wrong: dict[str, Any]) -> None:
     with pytest.raises(LapwingError):
         PrivateScore(**wrong)
@@ -361,7 +362,7 @@ def test_an_account_of_the_estimator_alone_is_refused(account: Account) -> None:
     assert spent(account) == 1
 
 
-@pytest.mark.parametrize("many", [0, 1, 2])
+@together("many", [0, 1, 2])
 @pytest.mark.parametrize("training", ["apart", "shared"])
 def test_a_search_over_hardly_any_rows_answers(many: int, training: str) -> None:
     X, y = rows(2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 
 from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.models import Account, DecisionTree, GaussianNB, QuantileTransformer, StandardScaler
@@ -26,8 +27,8 @@ def error(make: Any, columns: int, **more: Any) -> float:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("epsilon", [0.01, 1, 5])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+@together("epsilon", [0.01, 1, 5])
+@together("delta", [1e-12, 1e-6, 0.1])
 def test_a_delta_makes_no_stated_error_larger(name: str, epsilon: float, delta: float) -> None:
     make, used = MAKERS[name], set()
     for columns in (1, 2, 5, 20, 100):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
@@ -99,8 +100,8 @@ def test_a_long_gradient_keeps_nearly_all_of_its_length() -> None:
     assert np.all(short < 0.01 * RADIUS)
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e300, -1e300, 64.0])
-@pytest.mark.parametrize("hidden", [(), (4,), (4, 3)])
+@together("value", [math.nan, math.inf, -math.inf, 1e300, -1e300, 64.0])
+@together("hidden", [(), (4,), (4, 3)])
 def test_weights_that_diverged_do_not_lengthen_a_gradient(value: float, hidden: tuple[int, ...]) -> None:
     plan = plan_of(hidden=hidden)
     rows = input_rows(plan.box, np.array([[1e9, -1e9, np.nan], [0.3, 0.2, 0.1], [1, 1, 1]]))
@@ -111,7 +112,7 @@ def test_weights_that_diverged_do_not_lengthen_a_gradient(value: float, hidden: 
     assert max(squared_lengths(inputs, errors)) <= RADIUS**2
 
 
-@pytest.mark.parametrize("hidden", [(), (33,), (17, 9)])
+@together("hidden", [(), (33,), (17, 9)])
 def test_a_row_gives_the_same_whole_numbers_in_every_batch(hidden: tuple[int, ...]) -> None:
     rng = np.random.default_rng(1)
     plan = plan_of(65, hidden, 10)
@@ -191,8 +192,8 @@ def test_the_curve_equals_that_of_dp_accounting_for_continuous_noise() -> None:
         assert ratio == pytest.approx(1, rel=1e-6)
 
 
-@pytest.mark.parametrize("sigma", [0.3, 0.5, 0.7, 1.0, 2.5])
-@pytest.mark.parametrize("shift", [(1,), (3,), (1, 1), (2, -1)])
+@together("sigma", [0.3, 0.5, 0.7, 1.0, 2.5])
+@together("shift", [(1,), (3,), (1, 1), (2, -1)])
 def test_the_curve_bounds_sampled_discrete_noise_in_both_directions(sigma: float, shift: tuple[int, ...]) -> None:
     """Moments of a row more and of a row less, summed up; a row more is exactly as bad as for continuous noise."""
     orders = (2, 3, 4, 6, 9)
@@ -216,7 +217,7 @@ def test_the_curve_bounds_sampled_discrete_noise_in_both_directions(sigma: float
             assert bound is None or more == pytest.approx(float(bound), rel=1e-9, abs=1e-13)
 
 
-@pytest.mark.parametrize(
+@together(
     ("epsilon", "delta", "sampling", "steps"),
     [(1, 1e-6, 0.1, 200), (8, 1e-5, 0.01, 2000), (0.1, 1e-6, 0.1, 200), (2, 1e-5, 1, 50), (30, 1e-5, 0.5, 4)],
 )
@@ -337,19 +338,19 @@ def test_a_fit_is_charged_before_it_learns(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["epsilon", "delta", "sampling", "epochs", "clip", "learning_rate"])
-@pytest.mark.parametrize("value", [0, -1, math.nan, None, "much"])
+@together("value", [0, -1, math.nan, None, "much"])
 def test_a_wrong_parameter_is_told_by_its_name(name: str, value: Any) -> None:
     model = SGDClassifier(bounds=(0, 1), classes=[0, 1]).set_params(**{name: value})
     with pytest.raises(InvalidParameter, match=name):
         model.fit([[0.5]], [1])
 
 
-@pytest.mark.parametrize(("hidden", "widths"), [(4, (3, 4, 2)), (np.int64(4), (3, 4, 2)), ([4, 5], (3, 4, 5, 2))])
+@together(("hidden", "widths"), [(4, (3, 4, 2)), (np.int64(4), (3, 4, 2)), ([4, 5], (3, 4, 5, 2))])
 def test_hidden_layers_are_a_number_or_several(hidden: Any, widths: tuple[int, ...]) -> None:
     assert MLPClassifier(hidden=hidden, bounds=(0, 1), classes=[0, 1])._recipe(3, None).widths == widths
 
 
-@pytest.mark.parametrize("hidden", [None, "many", 0, (4, 0), 2.5, 1025])
+@together("hidden", [None, "many", 0, (4, 0), 2.5, 1025])
 def test_hidden_layers_that_are_none_are_told(hidden: Any) -> None:
     with pytest.raises(InvalidParameter, match="hidden"):
         MLPClassifier(hidden=hidden, bounds=(0, 1), classes=[0, 1]).quote(3)

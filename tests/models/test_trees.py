@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sweeps import few
@@ -70,13 +71,13 @@ def changes_of_counts(score: Any, classes: int, trials: int = 300) -> list[int]:
     return seen
 
 
-@pytest.mark.parametrize("classes", [1, 2, 4])
+@together("classes", [1, 2, 4])
 @pytest.mark.parametrize("score", [votes, votes_of_labels])
 def test_a_row_raises_votes_by_one_at_most_and_never_lowers_them(score: Any, classes: int) -> None:
     assert set(changes_of_counts(score, classes)) == {0, 1}
 
 
-@pytest.mark.parametrize("classes", [1, 2, 3, 10])
+@together("classes", [1, 2, 3, 10])
 def test_residuals_of_a_row_are_as_small_as_is_paid_for(classes: int) -> None:
     rng = np.random.default_rng(classes)
     scores = rng.integers(-60 * LARGEST_VALUE, 60 * LARGEST_VALUE, (2000, classes)) // rng.integers(1, 3000, (2000, 1))
@@ -85,7 +86,7 @@ def test_residuals_of_a_row_are_as_small_as_is_paid_for(classes: int) -> None:
     assert classes == 1 or sizes.max() > 0.95 * residual_sensitivity(classes)
 
 
-@pytest.mark.parametrize("classes", [2, 3, 10])
+@together("classes", [2, 3, 10])
 def test_residuals_are_the_class_minus_its_probability(classes: int) -> None:
     scores = np.random.default_rng(1).integers(-2 * SCORE, 2 * SCORE, (500, classes))
     scores[:, 0] += 3 * SCORE
@@ -141,8 +142,8 @@ def test_what_is_no_number_stands_in_the_middle() -> None:
 
 
 @EACH_MODEL
-@pytest.mark.parametrize("classes", [1, 2, 3, 20])
-@pytest.mark.parametrize("rows", [0, 1, 3, 50])
+@together("classes", [1, 2, 3, 20])
+@together("rows", [0, 1, 3, 50])
 def test_every_table_is_fitted_without_a_word(model: Any, rows: int, classes: int) -> None:
     rng = np.random.default_rng(rows)
     X = rng.normal(size=(rows, 4)) * 100
@@ -180,7 +181,7 @@ def test_the_order_of_rows_changes_nothing(model: Any) -> None:
 
 
 @EACH_MODEL
-@pytest.mark.parametrize("currency", [{"epsilon": 2}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.5}])
+@together("currency", [{"epsilon": 2}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.5}])
 def test_the_lines_of_a_quote_add_up_to_what_is_split(model: Any, currency: dict[str, Any]) -> None:
     made = clone(model).set_params(bounds=(-1, 1), classes=[0, 1], **currency)
     unused = "delta" in currency and isinstance(made.quote(3).loss, PureDP)  # where a delta would only add noise

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image
@@ -363,7 +364,7 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
     assert visitor(app).get(f"/learn/{SLUG}").status_code == 404
 
 
-@pytest.mark.parametrize(
+@together(
     ("more", "told"),
     [
         ("after: nothing", "which is no nugget"),

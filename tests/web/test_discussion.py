@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from harmful import harm_in
@@ -385,9 +386,7 @@ def test_a_thread_may_be_as_deep_as_people_are_stubborn(app: FastAPI) -> None:
     assert f"{deep - 2:,} more answers" in read(ada)
 
 
-@pytest.mark.parametrize(
-    "text", ["*" * LONGEST, "[" * LONGEST, ">" * LONGEST, "$x$" * 1600, "`" * LONGEST, "|a" * 2500, "![" * 2500]
-)
+@together("text", ["*" * LONGEST, "[" * LONGEST, ">" * LONGEST, "$x$" * 1600, "`" * LONGEST, "|a" * 2500, "![" * 2500])
 def test_strange_texts_are_shown_soon(text: str) -> None:
     assert len(html_of(text)) < 4_000_000
 

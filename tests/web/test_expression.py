@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from browser import answers_of
+from cases import together
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -188,7 +189,7 @@ def test_a_graph_is_read_and_shown_as_a_table_without_scripts() -> None:
     assert long.high == 1e-3
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "why"),
     [
         ("title: t", "either formula or curves"),
@@ -253,7 +254,7 @@ def test_a_table_may_be_plain_csv() -> None:
         assert [column.kind for column in data.columns] == ["text", "number"]
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "why"),
     [
         ("columns: [a]", "no columns or no rows"),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, signed_in, site_of, visitor
@@ -186,7 +187,7 @@ def test_a_video_in_a_nugget_waits_until_somebody_wants_it() -> None:
     assert "<track" not in page_of(read(text.replace(f"/uploads/{'b' * 64}.vtt", "none"))).screens[-1].html
 
 
-@pytest.mark.parametrize(
+@together(
     "more",
     [
         {"file": "https://evil.example/x.mp4"},

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from sweeps import few
 
 from lapwing.datasets import ADULT_BOUNDS, adult, clinic_csv
@@ -348,7 +349,7 @@ def test_a_script_names_no_file_of_the_one_who_made_it() -> None:
     assert str(clinic_csv().parent) not in text
 
 
-@pytest.mark.parametrize(
+@together(
     ("slug", "form", "words"),
     [
         ("mean", {"column": "region"}, "Choose age, visits or cost"),
@@ -391,7 +392,7 @@ def test_a_table_without_bounds_or_keys_says_so_instead_of_failing() -> None:
             kind.of(bare, {field.name: field.value for field in fields})
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "SELECT * FROM clinic",

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.errors import LapwingError
@@ -419,7 +420,7 @@ def test_one_address_has_a_few_files_on_their_way(lab: Lab) -> None:
 # What is said about errors
 
 
-@pytest.mark.parametrize(
+@together(
     ("slug", "form"),
     [
         ("linear", {"target": "age", "columns": ["visits", "cost"]}),

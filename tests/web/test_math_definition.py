@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from browser import answers_of
+from cases import together
 from comparisons.beliefs import GAP, highest
 from school_site import nuggets
 
@@ -19,7 +19,7 @@ def words(slug: str) -> str:
     return " ".join(SCHOOL.pages[slug].words.split())
 
 
-@pytest.mark.parametrize("prior", [1, 10, 50, 90])
+@together("prior", [1, 10, 50, 90])
 def test_the_table_of_beliefs_is_computed(prior: int) -> None:
     epsilons = (0.01, 0.1, 0.5, 1, math.log(3), 2, 5)
     row = " ".join(f"{100 * highest(epsilon, prior / 100):.2f}" for epsilon in epsilons)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import FRONTEND, Call, answers_of, close
+from cases import together
 from school_site import nuggets
 
 from lapwing import ZCDP
@@ -87,7 +88,7 @@ def test_every_tool_of_both_tables_is_shown_in_lines_of_code() -> None:
         assert re.search(rf"^::: example {re.escape(name)} ", text, re.MULTILINE), name
 
 
-@pytest.mark.parametrize(
+@together(
     ("row", "f", "p", "q"),
     [
         ("Chrome, normal", 0.5, 0.25, 0.75),

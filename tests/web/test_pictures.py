@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 from browser import FRONTEND
+from cases import together
 from school_site import nuggets
 
 from lapwing.web.authoring import front_of, looked_at, with_front
@@ -123,7 +124,7 @@ def test_every_nugget_opens_with_a_picture_of_its_own_and_no_picture_is_left_ove
     assert {*OPENING, *inside, HERO} == set(pictures())
 
 
-@pytest.mark.parametrize(
+@together(
     "drawn",
     [
         "<script>alert(1)</script>",
@@ -147,7 +148,7 @@ def test_what_is_no_drawing_is_refused(drawn: str) -> None:
         read_picture("a-picture", FRAME.format(drawn))
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "",

@@ -6,7 +6,7 @@ import json
 from itertools import pairwise
 from typing import Any
 
-import pytest
+from cases import together
 
 from lapwing.web.school import plot
 from lapwing.web.school.judge import _judged
@@ -45,7 +45,7 @@ def test_bars_and_lines_are_told_as_they_are() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@together(
     ("code", "why"),
     [
         ("plot.histogram([])", "is empty"),

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from cases import together
 from judging import stand_still, wanted
 from school_site import FRONT, nuggets
 
@@ -63,7 +64,7 @@ def test_code_that_is_wrong_is_told_where() -> None:
         assert not passed
 
 
-@pytest.mark.parametrize(
+@together(
     ("front", "why"),
     [
         (FRONT.replace("motivation", "entertainment"), "category"),

@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PASSWORD, PERSON, USUAL_HASHER, account, open_school, signed_in, site_of, visitor
@@ -193,7 +194,7 @@ def test_limits_forget_in_time_and_never_grow_without_end() -> None:
     assert len(limits._done) == 100_000
 
 
-@pytest.mark.parametrize(
+@together(
     ("host", "counted"),
     [
         ("192.0.2.7", "192.0.2.7"),

@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
+from cases import together
 from clinic_bench import CLINIC, brought
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -63,7 +64,7 @@ def lines_run(work: Callable[[], object]) -> int:
 # Text of strangers
 
 
-@pytest.mark.parametrize("pattern", ['"', "'", "(\"|a' ", '"*a*', '-"', "a'", "(\"*a*|b' "])
+@together("pattern", ['"', "'", "(\"|a' ", '"*a*', '-"', "a'", "(\"*a*|b' "])
 def test_twice_as_many_quotation_marks_take_twice_as_long(pattern: str) -> None:
     first, _, then = pattern.partition("|")
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import answers_of
+from cases import together
 from chance import assert_follows
 
 from lapwing.crowd import Counts, Reports, StochasticRounding
@@ -146,7 +147,7 @@ def test_levels_of_numbers_are_those_of_the_library_but_for_rounding() -> None:
     assert answers_of(calls) == [str(one) for one in mine]
 
 
-@pytest.mark.parametrize(
+@together(
     ("asked", "truths", "digits"),
     [
         (design(YES_NO, "1"), [0, 1], 11),
@@ -156,7 +157,6 @@ def test_levels_of_numbers_are_those_of_the_library_but_for_rounding() -> None:
         (design(CHOICE, "4", 5), [0, 2, 4], 14),
         (design(NUMBER, "1.0986122886681098"), ["0", "7.5", "12", "24"], 2),
     ],
-    ids=str,
 )
 def test_over_all_random_words_the_browser_loses_exactly_what_is_stated(
     asked: Design, truths: list[Any], digits: int

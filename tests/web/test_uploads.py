@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from PIL import Image, PngImagePlugin
@@ -94,7 +95,7 @@ def test_a_picture_is_turned_as_its_camera_was() -> None:
     assert (made.width, made.height) == (30, 40)
 
 
-@pytest.mark.parametrize("behind", [b"<script>alert(1)</script>", b"PK\x03\x04" + b"x" * 100, b"%PDF-1.4", b"<?php ?>"])
+@together("behind", [b"<script>alert(1)</script>", b"PK\x03\x04" + b"x" * 100, b"%PDF-1.4", b"<?php ?>"])
 def test_what_hides_behind_a_picture_is_gone(behind: bytes) -> None:
     for kind in ("PNG", "JPEG", "WEBP"):
         made = cleaned(drawn(kind) + behind)

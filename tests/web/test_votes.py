@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser import answers_of
+from cases import together
 from chance import assert_mean, assert_share
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -93,7 +94,7 @@ def test_votes_of_the_browser_keep_their_epsilon_and_tell_the_truth_as_often_as_
         assert found.caught == caught
 
 
-@pytest.mark.parametrize("truth", [0.0, 0.3, 0.9])
+@together("truth", [0.0, 0.3, 0.9])
 def test_estimates_are_unbiased_and_their_error_is_enough(truth: float) -> None:
     people, rounds = 400, 300
     said = np.arange(people) < truth * people
