@@ -189,6 +189,16 @@ def test_a_job_that_was_stopped_spends_at_most_what_was_charged(lab_school: Fast
     assert bench.answers == []
 
 
+def test_who_runs_no_scripts_goes_on_also_when_work_ended_as_its_page_was_written(
+    lab_school: FastAPI, clinic_rows: Path
+) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    job = bench.start(lambda progress: None)  # without an address to go to, as if that had not been looked at yet
+    job.ended.wait(30)
+    page = client.get(f"/lab/{bench.id}/jobs/{job.id}", headers=PERSON)
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page.text
+
+
 def _stopped_after_the_charge(bench: Bench, question: questions.Question, progress: Any) -> Any:
     """A release during whose reading somebody presses stop."""
 
