@@ -26,6 +26,8 @@ OVERHANGING = """() => document.documentElement.scrollWidth > innerWidth
         .slice(0, 5).map((one) => one.outerHTML.slice(0, 160))
     : []"""
 VIEWS = ((DESKTOP, "light"), (PHONE, "dark"))
+SHEET = ({"width": 718, "height": 1000}, "light")
+"""What a sheet of A4 has between its margins."""
 
 
 @functools.cache
@@ -34,14 +36,14 @@ def _axe() -> str:
     return AXE.read_text(encoding="utf-8")
 
 
-def complaints(page: Page, views: Any = VIEWS) -> list[str]:
-    """Of axe, about a page on a desk by day and on a phone at night."""
+def complaints(page: Page, views: Any = VIEWS, media: str = "screen") -> list[str]:
+    """Of axe, about a page on a desk by day and on a phone at night; and whether anything hangs over on a phone."""
     page.evaluate(OPEN_EVERYTHING)
     page.evaluate(_axe())
     found: list[str] = []
     for size, scheme in views:
         page.set_viewport_size(size)  # type: ignore[arg-type]
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        told = page.evaluate(COMPLAINTS) + [f"overhangs: {one}" for one in page.evaluate(OVERHANGING)]
-        found += [f"{page.url} {size['width']} {scheme} {one}" for one in told]
-    return found
+        page.emulate_media(color_scheme=scheme, media=media)  # type: ignore[arg-type]
+        found += [f"{page.url} {size['width']} {scheme} {one}" for one in page.evaluate(COMPLAINTS)]
+    page.set_viewport_size(PHONE if media == "screen" else SHEET[0])  # type: ignore[arg-type]
+    return found + [f"{page.url} overhangs: {one}" for one in page.evaluate(OVERHANGING)]

@@ -15,6 +15,7 @@ import pytest
 import uvicorn
 from clinic_bench import clinic_rows, lab_school
 from fastapi import FastAPI
+from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 from school_site import open_school
 
@@ -56,6 +57,15 @@ class Visit:
         assert answer is not None
         assert answer.status == status, f"{address} answers {answer.status}"
         return page
+
+    def become(self, client: TestClient) -> None:
+        """From now on the browser is that of somebody who is signed in, or has a table in the lab."""
+        secure = self.url.replace("http:", "https:")  # browsers trust this machine like https
+        cookies = [
+            {"name": name, "value": value, "url": secure, "secure": True} for name, value in client.cookies.items()
+        ]
+        self.context.clear_cookies()
+        self.context.add_cookies(cookies)  # type: ignore[arg-type]
 
     def read(self, slug: str, asked: str = "") -> Page:
         """A nugget whose widgets are all awake, since somebody was near each of them."""
@@ -106,7 +116,7 @@ def live_school(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSchool
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Debian's Chromium, with an empty profile."""
-    program = shutil.which("chromium")
+    program = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the first starts and paints less
     if program is None:
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from axe import PHONE, VIEWS, complaints
+from axe import PHONE
 from playwright.sync_api import expect
 from school_site import PASSWORD, account, browser_of
 
@@ -18,7 +18,7 @@ READ_BEFORE = """() => {
 
 def test_from_a_code_on_the_wall_to_a_tick_in_the_list_and_out_again(visit: Any, live_school: Any) -> None:
     """The whole way: a teacher at a desk, a pupil with a phone at night."""
-    desk = visit(bypass_csp=True)  # axe is a script
+    desk = visit()
     teacher = account(live_school.app, "Emmy Noether", "instructor")
     known = browser_of(live_school.app, teacher)
     secure = live_school.url.replace("http:", "https:")  # browsers trust this machine like https
@@ -32,7 +32,7 @@ def test_from_a_code_on_the_wall_to_a_tick_in_the_list_and_out_again(visit: Any,
     code = page.locator(".wall .code").inner_text()
     page.get_by_role("link", name="Back to the class").click()
 
-    begun = visit(viewport=PHONE, color_scheme="dark", has_touch=True, bypass_csp=True)
+    begun = visit(viewport=PHONE, color_scheme="dark", has_touch=True)
     phone = begun.open(f"/join?code={code}")
     phone.evaluate(READ_BEFORE)
     phone.get_by_role("link", name="Make an account").click()
@@ -40,7 +40,6 @@ def test_from_a_code_on_the_wall_to_a_tick_in_the_list_and_out_again(visit: Any,
     phone.get_by_label("Password, at least 12 characters").fill(PASSWORD)
     phone.get_by_role("button", name="Make my account").click()
     expect(phone.get_by_role("heading", name="Your teacher sees", exact=True)).to_be_visible()
-    assert complaints(phone, [(PHONE, "dark")]) == []
     phone.get_by_label("Your name in this class").fill("Calm Curlew")
     phone.get_by_role("button", name="I agree. Join the class").press("Enter")
     expect(phone.get_by_text("not finished a nugget since you joined")).to_be_visible()
@@ -60,12 +59,11 @@ def test_from_a_code_on_the_wall_to_a_tick_in_the_list_and_out_again(visit: Any,
 
     page.reload()
     expect(page.locator("tr", has=page.get_by_role("link", name="Calm Curlew")).locator(".done")).to_have_count(1)
-    assert complaints(page, VIEWS) == []
 
     phone.goto(f"{begun.url}/classes")
     expect(phone.get_by_role("row", name="The benefits")).to_be_visible()
-    assert complaints(phone, [(PHONE, "light")]) == []
-    phone.get_by_role("button", name="Leave, and delete it").click()
+    phone.get_by_text("Leave this class").press("Enter")
+    phone.get_by_role("button", name="Leave, and delete it").press("Enter")
     expect(phone.get_by_text("You are in no class.")).to_be_visible()
     page.reload()
     expect(page.get_by_role("heading", name="0 pupils")).to_be_visible()

@@ -8,16 +8,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe import VIEWS, complaints
 from PIL import Image
 from playwright.sync_api import Page, expect
 from school_site import PASSWORD, account, site_of
-from sweeps import few
 
 from lapwing.web import publishing
 from lapwing.web.store import nuggets
 
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+PHONE = {"width": 360, "height": 740}
 Visitor = Callable[..., Any]
 _COUNT = iter(range(1000))
 
@@ -327,26 +325,6 @@ def test_a_program_of_an_author_reaches_nobody(live_school: Any, visit: Visitor)
     page.get_by_role("button", name="Write it here").click()
     page.get_by_role("button", name="Run", exact=True).click()
     expect(page.locator(".said .out")).to_have_text("ways out: []\n", timeout=90_000)
-
-
-@pytest.mark.parametrize("place", few([1, 0]), ids=["phone at night", "desk"])
-def test_axe_finds_nothing_at_the_desk(live_school: Any, visit: Visitor, place: int) -> None:
-    view = VIEWS[place]
-    browser = visit(viewport=view[0], color_scheme=view[1], bypass_csp=True)
-    page, _ = enter(live_school, browser, "instructor")
-    address = begin(page, browser, "For everybody")
-    insert(page, "Graph")
-    insert(page, "Data")
-    write_at_the_end(page, "\n```quiz\n- ask: half\n```\n")
-    expect(page.locator("#preview lw-graph svg")).to_be_visible()
-    saved(page)
-    page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
-    expect(page.locator("#front .ticks").last).to_be_visible()
-    found = complaints(page, [view])
-    for page_of in (*(address + part for part in ("/read", "/versions", "/versions/2")), f"{browser.url}/write/tools"):
-        page.goto(page_of)
-        found += complaints(page, [view])
-    assert not found, "\n".join(found)
 
 
 def test_the_keyboard_leaves_the_editor(live_school: Any, visit: Visitor) -> None:
