@@ -30,25 +30,29 @@ _SYNONYMS = {
     "bins": "edges",
     "quantile": "q",
     "categories": "keys",
-    "scale": "sensitivity",
     "accuracy": "within",
     "error": "within",
     "level": "confidence",
-    "epsilon": "claimed",
 }
+"""Of words that mean the same wherever they are taken. Those of one class or function are declared there."""
 
 
-def closest(word: str, known: Iterable[str]) -> str | None:
+def closest(word: str, known: Iterable[str], synonyms: Mapping[str, str] = {}) -> str | None:
     """The known word that was probably meant: a synonym, another case, or a slip of the pen."""
     folded = {name.lower(): name for name in known}
-    synonym = _SYNONYMS.get(word.lower(), "")
-    if synonym in folded:
-        return folded[synonym]
+    for table in (synonyms, _SYNONYMS):
+        if table.get(word.lower(), "") in folded:
+            return folded[table[word.lower()]]
     matches = get_close_matches(word.lower(), folded, n=1, cutoff=0.7)
     return folded[matches[0]] if matches else None
 
 
-def helpful(function: Callable[P, T]) -> Callable[P, T]:
+def also_called(**synonyms: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """A helpful function whose keywords people also call otherwise: `@also_called(epsilon="claimed")`."""
+    return lambda function: helpful(function, synonyms)
+
+
+def helpful(function: Callable[P, T], synonyms: Mapping[str, str] = {}) -> Callable[P, T]:
     """The same function, whose misfitting calls raise `InvalidCall`."""
 
     @wraps(function)
@@ -62,16 +66,20 @@ def helpful(function: Callable[P, T]) -> Callable[P, T]:
                 wanted, given = wanted.replace(parameters=list(wanted.parameters.values())[1:]), args[1:]
             if first == "cls":
                 name = f"{getattr(args[0], '__name__', '')}.{name}"
-            misfit = _misfit(name, wanted, given, named)
+            misfit = _misfit(name, wanted, given, named, synonyms=synonyms)
             raise error if misfit is None else misfit from None
 
     return called
 
 
 class Helpful(ABCMeta):
-    """A class whose misfitting constructor calls raise `InvalidCall`. `_instead` may say more about a keyword."""
+    """A class whose misfitting constructor calls raise `InvalidCall`.
+
+    It may say which of its keywords people also call otherwise (`_synonyms`), or what to write instead (`_instead`).
+    """
 
     _instead: Mapping[str, str] = {}
+    _synonyms: Mapping[str, str] = {}
 
     if not TYPE_CHECKING:  # type checkers read the constructor itself
 
@@ -79,7 +87,7 @@ class Helpful(ABCMeta):
             try:
                 return super().__call__(*args, **named)
             except TypeError as error:
-                misfit = _misfit(cls.__name__, cls.__signature__, args, named, cls._instead)
+                misfit = _misfit(cls.__name__, cls.__signature__, args, named, cls._instead, cls._synonyms)
                 raise error if misfit is None else misfit from None
 
         @property
@@ -89,7 +97,12 @@ class Helpful(ABCMeta):
 
 
 def _misfit(
-    name: str, wanted: Signature, args: tuple[Any, ...], named: Mapping[str, Any], instead: Mapping[str, str] = {}
+    name: str,
+    wanted: Signature,
+    args: tuple[Any, ...],
+    named: Mapping[str, Any],
+    instead: Mapping[str, str] = {},
+    synonyms: Mapping[str, str] = {},
 ) -> InvalidCall | None:
     """What is wrong with a call, or None if its arguments fit."""
     try:
@@ -102,7 +115,7 @@ def _misfit(
     usage = _usage(name, wanted)
     for word in named:
         if word not in parameters:
-            meant = closest(word, parameters)
+            meant = closest(word, parameters, synonyms)
             hint = instead.get(word) or (f"Did you mean {meant}? {usage}" if meant else usage)
             return InvalidCall(name, f"there is no {word}", hint)
     places = [p for p in parameters.values() if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]

@@ -142,44 +142,21 @@ def of_kind(kind: type, why: str, hint: str, **named: object) -> None:
 
 _EXAMPLES = {
     "alpha": "0.05",
-    "alphabet": "'abcdefghijklmnopqrstuvwxyz'",
     "bounds": "(0, 120)",
-    "candidates": "['red', 'green']",
     "confidence": "0.95",
     "data": "[…]",
     "delta": "1e-6",
-    "domain": "['yes', 'no']",
     "edges": "[0, 10, 20]",
-    "estimates": "estimates",
-    "fake_share": "0.05",
-    "functions": "256",
-    "gamma": "0.75",
     "keys": "['yes', 'no']",
-    "length": "10",
-    "mechanism": "lw.Laplace(epsilon=1, sensitivity=1)",
     "n": "10_000",
-    "one_if_other": "0.25",
-    "one_if_set": "0.75",
-    "one_if_true": "0.75",
-    "one_if_unset": "0.5",
-    "pair": "(10, 11)",
-    "path": "'lifetime.db'",
-    "policy": "policy",
-    "permanent_noise": "0.5",
     "prior": "0.5",
-    "protocol": "poll",
-    "samples": "20_000",
-    "reports": "reports",
-    "source": "'visits.csv'",
-    "sql": "'SELECT COUNT(*) FROM visits'",
-    "state": "counts",
-    "threshold": "100",
-    "unit": "'patient_id'",
-    "width": "256",
     "within": "5",
-    "yes_if_no": "0.25",
-    "yes_if_yes": "0.75",
 }
+
+
+def add_examples(**words: str) -> None:
+    """Let a room say what one might write for the parameters that only it has."""
+    _EXAMPLES.update(words)
 
 
 def example_of(name: str, otherwise: str = "1") -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,6 +30,8 @@ def _table() -> lw.PrivateTable:
         (lambda: lw.mechanisms.Mean(epsilon=1, lower=0), "there is no lower", "Did you mean bounds?"),
         (lambda: lw.mechanisms.Quantile(epsilon=1, bounds=(0, 1), quantile=0.5), "no quantile", "Did you mean q?"),
         (lambda: lw.Gaussian(epsilon=1, sensitivity=1), "no epsilon", "Gaussian.for_epsilon(1, 1e-6"),
+        (lambda: lw.Laplace(scale=2), "no scale", "sensitivity/epsilon. For a scale of 2 write Laplace(epsilon=0.5"),
+        (lambda: lw.Gaussian(scale=2, sensitivity=1), "no scale", "Did you mean sigma?"),
         (lambda: lw.RandomizedResponse(epsilon=1), "no epsilon", "RandomizedResponse.from_epsilon(1)"),
         (lambda: lw.PureDP(1, 1e-6), "at most 1", "ApproxDP(1, 1e-6)"),
         (lambda: lw.ApproxDP(1), "delta is missing", "ApproxDP(1, 1e-6)"),
@@ -72,6 +76,17 @@ def test_a_hint_names_a_value_that_makes_sense(call: Callable[[], object], hint:
 def test_a_name_that_does_not_exist_suggests_one_that_does(name: str, meant: str) -> None:
     with pytest.raises(AttributeError, match=f"Did you mean lapwing.{meant}"):
         getattr(lw, name)
+
+
+def test_no_room_changes_the_examples_of_another() -> None:
+    """Each room declares what one might write for its own parameters; none may say otherwise about the same word."""
+    said: dict[str, set[str]] = {}
+    for place in (Path(lw.__file__).parent).glob("*/__init__.py"):
+        for call in re.findall(r"add_examples\((.*?)\n\)", place.read_text(encoding="utf-8"), re.DOTALL):
+            for word, example in re.findall(r"^ +(\w+)=(.*),$", call, re.MULTILINE):
+                said.setdefault(word, set()).add(example)
+    assert len(said) > 20
+    assert [word for word, examples in said.items() if len(examples) > 1] == []
 
 
 def test_a_type_error_inside_a_constructor_is_not_covered_up() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lapwing import checks
 from lapwing.adversary.auditor import Audit, Pair, audit
 from lapwing.adversary.controls import Control
 from lapwing.adversary.events import Event
@@ -24,6 +25,12 @@ from lapwing.adversary.witnesses import Witness, all_witnesses
 
 if TYPE_CHECKING:
     from lapwing.adversary.one_run import OneRun, audit_once, canaries_apart
+
+checks.add_examples(
+    mechanism="lw.Laplace(epsilon=1, sensitivity=1)",
+    pair="(10, 11)",
+    samples="20_000",
+)
 
 __all__ = [
     "CONTROLS",

@@ -26,7 +26,7 @@ from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
 from lapwing.adversary.observe import FAILED, Release, Tick, observe, without_bits
 from lapwing.adversary.verdict import Refutation
-from lapwing.calls import helpful
+from lapwing.calls import also_called
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up
 from lapwing.noise import SYSTEM, Entropy
@@ -115,7 +115,7 @@ class Audit(Refutation):
         return f"{text}."
 
 
-@helpful
+@also_called(epsilon="claimed")
 def audit(
     mechanism: Any,
     pair: Pair | tuple[Any, Any],

@@ -8,6 +8,7 @@
 True
 """
 
+from lapwing import checks
 from lapwing.crowd import apple as apple
 from lapwing.crowd.association import Association, associate
 from lapwing.crowd.binary import BinaryResponse
@@ -36,6 +37,26 @@ from lapwing.crowd.shuffling import Shuffled, minimum_batch
 from lapwing.crowd.simulate import Simulation, simulate
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.crowd.unknown import Discovery, UnknownDictionary
+
+checks.add_examples(
+    alphabet="'abcdefghijklmnopqrstuvwxyz'",
+    domain="['yes', 'no']",
+    estimates="estimates",
+    fake_share="0.05",
+    functions="256",
+    length="10",
+    one_if_other="0.25",
+    one_if_set="0.75",
+    one_if_true="0.75",
+    one_if_unset="0.5",
+    path="'lifetime.db'",
+    permanent_noise="0.5",
+    policy="policy",
+    protocol="poll",
+    reports="reports",
+    state="counts",
+    width="256",
+)
 
 __all__ = [
     "Answers",

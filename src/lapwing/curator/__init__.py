@@ -1,5 +1,6 @@
 """The trusted curator: private tables, queries and their answers."""
 
+from lapwing import checks
 from lapwing.curator.aggregates import (
     Aggregate,
     correlation,
@@ -23,6 +24,12 @@ from lapwing.curator.proposals import Proposal, bounds
 from lapwing.curator.query import Query
 from lapwing.curator.quote import Quote
 from lapwing.curator.table import EACH_ROW, PrivateTable, PublicTable, open, public
+
+checks.add_examples(
+    source="'visits.csv'",
+    sql="'SELECT COUNT(*) FROM visits'",
+    unit="'patient_id'",
+)
 
 __all__ = [
     "EACH_ROW",

@@ -7,6 +7,7 @@ True
 
 from typing import Any
 
+from lapwing import checks
 from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
 from lapwing.mechanisms.exponential import Exponential
 from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
@@ -26,6 +27,14 @@ from lapwing.mechanisms.share_estimate import ShareEstimate
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.totals import Count, Mean, Sum
+
+checks.add_examples(
+    candidates="['red', 'green']",
+    gamma="0.75",
+    threshold="100",
+    yes_if_no="0.25",
+    yes_if_yes="0.75",
+)
 
 __all__ = [
     "AboveThreshold",

@@ -56,6 +56,8 @@ class Gaussian(Mechanism):
         "rho": "Write Gaussian.for_rho(0.5, sensitivity=1).",
     }
 
+    _synonyms: ClassVar[dict[str, str]] = {"scale": "sigma", "std": "sigma", "stddev": "sigma"}
+
     sigma: Number
     sensitivity: Number
     granularity: Number | None = None

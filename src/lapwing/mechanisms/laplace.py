@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -46,6 +46,10 @@ class Laplace(Solvable, Mechanism):
     >>> Laplace.solve(within=5, sensitivity=1).epsilon
     0.5382
     """
+
+    _instead: ClassVar[dict[str, str]] = {
+        "scale": "The scale is sensitivity/epsilon. For a scale of 2 write Laplace(epsilon=0.5, sensitivity=1)."
+    }
 
     epsilon: Number
     sensitivity: Number
