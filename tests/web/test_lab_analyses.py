@@ -557,7 +557,7 @@ def test_a_label_says_who_is_protected_how_and_what_is_not(world: World, tmp_pat
     assert "age from 0 to 60" in lines["stated"]
     assert "at most 1 row" in lines["contributions"]
     assert lines["left of the budget"].startswith("ε = 99 ")
-    assert "±" in lines["error, 95 % of the time"]
+    assert "±" in lines["error, with 95 % confidence"]
     assert made.not_protected
     assert "exact" in label(question, CLINIC, question.exact(data, quiet)).lines[0].text
 

@@ -78,10 +78,10 @@ def test_a_page_says_why_an_error_came_out_other_than_foretold(lab_school: FastA
     client, bench = bring(lab_school)
     client.post(f"/lab/{bench.id}", data=STATED, headers=PERSON)
     page = client.get(released(client, bench, 1.0, column="mass"), headers=PERSON).text
-    assert "Not as foretold." in page
+    assert "Different from the forecast." in page
     assert "The forecast assumes 5,000 people, as you stated. Fewer rows" in page
     page = client.get(released(client, bench, 1.0, "count"), headers=PERSON).text
-    assert "Not as foretold." not in page, "the error of a count does not depend on the data"
+    assert "Different from the forecast." not in page, "the error of a count does not depend on the data"
 
 
 def test_answers_by_group_and_of_sql_are_drawn(lab_school: FastAPI, clinic_rows: Path) -> None:

@@ -28,6 +28,7 @@ from lapwing.web.school.picture import pictures
 from lapwing.web.school.sources import linked
 from lapwing.web.school.term import words_of
 from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
+from lapwing.web.wording import plainly, sentence
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))
 _FOR_YOU = 3
@@ -84,7 +85,7 @@ class Pages:
         self.templates.globals["asset"] = self.assets.address
         self.templates.globals["with_needed"] = self.assets.with_needed
         self.templates.globals["voting"] = votes
-        self.templates.filters["counted"] = counted
+        self.templates.filters |= {"counted": counted, "plainly": plainly, "sentence": sentence}
         self.templates.globals["linked"] = linked
         self.templates.globals["drawn"] = pictures().__getitem__
 

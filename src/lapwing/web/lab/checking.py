@@ -162,7 +162,7 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
     if not statement.people / 3 <= people <= statement.people * 3:
         yield Advice(
             f"You stated about {statement.people:,} people, and the table has {people:,}. Guarantees stay as they are. "
-            "Errors are foretold for the number that you stated."
+            "Errors are predicted for the number that you stated."
         )
 
 

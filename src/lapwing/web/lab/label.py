@@ -64,7 +64,7 @@ def label(
         Line("mechanism", shown.mechanism),
         Line("stated", _stated(statement)),
         Line("contributions", _contributions(analysis, statement)),
-        Line(f"error, {100 * shown.confidence:g} % of the time", _error(shown, float(told.data["epsilon"]))),
+        Line(f"error, with {100 * shown.confidence:g} % confidence", _error(shown, float(told.data["epsilon"]))),
     ]
     if ledger is not None:
         lines.append(Line("left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))

@@ -29,7 +29,7 @@ class Anonymous(Analysis):
     """Rows made coarser until everybody looks like k − 1 others."""
 
     slug = "k-anonymity"
-    title = "k-anonymity, for contrast"
+    title = "k-anonymity"
     summary = "The older way: rows are made coarser until each looks like k − 1 others. It gives no guarantee."
 
     columns: tuple[Stated, ...]

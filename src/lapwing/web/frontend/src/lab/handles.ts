@@ -133,7 +133,7 @@ export class Handles extends LitElement {
     const same = !others.length;
     const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `Each line is for so many people; dashed are a tenth and ten times as many. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
-      <figcaption class="quiet">What every epsilon buys for ${band.output}. No look at your data: ${band.why ? "a guess from what you stated. " + band.why : "this follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
+      <figcaption class="quiet">How far off ${band.output} may be at each ε. This does not look at your data: ${band.why ? "it is a guess from what you stated. " + band.why : "it follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
   }
 
@@ -141,7 +141,7 @@ export class Handles extends LitElement {
   private numbers(asking: Asking, band: Band): TemplateResult {
     const columns = this.nearby?.map(({ people, bands }) => ({ people, errors: bands[this.output]?.errors ?? [] })) ?? [{ people: asking.people, errors: band.errors }];
     const places = asking.places.map((epsilon, place) => ({ epsilon, place })).filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
-    return html`<div class="scroll" tabindex="0" role="group" aria-label="What every epsilon buys"><table>
+    return html`<div class="scroll" tabindex="0" role="group" aria-label="How far off at each epsilon"><table>
       <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} people</th>`)}</tr></thead>
       <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${said(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;
   }

@@ -27,7 +27,7 @@ export const calm = [INKS, css`
   label { font-size: 0.9rem; color: var(--quiet); }
   button, select, input[type="number"] { font: inherit; padding: 0.35rem 0.7rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); }
   select, input[type="number"] { border-color: var(--quiet); }
-  button { cursor: pointer; }
+  button { cursor: pointer; } button:not(:disabled):hover { border-color: var(--private); }
   button:disabled { opacity: 0.6; cursor: default; }
   input[type="range"] { width: 100%; accent-color: var(--private); }
   .seen { min-height: 3em; margin: 0.4rem 0 0.8rem; line-height: 1.45; }
@@ -38,6 +38,6 @@ export const calm = [INKS, css`
   th { font-weight: 600; color: var(--quiet); }
   .right { text-align: right; white-space: nowrap; }
   svg { overflow: visible; }
-  .mark { display: inline-block; font: 600 0.85rem var(--sans); border: 1px dashed currentColor; border-radius: 4px; padding: 0.05rem 0.5rem; color: var(--adversary); }
+  .mark { display: inline-block; font: 600 0.85rem var(--sans); border: 1px dashed currentColor; border-radius: 4px; padding: 0.05rem 0.5rem; margin: 0 0.4rem; color: var(--adversary); }
   summary { cursor: pointer; color: var(--private); font-size: 0.92rem; }
 `];

@@ -104,48 +104,95 @@ export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateR
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
     ${axes}${ground(floor)}
     ${marks.map((mark) => drawn(mark, across, up, floor))}
+    ${apart(marks.flatMap((mark) => said(mark, labelled(mark, across, up, floor))), floor).map(
+      ({ mark, x, y, left }) => svg`<text class="label ${mark.ink}" x=${x} y=${y} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`,
+    )}
   </svg>`;
 }
 
+type Spot = readonly [number, number];
+const spots = (mark: Mark, across: Place, up: Place): Spot[] => mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
+
 function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplateResult {
-  const at = mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
+  const at = spots(mark, across, up);
   const path = at.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)},${b.toFixed(1)}`).join("");
   const dash = mark.dashed ? "5 4" : nothing;
   const bottom = mark.base === undefined ? floor : up(mark.base);
   switch (mark.kind) {
     case "line":
-      return svg`<path class="line ${mark.ink}" d=${path} stroke-dasharray=${dash}></path>${said(mark, above(mark, at))}`;
+      return svg`<path class="line ${mark.ink}" d=${path} stroke-dasharray=${dash}></path>`;
     case "area": {
       const ends = at.length ? `L${at[at.length - 1]![0]},${bottom}L${at[0]![0]},${bottom}Z` : "";
-      return svg`<path class="area ${mark.ink}" d=${path + ends}></path>${said(mark, at[Math.floor(at.length / 2)])}`;
+      return svg`<path class="area ${mark.ink}" d=${path + ends}></path>`;
     }
     case "bars": {
       const gap = at.length > 1 ? Math.max(1, (at[1]![0] - at[0]![0]) * 0.8) : 12;
       return svg`<g class="bars ${mark.ink}">${at.map(
         ([a, b]) => svg`<rect x=${a - gap / 2} y=${Math.min(b, bottom)} width=${gap} height=${Math.abs(bottom - b)}></rect>`,
-      )}</g>${said(mark, at[0])}`;
+      )}</g>`;
     }
     case "dots":
-      return svg`<g class="dots ${mark.ink}">${at.map(([a, b]) => svg`<circle cx=${a} cy=${b} r="4"></circle>`)}</g>${said(mark, at[at.length - 1])}`;
+      return svg`<g class="dots ${mark.ink}">${at.map(([a, b]) => svg`<circle cx=${a} cy=${b} r="4"></circle>`)}</g>`;
     case "across":
-      return svg`<line class="line ${mark.ink}" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at[0]?.[1] ?? 0} y2=${at[0]?.[1] ?? 0} stroke-dasharray=${dash}></line>${said(mark, at[0])}`;
+      return svg`<line class="line ${mark.ink}" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at[0]?.[1] ?? 0} y2=${at[0]?.[1] ?? 0} stroke-dasharray=${dash}></line>`;
     case "down":
-      return svg`<line class="line ${mark.ink}" x1=${at[0]?.[0] ?? 0} x2=${at[0]?.[0] ?? 0} y1=${EDGE.top} y2=${floor} stroke-dasharray=${dash}></line>${said(mark, at[0] && [at[0][0], EDGE.top + 8])}`;
+      return svg`<line class="line ${mark.ink}" x1=${at[0]?.[0] ?? 0} x2=${at[0]?.[0] ?? 0} y1=${EDGE.top} y2=${floor} stroke-dasharray=${dash}></line>`;
+  }
+}
+
+/** Where the label of a mark belongs. */
+function labelled(mark: Mark, across: Place, up: Place, floor: number): Spot | undefined {
+  const at = spots(mark, across, up);
+  switch (mark.kind) {
+    case "line":
+      return above(mark, at);
+    case "area":
+      return at[Math.floor(at.length / 2)];
+    case "dots":
+      return at[at.length - 1];
+    case "down":
+      return at[0] && [at[0][0], Math.min(EDGE.top + 8, floor)];
+    default:
+      return at[0];
   }
 }
 
 /** The end of a line, or as far above it as its label needs so that the line does not run through it. */
-function above(mark: Mark, at: readonly (readonly [number, number])[]): readonly [number, number] | undefined {
+function above(mark: Mark, at: readonly Spot[]): Spot | undefined {
   const last = at[at.length - 1];
   if (!last || !mark.label || mark.side || last[0] <= wide() * 0.6) return last;
   const covered = at.filter(([x]) => x > last[0] - 9 * mark.label!.length - 12);
   return [last[0], Math.min(...covered.map(([, y]) => y))];
 }
 
-function said(mark: Mark, at: readonly [number, number] | undefined): SVGTemplateResult | typeof nothing {
-  if (!mark.label || !at) return nothing;
+interface Label {
+  mark: Mark;
+  x: number;
+  y: number;
+  left: boolean;
+}
+
+function said(mark: Mark, at: Spot | undefined): Label[] {
+  if (!mark.label || !at) return [];
   const left = mark.side ? mark.side === "left" : at[0] > wide() * 0.6;
-  return svg`<text class="label ${mark.ink}" x=${at[0] + (left ? -6 : 6)} y=${Math.max(at[1] - 6, 12)} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`;
+  return [{ mark, x: at[0] + (left ? -6 : 6), y: Math.max(at[1] - 6, 12), left }];
+}
+
+const LINE = 15;
+/** Labels that would lie on each other move apart: down in turn, and up again as far as the floor asks. */
+function apart(labels: Label[], floor: number): Label[] {
+  const [from, to] = [({ mark, x, left }: Label) => (left ? x - 7.5 * mark.label!.length : x), ({ mark, x, left }: Label) => (left ? x : x + 7.5 * mark.label!.length)];
+  const sorted = [...labels].sort((a, b) => a.y - b.y);
+  const meets = (a: Label, b: Label): boolean => from(a) < to(b) && from(b) < to(a) && Math.abs(a.y - b.y) < LINE;
+  sorted.forEach((one, i) => {
+    for (const other of sorted.slice(0, i)) if (meets(one, other)) one.y = other.y + LINE;
+  });
+  for (let i = sorted.length - 1; i >= 0; i--) {
+    const one = sorted[i]!;
+    if (one.y > floor - 4) one.y = floor - 4;
+    for (const other of sorted.slice(i + 1)) if (meets(one, other)) one.y = other.y - LINE;
+  }
+  return labels;
 }
 
 /** How pictures look, in whatever element they stand. */

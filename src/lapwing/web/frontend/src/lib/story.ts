@@ -130,6 +130,7 @@ export abstract class Story extends LitElement {
     .scroll { overflow-x: auto; }
     @media print { .handles, .below { display: none; } }
     button { font: inherit; font-size: 0.95rem; padding: 0.3rem 0.8rem; border: 1px solid var(--line); border-radius: 6px; background: var(--paper); color: var(--ink); cursor: pointer; }
+    button:hover { border-color: var(--private); }
     button.main { background: var(--private); border-color: var(--private); color: var(--card); }
     sup { line-height: 0; font-size: 0.75em; }
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
