@@ -37,7 +37,7 @@ def test_the_demo_shows_private_beside_exact_and_what_it_cost() -> None:
     assert abs(private - exact) < 200  # the chance of more is e^-40
     assert all(region in shown for region in REGIONS)
     assert "ε = 1 in all" in shown
-    assert "at most 74 out of 100" in " ".join(shown.split())
+    assert "at most 74 % sure" in " ".join(shown.split())
 
 
 def test_a_smaller_budget_gives_larger_errors() -> None:

@@ -552,7 +552,7 @@ def test_a_label_says_who_is_protected_how_and_what_is_not(world: World, tmp_pat
     lines = {line.name: line.text for line in made.lines}
     assert lines["protected"] == "one patient"
     assert lines["epsilon"] == "1"
-    assert "74 out of 100" in lines["in words"]
+    assert "74 % sure" in lines["in words"]
     assert made.odds["out_of_100_after"] == 74
     assert "age from 0 to 60" in lines["stated"]
     assert "at most 1 row" in lines["contributions"]

@@ -15,6 +15,7 @@ from cases import together
 from school_site import nuggets
 
 from lapwing.web.authoring import front_of, looked_at, with_front
+from lapwing.web.pages import TEMPLATES
 from lapwing.web.school.nugget import InvalidNugget, read
 from lapwing.web.school.page import page_of
 from lapwing.web.school.picture import FOLDER, INKS, InvalidPicture, pictures, read_picture
@@ -121,7 +122,10 @@ def test_every_nugget_opens_with_a_picture_of_its_own_and_no_picture_is_left_ove
     assert all(page.opening.startswith('<figure class="picture"><svg') for page in nuggets())
     assert all(pictures()[name].svg.count('viewBox="0 0 600 200"') for name in OPENING)
     inside = {name for page in nuggets() for name in re.findall(r"^```picture (\S+)", page.nugget.body, re.MULTILINE)}
-    assert {*OPENING, *inside, HERO} == set(pictures())
+    pages = (text.read_text(encoding="utf-8") for text in TEMPLATES.rglob("*.html"))
+    on_pages = {name for page in pages for name in re.findall(r'drawn\("([^"]+)"\)', page)}
+    assert HERO in on_pages
+    assert {*OPENING, *inside, *on_pages} == set(pictures())
 
 
 @together(

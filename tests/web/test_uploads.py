@@ -142,7 +142,7 @@ def test_what_is_no_picture_is_refused_with_words(app: FastAPI, name: str) -> No
     assert answer.status_code == 422
     assert answer.json()["detail"].endswith(".")
     page = send(client, REFUSED[name], headers=PERSON)
-    assert (page.status_code, 'role="alert"' in page.text, "Nothing yet." in page.text) == (422, True, True)
+    assert (page.status_code, 'role="alert"' in page.text, "No pictures yet." in page.text) == (422, True, True)
 
 
 def test_pictures_damaged_anywhere_are_refused_or_made_anew_but_never_an_error() -> None:
