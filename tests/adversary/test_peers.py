@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM, assert_mean
 
 from lapwing import noise
@@ -174,7 +175,7 @@ def wrong_calls() -> Iterator[Callable[[], Any]]:
     yield lambda: Gaussian(sigma=1, sensitivity=1).release([SECRET])
 
 
-@pytest.mark.parametrize("call", list(wrong_calls()))
+@together("call", list(wrong_calls()))
 def test_no_error_prints_a_record(call: Callable[[], Any]) -> None:
     with pytest.raises(LapwingError) as caught:
         call()

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from cases import together
 from scipy import stats
 
 from lapwing.adversary.attacks.attack import repeatable
@@ -25,7 +26,7 @@ FALSE_ALARM = 1e-6
 TABLE = {(0.5, True): 0.2636, (1, True): 0.1677, (4, True): 0.1114, (0.5, False): 0.2355, (1, False): 0.1366}
 
 
-@pytest.mark.parametrize(("epsilon", "optimized"), TABLE)
+@together(("epsilon", "optimized"), TABLE)
 def test_theory_gives_the_known_shares(epsilon: float, optimized: bool) -> None:
     made = encoding(epsilon, optimized=optimized)
     found = poisoned_share(0.01, 0.05, if_true=made.one_if_true, if_other=made.one_if_other)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cases import together
 from typer.testing import CliRunner
 
 from lapwing.cli.commands import app
@@ -99,7 +100,7 @@ def test_a_function_may_yield_the_pairs(folder: Path) -> None:
     assert json.loads(run(*words, code=1))["second"] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(
+@together(
     ("words", "hint"),
     [
         (("exercise_of_a_learner:wrong",), "Write epsilon=1"),

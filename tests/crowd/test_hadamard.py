@@ -131,7 +131,7 @@ CASES = [
         others={"epsilon": 2, "domain": 21, "rows": 2, "unit": "household"},
     ),
 ]
-tiny = pytest.mark.parametrize("rows", [1, 2, 3])
+tiny = together("rows", [1, 2, 3])
 
 
 @tiny

@@ -38,7 +38,7 @@ ROWS = [case for case in ALL_PROTOCOLS if any(column.kind == "row" for column in
 # --- a client that never clears a bit --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("domain", SIZES)
+@together("domain", SIZES)
 @pytest.mark.parametrize("make", [UnaryEncoding.symmetric, UnaryEncoding.optimized])
 def test_the_bit_of_the_true_answer_is_often_zero(make: Any, domain: int) -> None:
     poll, n = make(2, domain=domain), 20_000
@@ -91,7 +91,7 @@ def test_what_is_stated_follows_the_probabilities_not_the_wish() -> None:
 # --- an off-by-one in a vector of bits -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("domain", SIZES)
+@together("domain", SIZES)
 def test_every_place_of_a_row_is_randomised_the_first_and_the_last_too(domain: int) -> None:
     poll, n = UnaryEncoding.optimized(1, domain=domain), 20_000
     for answer in sorted({0, 1, 62, 63, 64, domain - 2, domain - 1}):

@@ -43,7 +43,7 @@ def recursion(epsilon: Fraction, delta: Fraction, units: int) -> list[Any]:
         return chances
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), CURVES)
+@together(("epsilon", "delta"), CURVES)
 def test_the_enclosures_hold_the_recursion_and_are_tight(epsilon: Fraction, delta: Fraction) -> None:
     curve = Curve.of(epsilon, delta)
     chances = recursion(epsilon, delta, curve.sure + 2)
@@ -60,7 +60,7 @@ def test_the_enclosures_hold_the_recursion_and_are_tight(epsilon: Fraction, delt
     assert delta == Fraction(1, 2) or chances[curve.sure - 1] < 1
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), CURVES)
+@together(("epsilon", "delta"), CURVES)
 def test_no_test_is_told_apart_by_more_than_epsilon_and_delta_and_none_could_show_more(
     epsilon: Fraction, delta: Fraction
 ) -> None:

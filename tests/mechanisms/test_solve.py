@@ -22,8 +22,8 @@ FACTORIES = [
 ]
 
 
-@pytest.mark.parametrize(("factory", "within", "options"), FACTORIES)
-@pytest.mark.parametrize("confidence", [0.5, 0.95])
+@together(("factory", "within", "options"), FACTORIES)
+@together("confidence", [0.5, 0.95])
 def test_the_promise_is_kept_and_a_smaller_epsilon_would_break_it(
     factory: Any, within: float, options: dict[str, Any], confidence: float
 ) -> None:

@@ -89,7 +89,7 @@ def test_the_type_of_one_score_does_not_change_how_the_others_are_rounded(kind: 
     assert list(mechanism._score_steps(floats)) == list(mechanism._score_steps(mixed))
 
 
-@pytest.mark.parametrize("strange", [*STRANGE, Liar(3)], ids=lambda value: type(value).__name__)
+@together("strange", [*STRANGE, Liar(3)])
 @pytest.mark.parametrize(
     "release",
     [
@@ -107,7 +107,7 @@ def test_what_is_no_number_among_others_raises_nothing(release: Callable[..., An
     release(array)
 
 
-@pytest.mark.parametrize("strange", STRANGE, ids=lambda value: type(value).__name__)
+@together("strange", STRANGE)
 def test_what_is_no_number_among_others_counts_as_zero(strange: Any) -> None:
     mechanism = Laplace(epsilon=1, sensitivity=1, dimensions=3)
     assert mechanism.release([1, strange, 2], Reproducible(1)) == mechanism.release([1, 0, 2], Reproducible(1))

@@ -98,7 +98,7 @@ STRANGE: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("strange", STRANGE, ids=lambda value: type(value).__name__)
+@together("strange", STRANGE)
 @pytest.mark.parametrize(
     "release",
     [
@@ -152,7 +152,7 @@ def test_a_table_is_not_a_column() -> None:
         Count(epsilon=1).release(Frame())
 
 
-@pytest.mark.parametrize(
+@together(
     "missing",
     [
         None,
@@ -171,7 +171,6 @@ def test_a_table_is_not_a_column() -> None:
         np.longdouble("inf"),
         np.array(None, dtype=object),
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_marks_of_missing_values_do_not_count(missing: Any) -> None:
     assert not is_present(missing)

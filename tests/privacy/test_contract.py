@@ -27,11 +27,10 @@ KINDS: dict[str, tuple[Loss, Loss, Loss]] = {
         PLD([ApproxDP(0.25, 1e-8), PureDP(0.5)]),
     ),
 }
-EVERY = [pytest.param(loss, id=f"{kind}-{i}") for kind, losses in KINDS.items() for i, loss in enumerate(losses)]
 TRIPLES = [pytest.param(*losses, id=kind) for kind, losses in KINDS.items()]
 DELTA = 1e-5
 
-every_loss = pytest.mark.parametrize("loss", EVERY)
+every_loss = together("loss", [loss for losses in KINDS.values() for loss in losses])
 every_kind = pytest.mark.parametrize(("a", "b", "c"), TRIPLES)
 
 
@@ -210,7 +209,7 @@ def test_parallel_composition_needs_disjoint_units_under_add_remove() -> None:
 BAD_NUMBERS = [-1, -1e-300, float("nan"), float("inf"), "1", None, True, 1j]
 
 
-@pytest.mark.parametrize("bad", BAD_NUMBERS, ids=repr)
+@together("bad", BAD_NUMBERS)
 def test_a_bad_number_is_refused_by_every_constructor_and_method(bad: object) -> None:
     attempts = [
         lambda: PureDP(bad),  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ TABLE = [
 ]
 
 
-@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row[0]}-{row[1]}")
+@together("row", TABLE)
 def test_the_published_table_is_reproduced_to_every_digit(row: tuple[float, int, *tuple[str | None, ...]]) -> None:
     epsilon, n, *expected = row
     functions: tuple[Callable[..., float | Fraction], ...] = (
@@ -215,7 +215,7 @@ def test_fakes_hide_nobody() -> None:
         s.shuffled(loss, 10, 1e-6, fakes=10)
 
 
-@pytest.mark.parametrize(
+@together(
     ("bound", "arguments", "why"),
     [
         (s.erlingsson, (0.51, 10**4, 1e-6), "above ½"),

@@ -15,6 +15,7 @@ from pathlib import Path
 import httpx2
 import pyotp
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PASSWORD, USUAL_HASHER, account, open_school, signed_in, site_of, visitor
@@ -69,7 +70,7 @@ def test_somebody_signs_up_signs_out_and_in_again(app: FastAPI) -> None:
     assert client.get("/me").json()["name"] == "Ada Lovelace"
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "password"),
     [
         ("Ada", "short"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from fastapi.testclient import TestClient
 from harmful import harm_in
 from school_site import PERSON, nuggets, open_school, visitor
@@ -437,7 +438,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda text: text[:20])
+@together("wrong", WRONG)
 def test_an_answer_that_does_not_fit_gets_the_form_again_with_what_to_write(wrong: str, client: TestClient) -> None:
     name, _, value = wrong.partition("=")
     given: list[Any] = [(one, text) for one, text in httpx_params(answered()) if one != name] + [(name, value)]

@@ -151,7 +151,7 @@ def test_bounds_read_from_the_data_do_not_outlast_teaching_mode(lab: Lab, found:
     assert ("column-1" in shown.complaints) == refused
 
 
-@pytest.mark.parametrize(
+@together(
     ("low", "high", "refused"),
     [
         ("12.25", "83412.58", True),
@@ -457,7 +457,7 @@ def test_slopes_that_are_shrunk_have_no_error_bars_that_promise_to_reach_the_exa
     assert "towards 0" in made.series[0].note
 
 
-@pytest.mark.parametrize("epsilon", [0.001, 0.0149, 0.5, 0.69, 9.5])
+@together("epsilon", [0.001, 0.0149, 0.5, 0.69, 9.5])
 def test_a_label_never_promises_more_accuracy_than_its_epsilon_has(lab: Lab, epsilon: float) -> None:
     question = ANALYSES["count"].of(STATED, {})
     [line] = [

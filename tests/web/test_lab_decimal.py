@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, site_of, visitor
@@ -250,7 +251,7 @@ def test_scripts_know_thousands_and_words(client: TestClient, tmp_path: Path, sl
         assert names["answers"].count("true") == ROWS // 4
 
 
-@pytest.mark.parametrize(
+@together(
     ("wrong", "said"),
     [
         ({"true": "Ja", "false": "Ja"}, "No word may mean both yes and no."),

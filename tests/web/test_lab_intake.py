@@ -17,6 +17,7 @@ from typing import Any
 import httpx2
 import pytest
 import uvicorn
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from harmful import harm_in
@@ -204,7 +205,7 @@ def test_a_file_that_is_too_large_is_refused_and_nothing_of_it_is_kept(client: T
     assert len(site_of(app).lab.all()) == before
 
 
-@pytest.mark.parametrize("sent", [{}, {"files": {"file": ("a.csv", b"")}}, {"content": b""}])
+@together("sent", [{}, {"files": {"file": ("a.csv", b"")}}, {"content": b""}])
 def test_nothing_is_no_table(client: TestClient, sent: dict[str, Any]) -> None:
     answer = client.post("/lab/upload", headers=PERSON, **sent)
     assert answer.status_code == 422
@@ -388,7 +389,7 @@ def test_taking_bounds_from_the_data_is_for_teaching_mode_and_does_not_outlast_i
 # Describing
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "words"),
     [
         ({"low-1": "120", "high-1": "0"}, "below the upper"),

@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pytest
 from browser import FRONTEND, answers_of
+from cases import together
 
 from lapwing.adversary.attacks import best_guess
 from lapwing.adversary.attacks.background import background
@@ -103,7 +103,7 @@ def published(levels: tuple[int, int, int, int]) -> tuple[dict[str, list[Any]], 
     return table, kept, np.array(shares).T[kept]
 
 
-@pytest.mark.parametrize("levels", PUBLISHED, ids=str)
+@together("levels", PUBLISHED)
 def test_k_l_t_and_loss_are_the_librarys(levels: tuple[int, int, int, int]) -> None:
     table, kept, shares = published(levels)
     gone = len(data("ward")["diagnosis"]) - len(kept)
@@ -128,7 +128,7 @@ def people_of(kept: list[int]) -> dict[str, dict[str, Any]]:
     return {str(row): {name: exact(name, row) for name in QUASI} for row in kept}
 
 
-@pytest.mark.parametrize("levels", PUBLISHED, ids=str)
+@together("levels", PUBLISHED)
 def test_the_same_patients_fall_to_homogeneity_and_to_background_knowledge(levels: tuple[int, int, int, int]) -> None:
     table, kept, _ = published(levels)
     given, people = keys(table, list(QUASI)), people_of(kept)
@@ -144,7 +144,7 @@ def test_the_same_patients_fall_to_homogeneity_and_to_background_knowledge(level
     assert {str(row): guess for row, guess in zip(kept, ruled, strict=True) if guess} == sure
 
 
-@pytest.mark.parametrize("levels", PUBLISHED, ids=str)
+@together("levels", PUBLISHED)
 def test_the_same_patients_fall_to_two_hospitals(levels: tuple[int, int, int, int]) -> None:
     table, kept, _ = published(levels)
     other = data("ward")["other"]
@@ -193,7 +193,7 @@ def blocks() -> Iterator[tuple[list[Person], int, list[int]]]:
     yield twins, 0, [0, 9, 10]
 
 
-@pytest.mark.parametrize(("people", "smallest", "shown"), list(blocks()))
+@together(("people", "smallest", "shown"), list(blocks()))
 def test_the_browser_finds_all_blocks_that_the_library_finds(
     people: list[Person], smallest: int, shown: list[int]
 ) -> None:

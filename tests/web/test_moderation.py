@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from harmful import harm_in
@@ -28,6 +29,11 @@ VICIOUS = [
 @pytest.fixture
 def app(tmp_path: Path) -> FastAPI:
     return open_school(tmp_path)
+
+
+@pytest.fixture
+def moderator(app: FastAPI) -> TestClient:
+    return signed_in(app, "Mo", "instructor")
 
 
 def say(client: TestClient, text: str, *, to: int | None = None) -> int:
@@ -197,7 +203,7 @@ def test_a_decision_needs_the_token(app: FastAPI) -> None:
     assert "words" in visitor(app).get(TALK).text
 
 
-@pytest.mark.parametrize(
+@together(
     "sent",
     [
         {"action": "explode", "chosen": ["1:x"]},
@@ -208,8 +214,8 @@ def test_a_decision_needs_the_token(app: FastAPI) -> None:
         {"action": "hide", "chosen": [f"{one}:x" for one in range(60)]},
     ],
 )
-def test_decisions_that_make_no_sense_are_refused(app: FastAPI, sent: dict[str, object]) -> None:
-    assert signed_in(app, "Mo", "instructor").post("/moderation", data=sent).status_code == 422
+def test_decisions_that_make_no_sense_are_refused(moderator: TestClient, sent: dict[str, object]) -> None:
+    assert moderator.post("/moderation", data=sent).status_code == 422
 
 
 def test_choosing_nothing_is_explained(app: FastAPI) -> None:

@@ -53,7 +53,7 @@ def test_what_was_left_is_found_where_it_stands(name: str) -> None:
     assert found[0].words.endswith(".")
 
 
-@pytest.mark.parametrize("text", FINE)
+@together("text", FINE)
 def test_words_of_ones_own_are_left_alone(text: str) -> None:
     assert placeholders(text, SLUGS) == []
 

@@ -152,7 +152,7 @@ ATTACKS = [
 ]
 
 
-@pytest.mark.parametrize("text", ATTACKS)
+@together("text", ATTACKS)
 def test_nothing_that_an_author_or_commenter_writes_becomes_a_script(text: str) -> None:
     for markdown in (Markdown(), Markdown(blocks=True)):
         shown = markdown.html(text)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from browser import answers_of
+from cases import together
 from fastapi import FastAPI
 from school_site import open_school, signed_in, site_of, visitor
 
@@ -54,7 +55,7 @@ def test_what_happened_is_counted_by_the_day_and_without_a_name(app: FastAPI) ->
         assert usage.exact(db, TODAY - timedelta(days=1), TODAY + timedelta(days=1)) == {"opened tools": 3}
 
 
-@pytest.mark.parametrize(
+@together(
     "told",
     [
         {"what": "read"},

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from fastapi import FastAPI
 from harmful import harm_in
 from school_site import PERSON, open_school, signed_in, site_of, visit_as, visitor
@@ -123,7 +124,7 @@ def test_anybody_makes_a_survey_and_gets_a_link_a_code_and_a_secret_page(app: Fa
     assert signed_in(app).post("/survey", data=form()).status_code == 303
 
 
-@pytest.mark.parametrize(
+@together(
     ("other", "words"),
     [
         ({"question": ""}, "Write the question."),
@@ -167,7 +168,6 @@ def test_anybody_makes_a_survey_and_gets_a_link_a_code_and_a_secret_page(app: Fa
         ({"links": str(MOST_LINKS + 1)}, "personal links"),
         ({"links": "٣"}, "personal links"),
     ],
-    ids=lambda given: str(given)[:40],
 )
 def test_what_does_not_fit_is_said_beside_its_field_and_nothing_is_made(
     untouched: FastAPI, other: dict[str, str], words: str

@@ -204,7 +204,7 @@ def test_the_error_is_told_before_as_it_is_found_afterwards() -> None:
         assert told == pytest.approx(worst, rel=2e-3)
 
 
-@pytest.mark.parametrize(("kind", "answers"), [(YES_NO, 2), (CHOICE, 8), (NUMBER, 0)])
+@together(("kind", "answers"), [(YES_NO, 2), (CHOICE, 8), (NUMBER, 0)])
 def test_the_error_wished_for_gives_the_epsilon_it_needs(kind: str, answers: int) -> None:
     wished = 0.08
     [epsilon] = answers_of([("survey", "epsilonFor", [kind, answers, wished, 2000], None)])

@@ -169,7 +169,7 @@ def test_an_account_votes_no_more_often_than_its_allowance(app: FastAPI) -> None
     assert sum(by_role["student"].reports for by_role in tallies(app).values()) == MOST_VOTES
 
 
-@pytest.mark.parametrize(
+@together(
     ("other", "status"),
     [
         ({"slug": "no-such-nugget"}, 404),
@@ -185,7 +185,6 @@ def test_an_account_votes_no_more_often_than_its_allowance(app: FastAPI) -> None
         ({"token": "0" * 32 + "\n"}, 422),
         ({"slug": "x" * 999}, 422),
     ],
-    ids=str,
 )
 def test_what_does_not_fit_is_refused_and_counted_nowhere(app: FastAPI, other: dict[str, Any], status: int) -> None:
     assert visitor(app).post("/votes", json=ballot(**other)).status_code == status

@@ -10,6 +10,7 @@ from statistics import NormalDist
 import pytest
 import wrong_formulas
 import wrong_noise
+from cases import together
 from judging import run_at, stand_still, wanted
 from school_site import nuggets
 
@@ -80,7 +81,7 @@ OTHERS = [
 """Right in another way. In the third, people only ever add votes, so that twice the slope is private as well."""
 
 
-@pytest.mark.parametrize(("name", "old", "new"), OTHERS, ids=range(len(OTHERS)))
+@together(("name", "old", "new"), OTHERS)
 def test_other_right_solutions_pass(name: str, old: str, new: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_still(monkeypatch)
     assert old in EXERCISES[name].solution
