@@ -51,10 +51,10 @@ def serve(port: int) -> None:
     import uvicorn
 
     from lapwing.web.app import create_app
-    from lapwing.web.heads import SmallHeads
     from lapwing.web.lab.bundled import EXAMPLES
     from lapwing.web.lab.owners import COOKIE, new_owner
-    from lapwing.web.settings import Settings
+    from lapwing.web.service.heads import SmallHeads
+    from lapwing.web.service.settings import Settings
 
     folder, clinic = Path.cwd(), EXAMPLES["clinic"]
     app = create_app(Settings(database=f"sqlite:///{folder / 'school.db'}", lab_folder=folder / "lab", secure=False))

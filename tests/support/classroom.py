@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from school_site import PERSON, signed_in, site_of, visit_as
 from sqlalchemy import func, select
 
-from lapwing.web.tables import ClassPupil, ClassResult, Classroom
+from lapwing.web.service.tables import ClassPupil, ClassResult, Classroom
 
 SLUG = "attacks-on-privacy"
 """What pupils finish unless a test names something else."""

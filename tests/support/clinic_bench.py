@@ -12,10 +12,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, site_of, visitor
 
+from lapwing.web.accounts.sessions import cookie_name
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.owners import COOKIE, new_owner
-from lapwing.web.sessions import cookie_name
 
 CLINIC = EXAMPLES["clinic"]
 

@@ -20,16 +20,17 @@ from fastapi.testclient import TestClient
 from jinja2 import BytecodeCache, Environment
 from jinja2.bccache import Bucket
 
-from lapwing.web import pages, passwords
+from lapwing.web import pages
+from lapwing.web.accounts import passwords
+from lapwing.web.accounts.sessions import cookie_name
+from lapwing.web.accounts.store import sessions, users
 from lapwing.web.app import create_app
-from lapwing.web.assets import STATIC, Assets
-from lapwing.web.database import Database
-from lapwing.web.limits import RULES, Rule
 from lapwing.web.school.library import School
-from lapwing.web.sessions import cookie_name
-from lapwing.web.settings import Settings
+from lapwing.web.service.assets import STATIC, Assets
+from lapwing.web.service.database import Database
+from lapwing.web.service.limits import RULES, Rule
+from lapwing.web.service.settings import Settings
 from lapwing.web.site import Site
-from lapwing.web.store import sessions, users
 
 Made = TypeVar("Made")
 PASSWORD = "four quiet birds walk"

@@ -9,9 +9,9 @@ from fastapi import FastAPI
 from school_site import site_of
 
 from lapwing.mechanisms.probabilities import flip_probability
-from lapwing.web.routes import survey as routes
-from lapwing.web.store import surveys as store
 from lapwing.web.survey.parameters import CHOICE, NUMBER, YES_NO, Design
+from lapwing.web.survey.routes import survey as routes
+from lapwing.web.survey.store import surveys as store
 
 
 def made(app: FastAPI, kind: str = YES_NO, links: int = 0) -> tuple[str, str]:

@@ -25,11 +25,12 @@ from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PASSWORD, account, site_of, visit_as, visitor
 
+from lapwing.web.authoring.routes import uploads
+from lapwing.web.authoring.snippets import SNIPPETS
 from lapwing.web.guide.cases import cases
 from lapwing.web.lab.statement import DATASET
-from lapwing.web.limits import Rule
-from lapwing.web.routes import all_routers, uploads
-from lapwing.web.snippets import SNIPPETS
+from lapwing.web.routes import all_routers
+from lapwing.web.service.limits import Rule
 from lapwing.web.survey.parameters import CHOICE
 from lapwing.web.survey.results import BATCH
 

@@ -185,23 +185,17 @@ def school(folder: Path) -> None:
     from argon2 import PasswordHasher
     from sqlalchemy import update
 
-    from lapwing.web import passwords
-    from lapwing.web.database import Database
-    from lapwing.web.store import (
-        classes,
-        comments,
-        learning,
-        moderation,
-        nuggets,
-        sessions,
-        surveys,
-        uploads,
-        usage,
-        users,
-        votes,
-    )
+    from lapwing.web.accounts import passwords
+    from lapwing.web.accounts.store import sessions, users
+    from lapwing.web.authoring.store import nuggets, uploads
+    from lapwing.web.classes.store import classes
+    from lapwing.web.discussion.store import comments, moderation
+    from lapwing.web.school.store import learning, votes
+    from lapwing.web.service.database import Database
+    from lapwing.web.service.tables import Classroom
+    from lapwing.web.statistics.store import usage
     from lapwing.web.survey.parameters import Design
-    from lapwing.web.tables import Classroom
+    from lapwing.web.survey.store import surveys
 
     place = folder / "school.db"
     database = Database(f"sqlite:///{place}")

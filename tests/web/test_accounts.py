@@ -22,11 +22,11 @@ from school_site import PASSWORD, USUAL_HASHER, account, open_school, signed_in,
 from typer.testing import CliRunner
 
 from lapwing.cli.commands import app as commands
-from lapwing.web import passwords
-from lapwing.web.database import Database
-from lapwing.web.settings import Settings
-from lapwing.web.store import users
-from lapwing.web.tables import Comment
+from lapwing.web.accounts import passwords
+from lapwing.web.accounts.store import users
+from lapwing.web.service.database import Database
+from lapwing.web.service.settings import Settings
+from lapwing.web.service.tables import Comment
 
 NEW = "seven other words apart"
 

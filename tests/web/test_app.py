@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from school_site import open_school, visitor
 
-from lapwing.web.assets import STATIC
+from lapwing.web.service.assets import STATIC
 
 
 @pytest.fixture(scope="module")

@@ -22,19 +22,21 @@ from PIL import Image
 from school_site import PASSWORD, PERSON, account, browser_of, nuggets, open_school, signed_in, site_of, visitor
 
 from lapwing.errors import InvalidParameter
-from lapwing.web import authoring, backup, passwords
-from lapwing.web.devices import device_of
-from lapwing.web.headers import ALWAYS_HTTPS
-from lapwing.web.heads import MOST as MOST_HEAD
-from lapwing.web.heads import SmallHeads
-from lapwing.web.limits import RULES
+from lapwing.web import backup
+from lapwing.web.accounts import passwords
+from lapwing.web.accounts.devices import device_of
+from lapwing.web.accounts.store import sessions, users
+from lapwing.web.authoring import desk
+from lapwing.web.authoring.store.nuggets import mark_of
+from lapwing.web.authoring.uploads import NoPicture, cleaned
 from lapwing.web.school.formulas import LARGEST, rendered
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
 from lapwing.web.school.term import from_line
-from lapwing.web.store import sessions, users
-from lapwing.web.store.nuggets import mark_of
-from lapwing.web.uploads import NoPicture, cleaned
+from lapwing.web.service.headers import ALWAYS_HTTPS
+from lapwing.web.service.heads import MOST as MOST_HEAD
+from lapwing.web.service.heads import SmallHeads
+from lapwing.web.service.limits import RULES
 
 SIGN_IN = "/account/sign-in"
 HEAD = """---
@@ -141,7 +143,7 @@ def test_an_engine_that_was_cut_short_makes_room_for_another(monkeypatch: pytest
     ids=["title", "no front matter", "serves", "widget", "ticks", "link", "links", "quiz", "items"],
 )
 def test_no_pattern_takes_the_square_of_what_it_reads(text: str) -> None:
-    assert steps(lambda: authoring.looked_at(text, "a-draft", nuggets(), [])) < 2
+    assert steps(lambda: desk.looked_at(text, "a-draft", nuggets(), [])) < 2
 
 
 @pytest.mark.parametrize("line", [" " * 50_000, "(" * 50_000, "a (" * 20_000, "a (b)" + " " * 50_000])
@@ -190,16 +192,16 @@ def test_a_form_of_a_nugget_with_endless_minutes_is_only_wrong(app: FastAPI) -> 
 
 def test_an_archive_that_is_damaged_or_packed_strangely_is_refused() -> None:
     text = "".join(f"line {number}\n" for number in range(500))
-    made = bytearray(authoring.zipped([("a.md", text)]))
+    made = bytearray(desk.zipped([("a.md", text)]))
     made[60:200] = bytes(140)
     with pytest.raises(InvalidNugget, match="damaged"):
-        authoring.unpacked("a.zip", bytes(made))
+        desk.unpacked("a.zip", bytes(made))
     for packing in (zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2):  # they may ask for gigabytes to unpack
         out = io.BytesIO()
         with zipfile.ZipFile(out, "w", packing) as archive:
             archive.writestr("a.md", text)
         with pytest.raises(InvalidNugget, match="unusual"):
-            authoring.unpacked("a.zip", out.getvalue())
+            desk.unpacked("a.zip", out.getvalue())
 
 
 def test_a_picture_of_endless_passes_is_refused_before_it_is_unpacked() -> None:

@@ -22,17 +22,19 @@ from school_site import nuggets as built_in_nuggets
 from sqlalchemy import update
 from sweeps import few
 
-from lapwing.web import authoring, placeholders, publishing, settings
-from lapwing.web.difference import MOST, compared, merged
+from lapwing.web.accounts.store import users
+from lapwing.web.authoring import desk, placeholders, publishing
+from lapwing.web.authoring.difference import MOST, compared, merged
+from lapwing.web.authoring.snippets import OWN, SNIPPETS, WIDGETS, widget_snippets
+from lapwing.web.authoring.store import nuggets
+from lapwing.web.authoring.store.nuggets import mark_of
 from lapwing.web.school import plain
 from lapwing.web.school.glossary import Glossary
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import InvalidNugget, Nugget, read
 from lapwing.web.school.page import page_of
-from lapwing.web.snippets import OWN, SNIPPETS, WIDGETS, widget_snippets
-from lapwing.web.store import nuggets, users
-from lapwing.web.store.nuggets import mark_of
-from lapwing.web.tables import Version
+from lapwing.web.service import settings
+from lapwing.web.service.tables import Version
 
 SLUG = "a-new-nugget"
 
@@ -212,7 +214,7 @@ def order(app: FastAPI) -> list[str]:
 def test_a_nugget_stands_where_its_front_matter_says_and_an_instructor_moves_it(app: FastAPI, tmp_path: Path) -> None:
     instructor, built_in = signed_in(app, "Grace", "instructor"), order(app)
     text = begun(app, instructor)
-    autosave(instructor, authoring.moved(text, "tools"), text)
+    autosave(instructor, desk.moved(text, "tools"), text)
     assert publish(app, instructor).status_code == 303
     place = built_in.index("tools") + 1
     assert order(app) == [*built_in[:place], SLUG, *built_in[place:]]
@@ -381,8 +383,8 @@ def test_what_is_wrong_is_told_with_what_to_write_and_is_not_published(
     ],
 )
 def test_a_place_or_a_word_that_cannot_be_says_why(more: str, told: str) -> None:
-    text = authoring.beginning(SLUG, "A title").replace("needs: []", f"needs: []\n{more}")
-    look = authoring.looked_at(text, SLUG, built_in_nuggets(), [])
+    text = desk.beginning(SLUG, "A title").replace("needs: []", f"needs: []\n{more}")
+    look = desk.looked_at(text, SLUG, built_in_nuggets(), [])
     assert told in " ".join(one.words for one in look.complaints if not one.advice)
     assert not look.ready
 
@@ -416,7 +418,7 @@ def test_the_form_and_the_text_say_the_same(app: FastAPI) -> None:
     }
     look = author.post("/write/preview", json={"slug": SLUG, "text": text, "front": front}).json()
     assert look["front"] == front
-    nugget = read(look["head"] + authoring.split(text)[1])
+    nugget = read(look["head"] + desk.split(text)[1])
     assert (nugget.title, nugget.objectives) == (front["title"], ("Say: yes", "- no"))
     assert (nugget.after, nugget.picture) == ("tools", "tools")
     assert [term.name for term in nugget.words] == ["spine", "quill"]
@@ -669,7 +671,7 @@ def bomb() -> bytes:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"\xff\xfe\x00", b"PK\x03\x04damaged", b"x" * 300_000, bomb(), authoring.zipped([("readme.txt", "x")])],
+    [b"", b"\xff\xfe\x00", b"PK\x03\x04damaged", b"x" * 300_000, bomb(), desk.zipped([("readme.txt", "x")])],
     ids=["empty", "binary", "damaged", "long", "bomb", "without nuggets"],
 )
 def test_files_that_cannot_be_read_are_explained(app: FastAPI, content: bytes) -> None:
@@ -696,7 +698,7 @@ def test_a_draft_is_renamed_with_its_text_and_versions(app: FastAPI) -> None:
 
 
 def test_nobody_has_more_drafts_than_their_share(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(authoring.MOST_DRAFTS, "learner", 2)
+    monkeypatch.setitem(desk.MOST_DRAFTS, "learner", 2)
     author = signed_in(app, "Ada")
     for number in range(2):
         begun(app, author, f"draft-{number}")
@@ -786,8 +788,8 @@ def test_nothing_that_an_author_writes_becomes_a_script(app: FastAPI, evil: str)
         name: [evil] for name in ("roles", "needs", "helps", "objectives")
     }
     body = "\n\n".join([f"## {evil}", evil, *(fence.format(quoted, evil) for fence in FENCES.values())])
-    wild = authoring.with_front(body, SLUG, front)
-    tame = authoring.with_front(
+    wild = desk.with_front(body, SLUG, front)
+    tame = desk.with_front(
         body, SLUG, {"title": evil, "category": "outlook", "minutes": "5", "level": "theory", "roles": ["student"],
                      "summary": evil, "objectives": [evil]}
     )  # fmt: skip
@@ -821,7 +823,7 @@ def page_problems(text: str) -> list[Any]:
 
 
 def test_widgets_are_not_told_what_browsers_act_on() -> None:
-    front = authoring.beginning(SLUG, "x")
+    front = desk.beginning(SLUG, "x")
     for option in ("onload=alert(1)", "onclick=x", "style=x", "id=x", "class=x", "slot=x", "is=x"):
         with pytest.raises(InvalidNugget, match="cannot be told"):
             page_of(read(f"{front}\n```widget laplace {option}\n```\n"))
@@ -848,7 +850,7 @@ BOMBS = {
 @pytest.mark.parametrize("fence", few(["front", "quiz", "exercise", "graph", "data"], stays=2))
 def test_yaml_that_does_harm_is_refused_with_words(app: FastAPI, name: str, fence: str) -> None:
     author = signed_in(app, "Ada")
-    good = authoring.beginning(SLUG, "A new nugget")
+    good = desk.beginning(SLUG, "A new nugget")
     text = f"---\n{BOMBS[name]}\n---\n## One\n" if fence == "front" else f"{good}\n```{fence}\n{BOMBS[name]}\n```\n"
     answer = author.post("/write/preview", json={"slug": SLUG, "text": text})
     assert answer.status_code == 200
@@ -893,7 +895,7 @@ def test_yaml_that_people_write_is_read() -> None:
 )
 def test_texts_that_mean_to_keep_us_busy_are_answered(app: FastAPI, body: str) -> None:
     author = signed_in(app, "Ada")
-    text = authoring.beginning(SLUG, "A new nugget") + "\n## More\n\n" + body
+    text = desk.beginning(SLUG, "A new nugget") + "\n## More\n\n" + body
     answer = author.post("/write/preview", json={"slug": SLUG, "text": text})
     assert answer.status_code == 200
 
@@ -901,7 +903,7 @@ def test_texts_that_mean_to_keep_us_busy_are_answered(app: FastAPI, body: str) -
 def test_a_text_that_is_too_long_is_refused_without_losing_the_old_one(app: FastAPI) -> None:
     author = signed_in(app, "Ada")
     text = begun(app, author)
-    assert autosave(author, text + "x" * authoring.LONGEST, text).status_code == 413
+    assert autosave(author, text + "x" * desk.LONGEST, text).status_code == 413
     assert author.post(f"/write/{SLUG}", data={"text": "y" * 70_000, "base": mark_of(text)}).status_code == 413
     assert author.post(f"/write/{SLUG}", data={"text": "y" * 500_000, "base": "x"}).status_code == 422
     assert text_of(app) == text
@@ -929,9 +931,9 @@ def test_the_address_of_a_draft_is_checked(app: FastAPI) -> None:
 def test_every_snippet_can_be_shown_as_it_is(app: FastAPI) -> None:
     site = site_of(app)
     for one in (*SNIPPETS, *widget_snippets(site.pages.assets.widgets)):
-        text = f"{authoring.beginning(SLUG, 'x')}\n{one.text}\n"
+        text = f"{desk.beginning(SLUG, 'x')}\n{one.text}\n"
         text = text.replace("/uploads/….", f"/uploads/{'a' * 64}.")
-        look = authoring.looked_at(text, SLUG, site.pages.school, site.pages.assets.widgets)
+        look = desk.looked_at(text, SLUG, site.pages.school, site.pages.assets.widgets)
         assert all(said.advice or said.hole for said in look.complaints), (one.name, look.complaints)
 
 

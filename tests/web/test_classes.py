@@ -13,13 +13,14 @@ from fastapi import FastAPI
 from school_site import PASSWORD, PERSON, account, browser_of, open_school, signed_in, site_of, visit_as, visitor
 from sqlalchemy import select
 
-from lapwing.web import statistics
-from lapwing.web.routes import classes as routes
-from lapwing.web.store import classes as store
-from lapwing.web.store import usage, users
-from lapwing.web.tables import ClassPupil
+from lapwing.web.accounts.store import users
+from lapwing.web.classes.routes import classes as routes
+from lapwing.web.classes.store import classes as store
+from lapwing.web.service.tables import ClassPupil
+from lapwing.web.statistics import weeks
+from lapwing.web.statistics.store import usage
 
-TODAY = statistics.today()
+TODAY = weeks.today()
 
 
 @pytest.fixture
@@ -112,7 +113,7 @@ def test_a_class_ends_with_its_year(app: FastAPI, monkeypatch: pytest.MonkeyPatc
     assert one.teacher.get(one.address).status_code == 200
     monkeypatch.setattr(routes, "today", lambda: last + timedelta(days=1))
     assert one.teacher.get(one.address).status_code == 404
-    monkeypatch.setattr("lapwing.web.routes.membership.today", lambda: last + timedelta(days=1))
+    monkeypatch.setattr("lapwing.web.classes.routes.membership.today", lambda: last + timedelta(days=1))
     assert finish(pupil)["classes"] == 0
     assert pupil.get("/join", params={"code": code}).status_code == 422
     assert "Mathematics" not in pupil.get("/classes", headers=PERSON).text
@@ -187,7 +188,7 @@ def test_nothing_of_a_class_reaches_logs_or_statistics(app: FastAPI, caplog: pyt
 
 def test_both_pages_say_why_one_list_is_exact_and_the_other_is_not(app: FastAPI) -> None:
     one = made(app)
-    within = statistics.within(len(site_of(app).pages.school.pages))
+    within = weeks.within(len(site_of(app).pages.school.pages))
     for page in (one.page, one.teacher.get("/statistics", headers=PERSON).text):
         assert f"about ±{within}, with 95 % confidence" in page
         assert "neither anonymous nor differentially private" in page

@@ -14,10 +14,10 @@ from school_site import PASSWORD, open_school, signed_in, site_of, visitor
 from sqlalchemy import event, text
 from sqlalchemy.exc import IntegrityError
 
-from lapwing.web import settings
-from lapwing.web.database import Database, UnusableDatabase, newest, scripts
-from lapwing.web.store import users
-from lapwing.web.tables import Comment, Table
+from lapwing.web.accounts.store import users
+from lapwing.web.service import settings
+from lapwing.web.service.database import Database, UnusableDatabase, newest, scripts
+from lapwing.web.service.tables import Comment, Table
 
 
 def differences(database: Database) -> list[object]:
@@ -107,7 +107,7 @@ def test_servers_that_start_together_make_the_tables_once(
     command = [
         sys.executable,
         "-c",
-        "import sys; from lapwing.web.database import Database; Database(sys.argv[1])",
+        "import sys; from lapwing.web.service.database import Database; Database(sys.argv[1])",
         url,
     ]
     servers = [subprocess.Popen(command) for _ in range(3)]

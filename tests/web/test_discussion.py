@@ -16,11 +16,11 @@ from school_site import PASSWORD, PERSON, account, open_school, signed_in, site_
 from sqlalchemy import update
 from sweeps import few
 
-from lapwing.web import discussion
-from lapwing.web.discussion import AT_ONCE, LONGEST, html_of
-from lapwing.web.limits import RULES
-from lapwing.web.store import comments
-from lapwing.web.tables import Comment, User
+from lapwing.web.discussion import threads
+from lapwing.web.discussion.store import comments
+from lapwing.web.discussion.threads import AT_ONCE, LONGEST, html_of
+from lapwing.web.service.limits import RULES
+from lapwing.web.service.tables import Comment, User
 
 TALK = "/learn/tools/discussion"
 PART = {"hx-request": "true"}
@@ -373,9 +373,9 @@ def test_nobody_writes_or_reports_faster_than_moderators_read(tmp_path: Path) ->
 
 def test_reports_wait_for_moderators_before_there_are_more(app: FastAPI) -> None:
     ada, bob = signed_in(app), signed_in(app, "Bob")
-    numbers = [say(ada, f"number {one}") for one in range(discussion.MOST_WAITING + 1)]
+    numbers = [say(ada, f"number {one}") for one in range(threads.MOST_WAITING + 1)]
     answers = [bob.post(f"/comments/{one}/report", data={"reason": "spam"}).status_code for one in numbers]
-    assert answers == [303] * discussion.MOST_WAITING + [429]
+    assert answers == [303] * threads.MOST_WAITING + [429]
 
 
 def test_a_thread_may_be_as_deep_as_people_are_stubborn(app: FastAPI) -> None:

@@ -11,12 +11,12 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, signed_in, site_of, visitor
 
-from lapwing.web import authoring, films
-from lapwing.web.films import NoVideo
-from lapwing.web.headers import POLICY
+from lapwing.web.authoring import desk, films
+from lapwing.web.authoring.films import NoVideo
 from lapwing.web.school.nugget import InvalidNugget, read
 from lapwing.web.school.page import page_of
 from lapwing.web.school.video import read_video
+from lapwing.web.service.headers import POLICY
 
 VTT = b"\xef\xbb\xbfWEBVTT\r\n\r\n00:00.000 --> 00:02.000\r\nA coin is tossed.\r\n"
 
@@ -88,7 +88,7 @@ def test_what_lies_beyond_a_video_is_not_there_and_strange_wishes_get_all_of_it(
 
 
 def test_nobody_holds_more_than_a_part_of_a_large_video(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lapwing.web.routes.uploads.AT_ONCE", 1000)
+    monkeypatch.setattr("lapwing.web.authoring.routes.uploads.AT_ONCE", 1000)
     content = mp4()
     address = send(signed_in(app, "Ada"), content).json()["video"]
     assert visitor(app).get(address).content == content
@@ -164,7 +164,7 @@ def test_strangers_send_nothing_and_nobody_more_than_their_share(app: FastAPI, m
     assert send(ada, mp4(), VTT).status_code == 201, "the same again takes no room"
     assert "Delete one" in send(ada, webm()).json()["detail"]
     with site_of(app).database.reading() as db:
-        from lapwing.web.store import uploads
+        from lapwing.web.authoring.store import uploads
 
         assert len(uploads.mine(db, 1)) == 2
     monkeypatch.setattr(films, "LARGEST", 1000)
@@ -178,7 +178,7 @@ def fence(**more: str) -> str:
 
 def test_a_video_in_a_nugget_waits_until_somebody_wants_it() -> None:
     poster = f"/uploads/{'c' * 64}.png"
-    text = f"{authoring.beginning('one-two', 'x')}\n```video\n{fence(poster=poster, about='A <b> & coins.')}```\n"
+    text = f"{desk.beginning('one-two', 'x')}\n```video\n{fence(poster=poster, about='A <b> & coins.')}```\n"
     shown = page_of(read(text)).screens[-1].html
     assert f'<video controls playsinline preload="metadata" src="/uploads/{"a" * 64}.mp4" poster="{poster}"' in shown
     assert f'<track kind="captions" src="/uploads/{"b" * 64}.vtt" srclang="en" label="Captions" default>' in shown

@@ -10,7 +10,7 @@ import kinds
 import pytest
 from browser import FRONTEND
 
-from lapwing.web.snippets import SAMPLES, SNIPPETS, widget_snippets
+from lapwing.web.authoring.snippets import SAMPLES, SNIPPETS, widget_snippets
 
 
 def test_the_tests_of_the_frontend_pass() -> None:

@@ -32,8 +32,8 @@ from lapwing.web.lab.plain import Unreadable
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, LONGEST_KEY, Stated, Statement
-from lapwing.web.problems import Problem
-from lapwing.web.settings import Settings
+from lapwing.web.service.problems import Problem
+from lapwing.web.service.settings import Settings
 
 STATED = Statement(
     name="rows",

@@ -25,8 +25,8 @@ from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import DATASET, Stated, Statement
 from lapwing.web.lab.turns import Ending, Turns, Visitor
-from lapwing.web.problems import Problem
-from lapwing.web.settings import Settings
+from lapwing.web.service.problems import Problem
+from lapwing.web.service.settings import Settings
 
 STATED = Statement(name="rows", columns=(Stated("who"), Stated("age", "integer", (0, 100))), epsilon=1.0)
 

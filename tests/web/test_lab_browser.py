@@ -12,11 +12,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from school_site import site_of
 
+from lapwing.web.accounts.sessions import cookie_name
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.owners import COOKIE, new_owner
 from lapwing.web.lab.statement import DATASET
-from lapwing.web.sessions import cookie_name
 
 Visitor = Callable[..., Any]
 CLINIC = EXAMPLES["clinic"]

@@ -19,7 +19,7 @@ from lapwing.privacy.store import FileStore
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import Jobs
 from lapwing.web.lab.statement import DATASET, Stated, Statement
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 STATED = Statement(name="rows", columns=(Stated("who"), Stated("age", "integer", (0, 100))), epsilon=1.0)
 CHANGES = {

@@ -24,7 +24,7 @@ from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.notebooks import notebook
 from lapwing.web.lab.scripts import File, script
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 ROWS = 2000
 KNOWN = [(1000 + i % 1000, (i % 1000) / 10) for i in range(ROWS)]

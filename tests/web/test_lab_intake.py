@@ -31,7 +31,7 @@ from lapwing.web.lab.keeping import Lab, _held_folder
 from lapwing.web.lab.names import LONGEST, cleaned
 from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.suggest import suggest, unit_among
-from lapwing.web.settings import Settings
+from lapwing.web.service.settings import Settings
 
 Visitor = Callable[..., Any]
 CSV = b"patient_id,age,city,cost\n" + b"".join(

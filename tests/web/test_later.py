@@ -12,9 +12,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import open_school
 
-from lapwing.web.database import Database
-from lapwing.web.later import Later
 from lapwing.web.routes import LATER
+from lapwing.web.service.database import Database
+from lapwing.web.service.later import Later
 
 HEAVY = ("scipy", "duckdb", "sqlglot", "sklearn", "matplotlib", "alembic", "lapwing.curator", "lapwing.adversary")
 
@@ -31,7 +31,7 @@ def test_reading_needs_no_engines_no_models_no_attacks_and_no_migrations(tmp_pat
 import sys
 from fastapi.testclient import TestClient
 from lapwing.web.app import create_app
-from lapwing.web.settings import Settings
+from lapwing.web.service.settings import Settings
 with TestClient(create_app(Settings.of({database.engine.url.database!r}, secure=False))) as client:
     assert client.get("/").status_code == client.get("/learn/tools").status_code == 200
 print(*(name for name in {HEAVY!r} if name in sys.modules))

@@ -14,8 +14,8 @@ from harmful import harm_in
 from school_site import open_school, signed_in, site_of, visitor
 from sqlalchemy import update
 
-from lapwing.web.settings import address
-from lapwing.web.tables import Comment, Decision, Report, User
+from lapwing.web.service.settings import address
+from lapwing.web.service.tables import Comment, Decision, Report, User
 
 TALK = "/learn/tools/discussion"
 VICIOUS = [

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from school_site import FRONT, nuggets, open_school, visitor
 
-from lapwing.web.filters import filters, fits
+from lapwing.web.school.filters import filters, fits
 from lapwing.web.school.nugget import read
 from lapwing.web.school.pace import SECONDS, SHORT, WORDS_A_MINUTE, Pace, pace_of
 from lapwing.web.school.page import page_of

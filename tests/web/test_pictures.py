@@ -14,7 +14,7 @@ from browser import FRONTEND
 from cases import together
 from school_site import nuggets
 
-from lapwing.web.authoring import front_of, looked_at, with_front
+from lapwing.web.authoring.desk import front_of, looked_at, with_front
 from lapwing.web.pages import TEMPLATES
 from lapwing.web.school.nugget import InvalidNugget, read
 from lapwing.web.school.page import page_of

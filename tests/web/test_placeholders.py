@@ -6,9 +6,9 @@ import pytest
 from cases import together
 from school_site import nuggets as built_in_nuggets
 
-from lapwing.web.authoring import beginning
-from lapwing.web.placeholders import BODY, placeholders
-from lapwing.web.snippets import SAMPLES, SNIPPETS, widget_snippets
+from lapwing.web.authoring.desk import beginning
+from lapwing.web.authoring.placeholders import BODY, placeholders
+from lapwing.web.authoring.snippets import SAMPLES, SNIPPETS, widget_snippets
 
 SLUGS = {"the-definition"}
 PICTURE = f"/uploads/{'a' * 64}.png"
@@ -71,7 +71,7 @@ def test_an_empty_answer_is_found(field: str, value: str) -> None:
 
 @pytest.mark.parametrize("one", [*SNIPPETS, *widget_snippets(["lw-laplace"])], ids=lambda one: one.name)
 def test_whatever_a_button_inserts_as_a_sample_is_found(one: object) -> None:
-    from lapwing.web.snippets import Snippet
+    from lapwing.web.authoring.snippets import Snippet
 
     assert isinstance(one, Snippet)
     if not one.formats:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from playwright.sync_api import Page
 from school_site import nuggets
 
-from lapwing.web.recommend import FINISHED, RULES, Advice, Offer, recommend, stages, told
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
-from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
-from lapwing.web.votes import EVERYBODY, FEWEST, PROTOCOL, Tally
+from lapwing.web.school.recommend import FINISHED, RULES, Advice, Offer, recommend, stages, told
+from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
+from lapwing.web.school.votes import EVERYBODY, FEWEST, PROTOCOL, Tally
 
 COURSE = [Offer.of(page) for page in nuggets()]
 SLUGS = [offer.slug for offer in COURSE]

@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from school_site import account, open_school, site_of, visit_as, visitor
 from sweeps import few
 
+from lapwing.web.accounts.sessions import SAFE, refuse_unguarded
 from lapwing.web.routes import all_routers
-from lapwing.web.sessions import SAFE, refuse_unguarded
-from lapwing.web.tables import Comment
+from lapwing.web.service.tables import Comment
 
 WHO = ("nobody", "half", "learner", "instructor", "admin")
 """`half` is an admin who has not shown the second factor."""

@@ -14,13 +14,13 @@ from fastapi.testclient import TestClient
 from school_site import PASSWORD, PERSON, USUAL_HASHER, account, open_school, signed_in, site_of, visitor
 from sqlalchemy import update
 
-from lapwing.web import passwords
+from lapwing.web.accounts import passwords
+from lapwing.web.accounts.store import sessions
 from lapwing.web.bodies import MOST
-from lapwing.web.headers import HEADERS
-from lapwing.web.limits import RULES, Limits, Rule, address_of
-from lapwing.web.problems import Problem
-from lapwing.web.store import sessions
-from lapwing.web.tables import WebSession
+from lapwing.web.service.headers import HEADERS
+from lapwing.web.service.limits import RULES, Limits, Rule, address_of
+from lapwing.web.service.problems import Problem
+from lapwing.web.service.tables import WebSession
 
 SIGN_IN = "/account/sign-in"
 

@@ -19,19 +19,20 @@ from fastapi.testclient import TestClient
 from markdown_it import MarkdownIt
 from school_site import account, browser_of, in_a_loop, open_school, signed_in, site_of, visitor
 
-from lapwing.web import authoring, discussion
 from lapwing.web.app import create_app
-from lapwing.web.assets import Assets, MissingAssets
+from lapwing.web.authoring import desk
 from lapwing.web.bodies import MOST, Body
-from lapwing.web.cache import TextCache
+from lapwing.web.discussion import threads
 from lapwing.web.lab import jobs
 from lapwing.web.lab.arrivals import STRETCH
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lanes import Lane
-from lapwing.web.limits import RULES, Rule
-from lapwing.web.problems import Problem
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.quotes import curly_quotes
+from lapwing.web.service.assets import Assets, MissingAssets
+from lapwing.web.service.cache import TextCache
+from lapwing.web.service.lanes import Lane
+from lapwing.web.service.limits import RULES, Rule
+from lapwing.web.service.problems import Problem
 
 CSV = b"name,age\nAda,36\nBob,41\n"
 THREADS = 40
@@ -102,11 +103,11 @@ def test_comments_are_kept_ready_up_to_so_many_bytes() -> None:
 
 
 def test_a_preview_of_a_comment_leaves_nothing_in_memory(app: FastAPI) -> None:
-    ada, before = signed_in(app), len(discussion._READY)
+    ada, before = signed_in(app), len(threads._READY)
     for number in range(5):
         answer = ada.post("/learn/tools/discussion", data={"text": f"$x_{number}$ is new", "preview": "yes"})
         assert "katex" in answer.text
-    assert len(discussion._READY) == before
+    assert len(threads._READY) == before
 
 
 def test_a_comment_of_nothing_but_formulas_is_refused_kindly(app: FastAPI) -> None:
@@ -131,7 +132,7 @@ def test_full_previews_leave_the_threads_to_those_who_read(app: FastAPI) -> None
                 headers = {"x-csrf-token": person.headers["x-csrf-token"], "cookie": cookie}
                 return client.post("/write/preview", json=asked, headers=headers)
 
-            with authoring._ONE:  # as if a preview took very long
+            with desk._ONE:  # as if a preview took very long
                 looks = [asyncio.create_task(look(person)) for person in people * 3]
                 await asyncio.sleep(0.5)
                 page = await asyncio.wait_for(client.get("/account/sign-in"), 20)

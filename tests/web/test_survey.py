@@ -23,15 +23,15 @@ from school_site import PERSON, open_school, signed_in, site_of, visit_as, visit
 from sqlalchemy import func, select, text
 
 from lapwing.noise import Reproducible
-from lapwing.web import settings
-from lapwing.web.limits import RULES, Rule
-from lapwing.web.routes import survey as routes
-from lapwing.web.spreadsheets import defused
-from lapwing.web.store import surveys as store
+from lapwing.web.service import settings
+from lapwing.web.service.limits import RULES, Rule
+from lapwing.web.service.spreadsheets import defused
+from lapwing.web.service.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
 from lapwing.web.survey import qr
 from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON, read_form
 from lapwing.web.survey.results import BATCH, Results, Row, Step, batch_of, ends, results
-from lapwing.web.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
+from lapwing.web.survey.routes import survey as routes
+from lapwing.web.survey.store import surveys as store
 
 QUESTION = "Have you ever cheated?"
 CHOICE = {"kind": "choice", "answers": "bus\nbike\ncar"}

@@ -15,9 +15,9 @@ from school_site import site_of
 from surveys import answered, made
 from sweeps import few
 
-from lapwing.web.store import surveys as store
 from lapwing.web.survey.parameters import CHOICE, NUMBER, YES_NO
 from lapwing.web.survey.results import BATCH
+from lapwing.web.survey.store import surveys as store
 
 Visitor = Callable[..., Any]
 PHONE = {"width": 360, "height": 740}

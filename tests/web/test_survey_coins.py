@@ -26,8 +26,8 @@ from lapwing.crowd.numeric import LEVELS
 from lapwing.mechanisms import KaryResponse
 from lapwing.mechanisms.probabilities import flip_probability
 from lapwing.noise import Entropy, Reproducible, bernoulli, uniform_below
-from lapwing.web.routes.survey import expected_error
 from lapwing.web.survey.parameters import CHOICE, NUMBER, YES_NO, Design
+from lapwing.web.survey.routes.survey import expected_error
 
 VECTORS = Path(__file__).parent / "survey_vectors.json"
 EPSILONS = ("0.01", "0.6931471805599453", "1", "1.0986122886681098", "4", "10")

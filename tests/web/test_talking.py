@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from school_site import PASSWORD, account
 from sweeps import few
 
-from lapwing.web.statistics import MOST
+from lapwing.web.statistics.weeks import MOST
 
 PHONE = {"width": 360, "height": 740}
 NUGGET = "/learn/the-benefits"

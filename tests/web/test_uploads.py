@@ -17,10 +17,10 @@ from PIL import Image, PngImagePlugin
 from school_site import PERSON, open_school, signed_in, visitor
 from sweeps import few
 
-from lapwing.web import authoring, uploads
+from lapwing.web.authoring import desk, uploads
+from lapwing.web.authoring.store.nuggets import mark_of
+from lapwing.web.authoring.uploads import NoPicture, cleaned
 from lapwing.web.bodies import MOST_UPLOADED
-from lapwing.web.store.nuggets import mark_of
-from lapwing.web.uploads import NoPicture, cleaned
 
 SECRET = b"52.5200 N, 13.4050 E"
 
@@ -206,11 +206,11 @@ def test_an_address_with_another_ending_is_not_the_picture(app: FastAPI) -> None
 
 
 def test_pictures_from_elsewhere_are_not_loaded() -> None:
-    assert "<img" not in authoring.tidy("") + _shown("![x](https://evil.example/x.png)")
+    assert "<img" not in desk.tidy("") + _shown("![x](https://evil.example/x.png)")
 
 
 def _shown(body: str) -> str:
     from lapwing.web.school.nugget import read
     from lapwing.web.school.page import page_of
 
-    return page_of(read(f"{authoring.beginning('one-two', 'x')}\n{body}\n")).screens[-1].html
+    return page_of(read(f"{desk.beginning('one-two', 'x')}\n{body}\n")).screens[-1].html

@@ -25,12 +25,13 @@ from sweeps import few
 from lapwing.adversary import audit
 from lapwing.mechanisms import RandomizedResponse
 from lapwing.noise import Entropy, Reproducible
-from lapwing.web import settings, votes
+from lapwing.web.school import votes
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import ROLES
-from lapwing.web.store import votes as store
-from lapwing.web.tables import VoteCast, VoteTally, VoteToken
-from lapwing.web.votes import EPSILON, EVERYBODY, FEWEST, MOST_VOTES, PROTOCOL, TRUTH, UNSAID, Tally
+from lapwing.web.school.store import votes as store
+from lapwing.web.school.votes import EPSILON, EVERYBODY, FEWEST, MOST_VOTES, PROTOCOL, TRUTH, UNSAID, Tally
+from lapwing.web.service import settings
+from lapwing.web.service.tables import VoteCast, VoteTally, VoteToken
 
 SLUG = "the-laplace-mechanism"
 Visitor = Callable[..., Any]

@@ -12,8 +12,8 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from school_site import PASSWORD, account, site_of
 
-from lapwing.web import publishing
-from lapwing.web.store import nuggets
+from lapwing.web.authoring import publishing
+from lapwing.web.authoring.store import nuggets
 
 PHONE = {"width": 360, "height": 740}
 Visitor = Callable[..., Any]

@@ -23,11 +23,11 @@ def admin(
     """Make somebody an admin, new or not, with a one-time password; a second factor is set up at the first sign-in."""
     with theme.told():
         try:
-            from lapwing.web import passwords
-            from lapwing.web.database import Database
-            from lapwing.web.forms import name_complaint
-            from lapwing.web.settings import Settings
-            from lapwing.web.store import sessions, users
+            from lapwing.web.accounts import passwords
+            from lapwing.web.accounts.forms import name_complaint
+            from lapwing.web.accounts.store import sessions, users
+            from lapwing.web.service.database import Database
+            from lapwing.web.service.settings import Settings
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         known = Database(Settings.of(database).database)
@@ -60,7 +60,7 @@ def backup(
     with theme.told():
         try:
             from lapwing.web.backup import save
-            from lapwing.web.settings import Settings
+            from lapwing.web.service.settings import Settings
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         save(Settings.of(database), file)
@@ -78,7 +78,7 @@ def restore(
     with theme.told():
         try:
             from lapwing.web.backup import bring_back
-            from lapwing.web.settings import Settings
+            from lapwing.web.service.settings import Settings
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         bring_back(Settings.of(database), file, replace=replace)

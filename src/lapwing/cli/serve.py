@@ -44,8 +44,8 @@ def serve(
             import uvicorn
 
             from lapwing.web.app import create_app
-            from lapwing.web.heads import SmallHeads
-            from lapwing.web.settings import Settings
+            from lapwing.web.service.heads import SmallHeads
+            from lapwing.web.service.settings import Settings
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         settings = Settings.of(

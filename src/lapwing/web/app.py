@@ -9,19 +9,19 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from lapwing.web import problems, publishing
-from lapwing.web.assets import Assets
+from lapwing.web.authoring import publishing
 from lapwing.web.bodies import SmallBodies
-from lapwing.web.database import Database
-from lapwing.web.headers import SafeHeaders
 from lapwing.web.lab.keeping import Lab, keep_tidy
-from lapwing.web.later import Later
-from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
-from lapwing.web.routes import LATER, ROUTERS, read
+from lapwing.web.routes import FIRST, LATER, read
 from lapwing.web.school.library import School
-from lapwing.web.sessions import refuse_unguarded
-from lapwing.web.settings import Settings
+from lapwing.web.service import problems
+from lapwing.web.service.assets import Assets
+from lapwing.web.service.database import Database
+from lapwing.web.service.headers import SafeHeaders
+from lapwing.web.service.later import Later
+from lapwing.web.service.limits import Limits
+from lapwing.web.service.settings import Settings
 from lapwing.web.site import Site
 
 
@@ -49,8 +49,7 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     app.state.site = site
     app.add_middleware(SmallBodies, lab=site.lab)
     app.add_middleware(SafeHeaders, https=settings.origin.startswith("https://"))
-    refuse_unguarded(ROUTERS)
-    for router in ROUTERS:
+    for router in read(FIRST):
         app.include_router(router)
     app.router.routes.extend(Later(app, path, partial(read, names)) for path, names in LATER.items())
     problems.install(app, pages)

@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from lapwing.errors import InvalidParameter
-from lapwing.web.database import Database, scripts
-from lapwing.web.settings import Settings
+from lapwing.web.service.database import Database, scripts
+from lapwing.web.service.settings import Settings
 
 
 def save(settings: Settings, target: Path) -> None:

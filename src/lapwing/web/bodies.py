@@ -11,10 +11,10 @@ from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
 from python_multipart.multipart import parse_options_header
 
-from lapwing.web import films
+from lapwing.web.authoring import films
 from lapwing.web.lab.arrivals import too_large
-from lapwing.web.limits import address_of
-from lapwing.web.problems import Problem
+from lapwing.web.service.limits import address_of
+from lapwing.web.service.problems import Problem
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

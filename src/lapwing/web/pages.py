@@ -16,18 +16,18 @@ from typing import Any
 from fastapi import Request, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lapwing.web import votes
-from lapwing.web.assets import Assets
-from lapwing.web.filters import filters, fits
-from lapwing.web.plural import counted
-from lapwing.web.recommend import Offer, recommend, stages
+from lapwing.web.school import votes
+from lapwing.web.school.filters import filters, fits
 from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, ROLES
 from lapwing.web.school.page import Page
 from lapwing.web.school.picture import pictures
+from lapwing.web.school.recommend import Offer, recommend, stages
 from lapwing.web.school.sources import linked
+from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.school.term import words_of
-from lapwing.web.store.learning import GOALS, KNOWLEDGE, About
+from lapwing.web.service.assets import Assets
+from lapwing.web.service.plural import counted
 from lapwing.web.wording import plainly, sentence
 
 TEMPLATES = Path(str(files("lapwing") / "web" / "templates"))

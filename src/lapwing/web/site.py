@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Depends, Request
 
-from lapwing.web.database import Database
-from lapwing.web.lanes import Lanes
-from lapwing.web.limits import Limits
 from lapwing.web.pages import Pages
-from lapwing.web.settings import Settings
+from lapwing.web.service.database import Database
+from lapwing.web.service.lanes import Lanes
+from lapwing.web.service.limits import Limits
+from lapwing.web.service.settings import Settings
 
 if TYPE_CHECKING:
     from lapwing.web.lab.keeping import Lab

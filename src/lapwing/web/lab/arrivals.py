@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lapwing.web.lab.engine import SPARE, free_at, readable, size_of
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 if TYPE_CHECKING:
     from lapwing.web.lab.keeping import Lab

@@ -22,7 +22,7 @@ from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
 from lapwing.web.lab.result import EPSILONS, Asking, Band, Budget, Preview, Result, place_of
 from lapwing.web.lab.statement import Statement
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 TIMES = (10, 100)
 """How often one may see a question answered."""

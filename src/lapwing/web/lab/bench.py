@@ -39,7 +39,7 @@ from lapwing.web.lab.result import Result
 from lapwing.web.lab.scripts import PLACEHOLDER, File
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.lab.turns import Visitor
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 from lapwing.web.site import TheSite
 
 PASTED = "pasted table"

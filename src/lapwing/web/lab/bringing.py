@@ -18,7 +18,7 @@ from lapwing.web.lab.intake import take
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.keeping import Lab
 from lapwing.web.lab.plain import NotUtf8
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 LATIN = WINDOWS.name
 """What people call Latin-1 is Windows-1252, on most machines and in every browser."""

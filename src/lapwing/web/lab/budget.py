@@ -18,7 +18,7 @@ import lapwing as lw
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.quotes import after
 from lapwing.web.lab.statement import DATASET, Statement
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 MOST_TRIES = 20
 """How often a release may come between before a change is given up."""

@@ -17,7 +17,7 @@ from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.statement import Statement
 from lapwing.web.lab.stating import TYPE_WORDS
-from lapwing.web.plural import counted
+from lapwing.web.service.plural import counted
 
 MANY = 0.05
 """A share of cells that is worth a word."""

@@ -13,8 +13,8 @@ from lapwing.web.lab import figures, notebooks, scripts
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer
 from lapwing.web.lab.statement import Statement
-from lapwing.web.problems import Problem
-from lapwing.web.spreadsheets import defused
+from lapwing.web.service.problems import Problem
+from lapwing.web.service.spreadsheets import defused
 
 NOT_PRIVATE = "teaching mode: exact, not private, not to be passed on"
 CHANGED = "You have changed what is stated about the table since. Ask this question again."

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lapwing.curator import digits
 from lapwing.curator.show import PALETTE
 from lapwing.web.lab.result import Result, Series, Value
-from lapwing.web.spreadsheets import defused
+from lapwing.web.service.spreadsheets import defused
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

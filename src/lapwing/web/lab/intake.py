@@ -30,7 +30,7 @@ from lapwing.web.lab.plain import (
     unpacked,
 )
 from lapwing.web.lab.statement import Type
-from lapwing.web.plural import counted
+from lapwing.web.service.plural import counted
 
 MOST_COLUMNS = 500
 MOST_CELLS = 10**9

@@ -26,7 +26,7 @@ from typing import Any, Literal, Protocol
 from lapwing.errors import DatasetClosed, EngineFailed, LapwingError
 from lapwing.noise.entropy import SYSTEM
 from lapwing.web.lab.turns import Ending, Turns, Visitor
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 State = Literal["waiting", "working", "done", "failed", "cancelled"]
 AT_ONCE = 3

@@ -22,8 +22,8 @@ from lapwing.noise.entropy import SYSTEM
 from lapwing.web.lab.arrivals import Arrivals
 from lapwing.web.lab.jobs import Jobs
 from lapwing.web.lab.owners import known_as
-from lapwing.web.problems import Problem
-from lapwing.web.settings import Settings
+from lapwing.web.service.problems import Problem
+from lapwing.web.service.settings import Settings
 
 if TYPE_CHECKING:
     from lapwing.web.lab.bench import Bench

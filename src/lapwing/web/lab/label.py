@@ -12,7 +12,7 @@ from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.foretold import error_at
 from lapwing.web.lab.result import Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
-from lapwing.web.plural import counted
+from lapwing.web.service.plural import counted
 
 NOT_PROTECTED = (
     "what everybody learns about people like you: that smokers fall ill is a fact about smokers, not a leak",

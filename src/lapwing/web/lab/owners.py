@@ -7,8 +7,8 @@ import hashlib
 from fastapi import Request, Response
 
 from lapwing.noise.entropy import SYSTEM
-from lapwing.web.sessions import cookie_name
-from lapwing.web.settings import Settings
+from lapwing.web.accounts.sessions import cookie_name
+from lapwing.web.service.settings import Settings
 
 COOKIE = "lapwing-lab"
 

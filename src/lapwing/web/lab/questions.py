@@ -10,7 +10,7 @@ from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
 from lapwing.web.lab.analysis import Analysis, Field
 from lapwing.web.lab.statement import Statement
-from lapwing.web.problems import Problem
+from lapwing.web.service.problems import Problem
 
 Asked = dict[str, Any]
 """What was typed, by the name of the field; a list where several can be chosen."""

@@ -1,1 +1,1 @@
-"""Steps from one version of the tables to the next; `lapwing.web.database.migrate` takes them."""
+"""Steps from one version of the tables to the next; `lapwing.web.service.database.migrate` takes them."""

@@ -14,8 +14,8 @@ from importlib.resources import files
 from threading import Lock
 from typing import Any
 
-from lapwing.web.assets import MissingAssets
-from lapwing.web.cache import TextCache
+from lapwing.web.service.assets import MissingAssets
+from lapwing.web.service.cache import TextCache
 
 LONGEST = 2000
 """Characters of one formula; a longer one is shown as it was written."""

@@ -23,10 +23,10 @@ from typing import Any
 
 import yaml
 
-from lapwing.web.plural import counted
 from lapwing.web.school import plain
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.school.nugget import InvalidNugget
+from lapwing.web.service.plural import counted
 
 _HINT = "Write - ask: …, options: with text, feedback, and right: true where it is right."
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from lapwing.crowd import Estimates
 from lapwing.crowd.numeric import MeanEstimate
-from lapwing.web.spreadsheets import defused
+from lapwing.web.service.spreadsheets import defused
 from lapwing.web.survey.parameters import CHOICE, NUMBER, Design
 
 BATCH = 25

@@ -10,7 +10,7 @@ function begin(asked: string[], words: string): boolean {
   return asked.every((one) => ` ${words}`.includes(` ${one}`));
 }
 
-/** The same as lapwing.web.filters. */
+/** The same as lapwing.web.school.filters. */
 function fits({ dataset }: HTMLElement, wanted: Record<string, string>): boolean {
   return (
     (!wanted.category || dataset.category === wanted.category) &&

@@ -14,7 +14,7 @@ export interface Kept {
 }
 export const KEPT = "lapwing-kept";
 const KEY = "lapwing-progress";
-export const FINISHED = 0.8; // as in lapwing.web.recommend
+export const FINISHED = 0.8; // as in lapwing.web.school.recommend
 
 export function progress(): Record<string, Done> {
   try {

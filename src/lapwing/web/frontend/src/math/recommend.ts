@@ -1,4 +1,4 @@
-// What to read next, and why: the same as lapwing.web.recommend, computed where the one who reads is known.
+// What to read next, and why: the same as lapwing.web.school.recommend, computed where the one who reads is known.
 export interface Offer {
   slug: string;
   title: string;

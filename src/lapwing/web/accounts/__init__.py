@@ -1,0 +1,1 @@
+"""Who somebody is: accounts, sessions, second factors, and the page of one's own."""

@@ -1,0 +1,1 @@
+"""The desk of an author: drafts, versions, pictures and videos, and what may be published."""

@@ -1,0 +1,1 @@
+"""A class: a code to join, a list that its teacher and its pupils see."""

@@ -1,0 +1,1 @@
+"""Comments under a nugget, and those who keep them civil."""

@@ -1,0 +1,1 @@
+"""How the school is used, week by week, with noise."""

@@ -1,1 +1,0 @@
-"""All that is read from and written to the database: functions of a transaction that give plain values back."""
