@@ -10,7 +10,7 @@ import numpy as np
 from bench.measure import Contender
 from bench.ours import ours
 from lapwing import crowd
-from lapwing.crowd import Answers, Protocol, Reports
+from lapwing.crowd import Answers, OpenProtocol, Protocol, Reports
 
 
 def people(domain: int, count: int) -> Answers:
@@ -72,7 +72,7 @@ def rappor_decoder(candidates: int, people: int) -> Contender:
     return Contender("Lapwing", lambda: protocol.estimate(state, strings), 1, "lasso, least squares, tests")
 
 
-def deployed(protocol: Protocol, people: int) -> Contender:
+def deployed(protocol: OpenProtocol, people: int) -> Contender:
     """A whole simulated collection at a size that is in use."""
     population = {f"item {i}": people // 2600 for i in range(2600)}
     return Contender("Lapwing", lambda: crowd.simulate(protocol, population), 1, f"{people:,} people")

@@ -33,7 +33,9 @@ def fresh_python(program: str) -> str:
     return result.stdout
 
 
-@pytest.mark.parametrize("module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms"])
+@pytest.mark.parametrize(
+    "module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms", "lapwing.crowd"]
+)
 def test_importing_the_basics_loads_nothing_heavy(module: str) -> None:
     loaded = json.loads(fresh_python(f"import sys, json, {module}; print(json.dumps(list(sys.modules)))"))
     assert {name.partition(".")[0] for name in loaded} & HEAVY == set()

@@ -30,7 +30,7 @@ from lapwing.crowd.monitoring import Monitoring, Watcher
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
 from lapwing.crowd.poisoning import gain, suspicious
 from lapwing.crowd.prefixes import PrefixExtension, TreeHist
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
 from lapwing.crowd.reports import Reports
 from lapwing.crowd.shuffling import Shuffled, minimum_batch
@@ -66,6 +66,7 @@ __all__ = [
     "BasicRappor",
     "BinaryResponse",
     "CategoryResponse",
+    "ClosedProtocol",
     "CountMeanSketch",
     "Counts",
     "DecodedEstimates",
@@ -82,6 +83,7 @@ __all__ = [
     "Memo",
     "Monitoring",
     "OneTimeRappor",
+    "OpenProtocol",
     "Piecewise",
     "PrefixExtension",
     "Protocol",

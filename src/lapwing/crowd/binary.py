@@ -12,7 +12,7 @@ from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.mechanisms import RandomizedResponse
@@ -29,7 +29,7 @@ _YES = {True: 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinaryResponse(Protocol):
+class BinaryResponse(ClosedProtocol):
     """Say yes with one probability if the truth is yes, and with a smaller one if it is no.
 
     The coins are those of `lapwing.mechanisms.RandomizedResponse`, in the same three forms:
@@ -60,7 +60,7 @@ class BinaryResponse(Protocol):
     _if_no: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         coins = RandomizedResponse(yes_if_yes=self.yes_if_yes, yes_if_no=self.yes_if_no, unit=self.unit)
         if_yes, if_no = checks.exact(yes_if_yes=self.yes_if_yes), checks.exact(yes_if_no=self.yes_if_no)
         self._set(yes_if_yes=if_yes, yes_if_no=if_no, _coins=coins, _if_yes=if_yes, _if_no=if_no)

@@ -13,7 +13,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts, side_by_side
 from lapwing.mechanisms.kary_response import KaryResponse, check_keep, keep_of
@@ -32,7 +32,7 @@ AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryResponse(Protocol):
+class CategoryResponse(ClosedProtocol):
     """Tell the truth with probability `keep`, otherwise name one of the other answers of the domain at random.
 
     The best choice for few answers (k < 3e^ε + 2; Wang, Blocki, Li and Jha 2017), and the shortest reports. Somebody
@@ -55,7 +55,7 @@ class CategoryResponse(Protocol):
     _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         labels, index = domain_of(self.domain, largest=LARGEST_DOMAIN)
         keep = check_keep(self.keep, len(labels))
         self._set(domain=len(labels) if index is None else labels, keep=keep)

@@ -14,7 +14,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import THREADS, parts, side_by_side
 from lapwing.errors import InvalidParameter
@@ -35,7 +35,7 @@ TILE, ITEMS = 1 << 17, 1 << 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountMeanSketch(Protocol):
+class CountMeanSketch(OpenProtocol):
     """A random one of `functions` hash functions, and `width` bits: a one in the cell of the answer, each bit flipped.
 
     For any number of possible answers: only the analyst needs a list of candidates, and may change it afterwards. The
@@ -57,7 +57,7 @@ class CountMeanSketch(Protocol):
     _salt: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        OpenProtocol.__post_init__(self)
         functions, width = check_size(self.functions, self.width)
         epsilon = checked_epsilon(epsilon=self.epsilon)
         self._set(epsilon=as_written(epsilon), _flip=flip_probability(epsilon / 2))
@@ -80,9 +80,7 @@ class CountMeanSketch(Protocol):
         """2·ln((1 − f)/f), upwards."""
         return self._loss(2 * ln_up((1 - self._flip) / self._flip))
 
-    def estimate(  # type: ignore[override]  # an open domain needs candidates
-        self, state: Counts, candidates: Any, *, confidence: float = 0.95
-    ) -> Estimates:
+    def estimate(self, state: Counts, candidates: Any, *, confidence: float = 0.95) -> Estimates:
         """How many people gave each of these answers.
 
         Accuracy: m/(m−1)·(Σ (b − f)/(1 − 2f) − n/m), b being the bit in the candidate's cell of each report, is

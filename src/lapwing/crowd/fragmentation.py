@@ -19,7 +19,7 @@ from lapwing.calls import Helpful
 from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
 from lapwing.crowd.reports import Reports
 from lapwing.crowd.shuffling import as_protocol
 from lapwing.crowd.unary import UnaryEncoding
@@ -159,7 +159,7 @@ class ReportFragments(metaclass=Helpful):
     Proof: fragmentation.md
     """
 
-    protocol: Protocol
+    protocol: ClosedProtocol | OpenProtocol
     count: int
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
 from lapwing.crowd.prefixes import seldom_above
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
@@ -41,7 +41,7 @@ NO_TEXT = "\ufffd"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SequenceFragmentPuzzle(Protocol):
+class SequenceFragmentPuzzle(ClosedProtocol):
     """Two count mean sketches: of a fragment at a random position with its puzzle piece, and of the whole string.
 
     The piece is a small hash of the whole string, so fragments of one string fit together. Strings are cut or filled
@@ -70,7 +70,7 @@ class SequenceFragmentPuzzle(Protocol):
     _strings: CountMeanSketch = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         length, fragment = self._checked_lengths()
         functions, width = check_size(self.functions, self.width, 1 + length // fragment)
         self._set(length=length, fragment=fragment, functions=functions, width=width, pieces=int(self.pieces))

@@ -20,7 +20,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
@@ -38,7 +38,7 @@ FEW, MANY = 1 << 15, 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardCountMeanSketch(Protocol):
+class HadamardCountMeanSketch(OpenProtocol):
     """A random one of `functions` hash functions, one of `width` coordinates, and one bit.
 
     The row of an answer, a one in its cell and zeros elsewhere, is multiplied by the Hadamard matrix; the sign of the
@@ -62,7 +62,7 @@ class HadamardCountMeanSketch(Protocol):
     _salt: bytes = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        OpenProtocol.__post_init__(self)
         functions, width = check_size(self.functions, self.width)
         if width & (width - 1):
             near = 1 << width.bit_length()
@@ -92,9 +92,7 @@ class HadamardCountMeanSketch(Protocol):
         """ln((1 − f)/f), upwards."""
         return self._loss(ln_up((1 - self._flip) / self._flip))
 
-    def estimate(  # type: ignore[override]  # an open domain needs candidates
-        self, state: Counts, candidates: Any, *, confidence: float = 0.95
-    ) -> Estimates:
+    def estimate(self, state: Counts, candidates: Any, *, confidence: float = 0.95) -> Estimates:
         """How many people gave each of these answers.
 
         Accuracy: with c = 1/(1 − 2f) and s = ±1 the sign a report sends, times the sign its coordinate has for the

@@ -20,7 +20,7 @@ from lapwing.crowd.categories import count_places
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Question
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, Protocol
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up, ln_up
@@ -76,7 +76,7 @@ class MeanEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Numeric(Protocol):
+class _Numeric(ClosedProtocol):
     """Numbers between public bounds, as levels 0 … LEVELS."""
 
     bounds: tuple[Number, Number]
@@ -84,7 +84,7 @@ class _Numeric(Protocol):
     _high: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         low, high = checks.interval(bounds=self.bounds)
         first, last, width = (quotient(*number.as_integer_ratio()) for number in (low, high, high - low))
         if not -math.inf < first < last < math.inf or not width < math.inf:
@@ -187,7 +187,7 @@ class StochasticRounding(_Numeric):
         """ln((1 − flip)/flip), upwards."""
         return self._loss(ln_up((1 - self._flip) / self._flip))
 
-    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:  # type: ignore[override]
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:
         """The mean of the numbers.
 
         Accuracy: each bit of somebody drawn at random is one with the same probability λ, so the sample variance is
@@ -276,7 +276,7 @@ class Piecewise(_Numeric):
         inside, outside = self._densities()
         return self._loss(ln_up(inside / outside))
 
-    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:  # type: ignore[override]
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> MeanEstimate:
         """The mean of the numbers.
 
         Accuracy: the mean and the mean square of a report are polynomials of the start of the window (numeric.md),

@@ -17,7 +17,7 @@ from lapwing.crowd.hadamard import walsh_hadamard
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import LocalHashing
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.probabilities import as_written
@@ -35,7 +35,7 @@ MOST_LEVELS = 1 << 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrefixTree(Protocol):
+class PrefixTree(ClosedProtocol):
     """Everybody draws one level of the tree at random and reports a beginning of that length; nothing else.
 
     Beginnings have `start` characters, then `step` more at every level, up to `length`; shorter strings are filled up,
@@ -56,10 +56,10 @@ class PrefixTree(Protocol):
     keep: int = 64
     salt: str = ""
     _lengths: tuple[int, ...] = field(init=False, repr=False, compare=False)
-    _inner: Protocol = field(init=False, repr=False, compare=False)
+    _inner: OpenProtocol = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         if not isinstance(self.alphabet, str) or len(set(self.alphabet)) != len(self.alphabet) or not self.alphabet:
             raise InvalidParameter("alphabet", self.alphabet, "must be different characters", "Write alphabet='01'.")
         if END in self.alphabet:
@@ -82,7 +82,7 @@ class PrefixTree(Protocol):
         self._set(_inner=self._protocol())
 
     @abstractmethod
-    def _protocol(self) -> Protocol:
+    def _protocol(self) -> OpenProtocol:
         """How a beginning is reported: a protocol that is asked about candidates."""
 
     @abstractmethod
@@ -147,9 +147,7 @@ class PrefixTree(Protocol):
         """What the people of a level say about beginnings of its length."""
         table = state.table[level, :-1].reshape(self._inner.shape)
         counts = Counts(self._inner, int(state.table[level, -1]), table)
-        asked: Any = self._inner.estimate
-        made: Estimates = asked(counts, candidates, confidence=confidence)
-        return made
+        return self._inner.estimate(counts, candidates, confidence=confidence)
 
     @staticmethod
     def _of_everybody(made: Estimates, n: int) -> Estimates:

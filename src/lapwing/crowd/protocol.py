@@ -2,7 +2,7 @@
 
     client       randomize(answers) → Reports         everybody for themselves; nobody else sees an answer
     aggregator   absorb(state, reports) → Counts      whole numbers; a.merge(b) equals absorbing both
-    analyst      estimate(counts) → Estimates         unbiased, with errors
+    analyst      estimate(counts) → Estimates         unbiased, with errors; of an open domain, of candidates
 
 Privacy: the relation is replace and the guarantee is local: what is sent when an answer is a, and when it is b, are
 alike within e^ε, whoever looks. That somebody takes part is not hidden. One report per person; who sends several adds
@@ -38,9 +38,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lapwing.crowd.estimates import Estimates
+    from lapwing.crowd.numeric import MeanEstimate
 
 BLOCK_BITS = 1 << 25
 """About so many bits of reports are drawn at a time by one thread: 4 MB."""
+
+
+def _of_counts(estimate: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, refusing what has not been counted."""
+
+    @wraps(estimate)
+    def of_counts(self: Protocol, *args: Any, **named: Any) -> Any:
+        for state in args[:1] or [named[name] for name in named if name == "state"]:
+            checks.of_kind(Counts, "are not counts", "Write estimate(protocol.absorb(None, reports)).", state=state)
+        return estimate(self, *args, **named)
+
+    return of_counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,10 +89,6 @@ class Protocol(metaclass=Helpful):
     @abstractmethod
     def privacy_loss(self) -> PureDP:
         """What one report costs, computed from the probabilities that are used."""
-
-    @abstractmethod
-    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates:
-        """What the counts say about the answers."""
 
     @abstractmethod
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -149,24 +158,30 @@ class Protocol(metaclass=Helpful):
         return PureDP(epsilon, relation="replace", unit=self.unit)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClosedProtocol(Protocol):
+    """A protocol that knows by itself what to estimate: its domain, a mean, or strings that it finds."""
+
+    @abstractmethod
+    def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates | MeanEstimate:
+        """What the counts say about the answers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenProtocol(Protocol):
+    """A protocol for any answers at all: whoever estimates says which of them to look for."""
+
+    @abstractmethod
+    def estimate(self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95) -> Estimates:
+        """How many people gave each of these answers."""
+
+
 def as_protocol(value: object) -> Protocol:
     """What is a protocol, as it is."""
     if isinstance(value, Protocol):
         return value
     hint = "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."
     raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
-
-
-def _of_counts(estimate: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, refusing what has not been counted."""
-
-    @wraps(estimate)
-    def of_counts(self: Protocol, *args: Any, **named: Any) -> Any:
-        for state in args[:1] or [named[name] for name in named if name == "state"]:
-            checks.of_kind(Counts, "are not counts", "Write estimate(protocol.absorb(None, reports)).", state=state)
-        return estimate(self, *args, **named)
-
-    return of_counts
 
 
 def stated(value: object) -> str:

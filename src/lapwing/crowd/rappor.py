@@ -26,7 +26,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol, stated
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol, stated
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.crowd.unary import UnaryEncoding
@@ -121,7 +121,7 @@ class PermanentResponse(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OneTimeRappor(PermanentResponse):
+class OneTimeRappor(PermanentResponse, OpenProtocol):
     """A Bloom filter of the answer with permanent noise: any text may be an answer, and each person reports once.
 
     Everybody belongs to one of `cohorts`, drawn at random; each has its own `hashes` functions into `bits`, so that
@@ -191,7 +191,7 @@ class OneTimeRappor(PermanentResponse):
 
         return np.full(len(rows), cohort, dtype=self.layout[0].dtype), rows
 
-    def estimate(  # type: ignore[override]  # an open domain needs candidates
+    def estimate(
         self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95, **options: Any
     ) -> DecodedEstimates:
         """The counts of candidates, decoded: see `decoding.decode` for the options."""
@@ -296,7 +296,7 @@ class Rappor(OneTimeRappor):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BasicOneTimeRappor(PermanentResponse):
+class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
     """A bit for each answer of a public list, with permanent noise: no Bloom filter, no cohorts, no decoding.
 
     It is the symmetric unary encoding, with the noise as RAPPOR writes it.

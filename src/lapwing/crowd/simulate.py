@@ -16,7 +16,7 @@ from lapwing import checks
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import SHOWN, Estimates, aligned
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
 from lapwing.crowd.reports import some
 from lapwing.crowd.threads import THREADS, parts
 from lapwing.errors import InvalidParameter
@@ -37,7 +37,7 @@ Heard = Callable[[int, int], None]
 class Simulation:
     """What was counted, what is true, and what it took."""
 
-    protocol: Protocol
+    protocol: ClosedProtocol | OpenProtocol
     counts: Counts
     population: People
     seconds: float
@@ -143,7 +143,7 @@ class Errors:
 
 
 def simulate(
-    protocol: Protocol,
+    protocol: ClosedProtocol | OpenProtocol,
     population: Any,
     *,
     progress: bool | Heard = False,

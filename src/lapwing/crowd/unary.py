@@ -13,7 +13,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnaryEncoding(Protocol):
+class UnaryEncoding(ClosedProtocol):
     """A bit per answer: the true one is 1 with probability `one_if_true`, every other with `one_if_other`.
 
     `symmetric(epsilon)` treats ones and zeros alike (basic one-time RAPPOR); `optimized(epsilon)` reports the truth by
@@ -53,7 +53,7 @@ class UnaryEncoding(Protocol):
     _index: Mapping[Any, int] | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        ClosedProtocol.__post_init__(self)
         true, other = (
             checks.probability(one_if_true=self.one_if_true),
             checks.probability(one_if_other=self.one_if_other),

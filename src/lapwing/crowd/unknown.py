@@ -21,7 +21,7 @@ from lapwing.crowd.association import associate
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.decoding import Correction, DecodedEstimates, decode
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import OpenProtocol
 from lapwing.crowd.rappor import OneTimeRappor
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
@@ -56,7 +56,7 @@ class Discovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownDictionary(Protocol):
+class UnknownDictionary(OpenProtocol):
     """Three RAPPOR reports of a text: on the whole, and on its fragments at two positions drawn at random.
 
     Texts are cut to `length`, and shorter ones filled up with `filler`; characters outside the alphabet are never
@@ -76,7 +76,7 @@ class UnknownDictionary(Protocol):
     filler: str = "\0"
 
     def __post_init__(self) -> None:
-        Protocol.__post_init__(self)
+        OpenProtocol.__post_init__(self)
         for name in ("whole", "fragment"):
             if not isinstance(getattr(self, name), OneTimeRappor):
                 raise InvalidParameter(name, "<object>", "must be Rappor or OneTimeRappor", f"Write {name}=Rappor(…).")

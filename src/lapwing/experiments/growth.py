@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
 from lapwing.crowd.simulate import simulate
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.experiments import populations, style
@@ -23,7 +23,7 @@ LINEAR_FROM = 300_000
 ANSWERS = 128
 
 
-def protocols() -> dict[str, Protocol]:
+def protocols() -> dict[str, ClosedProtocol | OpenProtocol]:
     """A bit, a number, a row of bits, and a sketch."""
     return {
         "yes or no": BinaryResponse.from_epsilon(1),

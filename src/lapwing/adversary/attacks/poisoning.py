@@ -18,7 +18,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
 from lapwing.checks import Number
-from lapwing.crowd import Answers, Protocol, UnaryEncoding
+from lapwing.crowd import Answers, ClosedProtocol, Estimates, UnaryEncoding
 from lapwing.crowd.fakes import maximal_gain
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -50,7 +50,7 @@ def poisoned_share(true: Number, fakes: Number, *, if_true: Number, if_other: Nu
 
 
 def poison(
-    protocol: Protocol, honest: Any, target: Any, fakes: int, entropy: Entropy, *, confidence: float = 0.95
+    protocol: ClosedProtocol, honest: Any, target: Any, fakes: int, entropy: Entropy, *, confidence: float = 0.95
 ) -> Learned:
     """The share that is found for a target when fakes join honest people; `truth` is what the honest alone would show.
 
@@ -61,6 +61,9 @@ def poison(
         raise InvalidParameter("honest", honest, "there is nobody to be drowned out", "Give one answer at least.")
     reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
     found = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
+    if not isinstance(found, Estimates):
+        why = "estimates no counts of answers"
+        raise InvalidParameter("protocol", type(protocol).__name__, why, "Take one with a domain, as UnaryEncoding.")
     place = list(found.labels).index(target)
     share, truth = float(found.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)
     around = NormalDist().inv_cdf((1 + confidence) / 2) * float(found.population_standard_error[place]) / found.n
@@ -79,7 +82,7 @@ def encoding(epsilon: float, *, optimized: bool) -> UnaryEncoding:
     return UnaryEncoding(domain=ANSWERS, one_if_true=Fraction(1, 2) if optimized else 1 - q, one_if_other=q)
 
 
-def _local(protocol: Callable[[], Protocol], rounds: int, entropy: Entropy) -> Rounds:
+def _local(protocol: Callable[[], UnaryEncoding], rounds: int, entropy: Entropy) -> Rounds:
     """The share found for the target, cut to 0 … 1."""
     made, honest = protocol(), Answers.counted(dict.fromkeys(range(ANSWERS), HONEST // ANSWERS))
     shares = []

@@ -17,7 +17,7 @@ from statistics import NormalDist
 from typing import Any, Self
 
 from lapwing import crowd
-from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
 from lapwing.noise import SYSTEM
 from lapwing.privacy import Loss, PureDP
 from lapwing.web.lab.analyses import forms, grouping, rows
@@ -67,7 +67,7 @@ class Local(Analysis):
         """The stated keys as DuckDB writes them."""
         return [str(one).lower() if isinstance(one, bool) else str(one) for one in grouping.values(self.column)]
 
-    def of_size(self, epsilon: float, unit: str) -> Protocol:
+    def of_size(self, epsilon: float, unit: str) -> ClosedProtocol | OpenProtocol:
         """The protocol whose reports cost at most epsilon."""
         if self.protocol == "rappor":
             return crowd.BasicOneTimeRappor(domain=self.answers, permanent_noise=permanent(epsilon), unit=unit)
@@ -132,7 +132,9 @@ class Local(Analysis):
             progress(turn / times)
             yield self._collected(made, values, data.statement, loss)
 
-    def _collected(self, made: Protocol, values: list[str], statement: Statement, loss: Loss) -> Result:
+    def _collected(
+        self, made: ClosedProtocol | OpenProtocol, values: list[str], statement: Statement, loss: Loss
+    ) -> Result:
         """What the reports of these answers say."""
         estimates = self._estimated(made, values)
         _, scale = _size(statement)
@@ -176,11 +178,11 @@ class Local(Analysis):
             values = [row[0] for row in found.all(sql)]
         return values + [self.blank] * (reports - len(values))
 
-    def _estimated(self, made: Protocol, values: list[str]) -> Any:
+    def _estimated(self, made: ClosedProtocol | OpenProtocol, values: list[str]) -> Any:
         known = set(self.answers)
         answers = [value if value in known else self.blank for value in values]
         counts = made.absorb(None, made.randomize(answers))
-        if isinstance(made, crowd.CountMeanSketch):
+        if isinstance(made, OpenProtocol):
             return made.estimate(counts, self.answers, confidence=CONFIDENCE)
         return made.estimate(counts, confidence=CONFIDENCE)
 
