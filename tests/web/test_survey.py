@@ -363,8 +363,8 @@ def test_results_are_the_estimates_of_the_library(app: FastAPI, other: dict[str,
     assert "95 % confidence" in page or "95 % interval" in page
     share = 1 if asked.kind == "number" else 100
     moved = f"{share * estimates.moved_by(1):.2g}", f"{share * estimates.moved_by(7):.2g}"
-    assert f"moved an estimate by {moved[0]}" in page
-    assert f"and 7 of them, one in twenty, by {moved[1]}" in page
+    assert f"move an estimate by up to {moved[0]}" in page
+    assert f"and 7 fakes (one answer in twenty) by up to {moved[1]}" in page
     assert "<strong>150</strong> answers" in page
 
 

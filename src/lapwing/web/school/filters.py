@@ -47,7 +47,7 @@ def filters(
     offered = {
         "category": ("My question", "any question", list(CATEGORIES.items())),
         "role": ("I am a", "anyone", list(ROLES.items())),
-        "minutes": ("I have", "any amount of time", [(str(count), counted(count, "minute")) for count in times]),
+        "minutes": ("I have", "any time", [(str(count), counted(count, "minute")) for count in times]),
         "level": ("I want", "any depth", [(name, name) for name in LEVELS]),
     }
 
