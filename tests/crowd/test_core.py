@@ -285,14 +285,13 @@ def test_domains_that_are_none_are_refused(domain: Any) -> None:
 # --- reports ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     "column",
     [
         Column.bit("a"),
         *(Column.number("a", below) for below in (1, 2, 256, 1000, 1 << 16, 1 << 40)),
         *(Column.row("a", bits) for bits in (5, 64, 65)),
     ],
-    ids=str,
 )
 @together("n", [0, 1, 63, 64, 65, 200])
 def test_columns_come_back_from_their_bits(column: Column, n: int) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import together
 from protocols import ALL_PROTOCOLS, Case, plain_cell, plain_text, plain_words
 
 from lapwing.crowd import Counts, Reports
@@ -99,12 +100,12 @@ def test_nothing_is_stored_that_no_protocol_has() -> None:
     assert set(golden()["protocols"]) == {case.name for case in ALL_PROTOCOLS}
 
 
-@pytest.mark.parametrize("place", range(len(SALTS)), ids=SALTS)
+@together("place", range(len(SALTS)))
 def test_hash_functions_never_change(place: int) -> None:
     assert json.loads(json.dumps(hashed(SALTS[place]))) == golden()["hashing"][place]
 
 
-@pytest.mark.parametrize("place", range(len(SALTS)), ids=SALTS)
+@together("place", range(len(SALTS)))
 def test_stored_hashes_follow_their_definition(place: int) -> None:
     """The file against plain whole numbers: what another language has to compute."""
     stored = golden()["hashing"][place]

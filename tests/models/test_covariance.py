@@ -62,7 +62,7 @@ def test_a_centre_that_is_known_is_not_paid_for():
     assert len(made(assume_centered=True).quote(4).lines) < len(made().quote(4).lines)
 
 
-@pytest.mark.parametrize("named", KINDS)
+@together("named", KINDS)
 @together("rows", [0, 1, 2, 5])
 def test_any_rows_give_a_symmetric_positive_matrix(rows, named):
     X = np.array([STRANGE] * rows).reshape(rows, len(STRANGE))
@@ -121,8 +121,8 @@ def test_a_matrix_made_positive_has_no_smaller_eigenvalue_and_keeps_the_others()
 ROWS = [[1, 1, 1, 1], [1, -1, 1, -1], [0, 1, 0, 0], [1, 1, 0, 0], [9, np.nan, 0, 1]]
 
 
-@pytest.mark.parametrize("named", [*KINDS, {"assume_centered": True}], ids=str)
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@together("named", [*KINDS, {"assume_centered": True}])
+@together("row", ROWS)
 def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
     X = np.random.default_rng(3).uniform(-1, 1, (30, 4)) * [1, 0.1, 0.1, 0.5]
     pair = Pair((X, None), (np.insert(X, 7, row, axis=0), None), 7, 7)

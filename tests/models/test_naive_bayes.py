@@ -85,7 +85,7 @@ NEIGHBOURS = [[1, 1, 1], [-1, -1, -1], [1, -1, 1], [9, np.nan, 0], [np.inf, 1, 0
 
 
 @together("named", [{}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": None, "rho": 0.1}])
-@pytest.mark.parametrize("row", NEIGHBOURS, ids=str)
+@together("row", NEIGHBOURS)
 def test_one_row_changes_every_release_by_at_most_its_sensitivity(row, named):
     rng = np.random.default_rng(3)
     X, y = rng.uniform(-1, 1, (30, 3)), rng.integers(0, 2, 30)

@@ -33,7 +33,7 @@ def made(kind, **named):
     return kind(**{"epsilon": 1, "bounds": (0, 100), "random_state": 1, **named})
 
 
-@pytest.mark.parametrize("named", KINDS)
+@together("named", KINDS)
 def test_means_and_variances_of_many_rows_are_near_the_truth(named):
     X = table().clip(0, 100)
     scaler = made(StandardScaler, **named).fit(X)
@@ -87,7 +87,7 @@ def test_a_copy_in_a_pipeline_learns_the_same_and_the_quote_adds_up(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("named", KINDS, ids=str)
+@together("named", KINDS)
 @together("row", [[100, 100, 100], [0, 100, 0], [np.nan, np.inf, -1e308]])
 def test_one_row_changes_every_release_by_at_most_its_sensitivity(kind, named, row):
     X = table(30)

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
-import pytest
 from cases import together
 from mpmath import iv
 
@@ -79,7 +78,7 @@ LAWS: list[tuple[Law, Callable[..., Callable[[int], mpmath.ctx_iv.ivmpf]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("law", "independent"), LAWS, ids=[str(law) for law, _ in LAWS])
+@together(("law", "independent"), LAWS)
 def test_every_threshold_is_the_floor_of_the_true_cdf(
     law: Law, independent: Callable[[Law], Callable[[int], object]]
 ) -> None:
@@ -98,7 +97,7 @@ def test_every_threshold_is_the_floor_of_the_true_cdf(
                 assert len(inversion.outcomes) == law.size
 
 
-@pytest.mark.parametrize("law", [law for law, _ in LAWS], ids=str)
+@together("law", [law for law, _ in LAWS])
 def test_single_and_consecutive_enclosures_agree_and_contain_each_other(law: Law) -> None:
     for index, (low, high) in zip(range(40), law.enclosures(128), strict=False):
         fine_low, fine_high = law.cdf(index)(192)
@@ -107,7 +106,7 @@ def test_single_and_consecutive_enclosures_agree_and_contain_each_other(law: Law
         assert low <= high <= low + 2**40
 
 
-@pytest.mark.parametrize("law", [law for law, _ in LAWS], ids=str)
+@together("law", [law for law, _ in LAWS])
 @together("shift", [0, 8, 16])
 def test_every_guide_cell_holds_the_one_answer_of_all_its_words_or_none(law: Law, shift: int) -> None:
     inversion = Inversion(law)
