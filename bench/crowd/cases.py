@@ -29,7 +29,7 @@ def _case(
 
 
 def _unary() -> crowd.UnaryEncoding:
-    return crowd.UnaryEncoding.optimized(EPSILON, domain=UNARY)
+    return crowd.UnaryEncoding.from_epsilon(EPSILON, domain=UNARY)
 
 
 def _sketch() -> crowd.CountMeanSketch:

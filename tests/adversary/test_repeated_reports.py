@@ -150,7 +150,7 @@ def test_a_renewed_budget_wears_off_and_a_lifetimes_does_not() -> None:
     with pytest.raises(InvalidParameter, match="nothing to learn"):
         renewal(sketch(1).randomize([], repeatable("none")), EMOJI)
     with pytest.raises(InvalidParameter, match="count-mean"):
-        renewal(UnaryEncoding.optimized(1, domain=3).randomize([1]), [1])
+        renewal(UnaryEncoding.from_epsilon(1, domain=3).randomize([1]), [1])
 
 
 def test_streams_about_one_secret_add_up() -> None:

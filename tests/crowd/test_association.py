@@ -98,6 +98,6 @@ def test_what_is_not_paired_is_refused():
     first, second = reported(JOINT, 100, 8)
     with pytest.raises(InvalidParameter, match="same order"):
         associate(first, second[:50], COLOURS, SIZES)
-    poll = UnaryEncoding.optimized(1, domain=2).randomize([0] * 100)
+    poll = UnaryEncoding.from_epsilon(1, domain=2).randomize([0] * 100)
     with pytest.raises(InvalidParameter, match="Rappor"):
         associate(first, poll, COLOURS, SIZES)

@@ -302,7 +302,7 @@ def test_columns_come_back_from_their_bits(column: Column, n: int) -> None:
     assert (column.to_bits(held, n) == bits).all()
 
 
-POLL = UnaryEncoding.optimized(2, domain=70)
+POLL = UnaryEncoding.from_epsilon(2, domain=70)
 
 
 def test_some_of_the_reports_are_those_reports() -> None:
@@ -363,7 +363,7 @@ def test_counts_are_refused_elsewhere_and_compare_by_value() -> None:
     ],
 )
 def test_fingerprints_tell_domains_apart_that_print_alike(one: Any, other: Any) -> None:
-    first, second = (UnaryEncoding.optimized(1, domain=domain) for domain in (one, other))
+    first, second = (UnaryEncoding.from_epsilon(1, domain=domain) for domain in (one, other))
     assert first.fingerprint != second.fingerprint
 
 
@@ -432,7 +432,7 @@ def test_the_projection_is_only_on_request_and_no_farther_from_the_truth() -> No
 
 
 def test_intervals_have_their_coverage() -> None:
-    poll, runs = UnaryEncoding.optimized(1, domain=20), 400
+    poll, runs = UnaryEncoding.from_epsilon(1, domain=20), 400
     people = Answers.counted(dict(enumerate([2000, 1000] + [50] * 18)))
     truth = np.array(list(people.counts().values()), dtype=float)
     entropy, single, all_at_once = Reproducible(6), 0, 0
@@ -451,7 +451,7 @@ def test_intervals_have_their_coverage() -> None:
 def test_intervals_refuse_other_questions_and_confidences() -> None:
     with pytest.raises(InvalidParameter, match="about"):
         estimates([1, 2], 3).interval("people")  # type: ignore[arg-type]
-    poll = UnaryEncoding.optimized(1, domain=2)
+    poll = UnaryEncoding.from_epsilon(1, domain=2)
     with pytest.raises(InvalidParameter, match="confidence"):
         poll.estimate(poll.empty(), confidence=1.5).interval()
 
@@ -483,7 +483,7 @@ def test_nobody_at_all_can_be_estimated() -> None:
 def test_a_fake_report_gains_what_is_said() -> None:
     """Poisoning of optimised unary encoding: β((1−q)/(p−q) − f) with β = 5 %, f = 1 % (Cao, Jia and Gong 2021)."""
     for epsilon, expected in ((0.5, 0.2636), (1, 0.1677), (4, 0.1114)):
-        poll = UnaryEncoding.optimized(epsilon, domain=100)
+        poll = UnaryEncoding.from_epsilon(epsilon, domain=100)
         gain = poll.estimate(poll.empty()).gain_per_fake
         assert 0.01 + 0.05 * (gain - 0.01) == pytest.approx(expected, abs=5e-4)
         n, q = 1000, float(poll.one_if_other)

@@ -24,7 +24,7 @@ from lapwing.crowd.unknown import UnknownDictionary
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible
 
-POLL = UnaryEncoding.optimized(2, domain=3)
+POLL = UnaryEncoding.from_epsilon(2, domain=3)
 PAIR = "\ud83d\ude00"  # two lone surrogates; JSON writes "😀" the same way
 
 
@@ -39,7 +39,7 @@ class Card:
 
 
 def fingerprint(domain: Any) -> bytes:
-    return UnaryEncoding.optimized(1, domain=domain).fingerprint
+    return UnaryEncoding.from_epsilon(1, domain=domain).fingerprint
 
 
 def test_surrogates_are_not_the_character_they_would_make() -> None:
@@ -79,7 +79,7 @@ def test_the_parts_of_a_protocol_belong_to_its_fingerprint_with_their_versions()
 
 def test_sets_have_no_order_and_are_no_domains() -> None:
     with pytest.raises(InvalidParameter, match="order"):
-        UnaryEncoding.optimized(1, domain={"a", "b"})  # type: ignore[arg-type]
+        UnaryEncoding.from_epsilon(1, domain={"a", "b"})  # type: ignore[arg-type]
 
 
 def test_a_table_of_answers_is_refused_because_a_row_is_one_person() -> None:

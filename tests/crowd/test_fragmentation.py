@@ -18,11 +18,11 @@ from lapwing.privacy.shuffling import shuffled
 
 FALSE_ALARM = 1e-6
 NORMAL = 4.9  # two-sided normal quantile of FALSE_ALARM
-POLL = UnaryEncoding.symmetric(epsilon=4, domain=["bus", "bike", "car"])
+POLL = UnaryEncoding.from_epsilon(epsilon=4, symmetric=True, domain=["bus", "bike", "car"])
 PEOPLE = ["bus"] * 700 + ["bike"] * 250 + ["train"] * 50
 
 
-@pytest.mark.parametrize("protocol", [POLL, UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])])
+@pytest.mark.parametrize("protocol", [POLL, UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])])
 def test_fragments_hold_the_same_totals_as_whole_reports(protocol: UnaryEncoding) -> None:
     pieces = AttributeFragments(protocol)
     reports = protocol.randomize(PEOPLE, Reproducible(1))
@@ -81,7 +81,9 @@ def row_law(protocol: UnaryEncoding, answer: int | None) -> dict[tuple[int, ...]
     }
 
 
-@pytest.mark.parametrize("protocol", [POLL, UnaryEncoding.optimized(epsilon=2, domain=3)], ids=["symmetric", "other"])
+@pytest.mark.parametrize(
+    "protocol", [POLL, UnaryEncoding.from_epsilon(epsilon=2, domain=3)], ids=["symmetric", "other"]
+)
 def test_local_losses_are_those_of_all_reports_there_are(protocol: UnaryEncoding) -> None:
     pieces = AttributeFragments(protocol)
     removal, whole = float(pieces.local_removal().epsilon), float(pieces.local_loss().epsilon)
@@ -118,7 +120,9 @@ def lost(one: list[list[Fraction]], other: list[list[Fraction]], epsilon: float)
     return float(sum(max(p - factor * q, Fraction(0)) for p, q in zip(*joint, strict=True)))
 
 
-@pytest.mark.parametrize("protocol", [POLL, UnaryEncoding.optimized(epsilon=2, domain=3)], ids=["symmetric", "other"])
+@pytest.mark.parametrize(
+    "protocol", [POLL, UnaryEncoding.from_epsilon(epsilon=2, domain=3)], ids=["symmetric", "other"]
+)
 @pytest.mark.parametrize("delta", [0.02, 0.2])
 def test_what_shuffled_fragments_lose_is_covered_for_replacement_and_removal(
     protocol: UnaryEncoding, delta: float
@@ -149,8 +153,8 @@ def test_only_bits_that_are_randomised_one_by_one_are_split() -> None:
 
 
 def test_several_weak_reports_cost_less_when_shuffled_than_one_strong_one() -> None:
-    weak = ReportFragments(UnaryEncoding.symmetric(epsilon=1, domain=3), 4)
-    strong = UnaryEncoding.symmetric(epsilon=4, domain=3)
+    weak = ReportFragments(UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=3), 4)
+    strong = UnaryEncoding.from_epsilon(epsilon=4, symmetric=True, domain=3)
     assert weak.local_loss().epsilon == 4 * weak.protocol.privacy_loss().epsilon
     stated = weak.privacy_loss(10**5, 1e-6)
     assert stated.epsilon < 0.45 * shuffled(strong.privacy_loss(), 10**5, 1e-6).epsilon
@@ -160,13 +164,13 @@ def test_several_weak_reports_cost_less_when_shuffled_than_one_strong_one() -> N
 
 
 def test_many_report_fragments_cost_less_than_their_sum() -> None:
-    weak = UnaryEncoding.symmetric(epsilon=1, domain=3)
+    weak = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=3)
     few, many = (float(ReportFragments(weak, count).privacy_loss(10**5, 1e-6).epsilon) for count in (4, 64))
     assert many < 0.7 * 16 * few
 
 
 def test_report_fragments_average_the_coins_and_not_the_people() -> None:
-    protocol, count = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike", "car"]), 8
+    protocol, count = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike", "car"]), 8
     pieces = ReportFragments(protocol, count)
     batches = pieces.randomize(PEOPLE * 20, Reproducible(5))
     found = pieces.estimate(pieces.absorb(None, batches))

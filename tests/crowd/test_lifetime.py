@@ -221,7 +221,7 @@ STRANGE = [None, "yes", "no", float("nan"), "\ud800", b"\xff", [1], {}, np.array
 
 
 def test_neither_silence_nor_length_nor_cost_depends_on_answers(tmp_path: Path) -> None:
-    poll = UnaryEncoding.optimized(epsilon=1, domain=["yes", "no", "perhaps"])
+    poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "perhaps"])
     traces = []
     for i, value in enumerate(STRANGE):
         device = Lifetime(policy(3), tmp_path / f"{i}.db")
@@ -259,7 +259,7 @@ def test_every_protocol_takes_no_answer_and_strange_ones_alike(fast: Path, proto
 
 def test_what_is_sent_after_the_end_is_drawn_for_no_answer_and_is_no_mark_of_the_device(path: Path) -> None:
     device = Lifetime(policy(LN3), path)
-    wide = UnaryEncoding.symmetric(epsilon=1, domain=256)
+    wide = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=256)
     first = device.report("q", 1, wide, period=0)
     later = [device.report("q", 1, wide, period=day) for day in range(1, 4)]
     assert len({first, *later}) == 4
@@ -268,7 +268,7 @@ def test_what_is_sent_after_the_end_is_drawn_for_no_answer_and_is_no_mark_of_the
 
 def test_asking_again_in_a_period_sends_the_same_and_costs_nothing(path: Path) -> None:
     device = Lifetime(policy(), path)
-    wide = UnaryEncoding.symmetric(epsilon=1, domain=256)
+    wide = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=256)
     first = device.report("q", 7, wide, period=5)
     assert [device.report("q", value, wide, period=5) for value in (7, 8, None)] == [first] * 3
     assert device.spent() == PureDP(LN3, relation="replace")
@@ -290,7 +290,7 @@ def test_spent_and_remaining_are_exact(path: Path) -> None:
         QuestionGroup(name="b", questions="b", charge=third),
     ]
     device = Lifetime(policy(1, *groups), path)
-    tiny = UnaryEncoding.symmetric(epsilon=third, domain=2)
+    tiny = UnaryEncoding.from_epsilon(epsilon=third, symmetric=True, domain=2)
     for day in range(5):
         device.report("a", 0, tiny, period=day)
     assert device.spent("a").epsilon == 2 * third
@@ -307,12 +307,12 @@ def test_many_processes_and_threads_at_once_do_not_overspend_and_send_one_report
         import sys
         from test_lifetime import COIN, Lifetime, UnaryEncoding, policy, LN3
         device = Lifetime(policy(3 * LN3), sys.argv[1])
-        wide = UnaryEncoding.symmetric(epsilon=1, domain=128)
+        wide = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=128)
         for day in range(5):
             print(device.report("q", int(sys.argv[2]), wide, period=day).hex())
     """
     running = [run(script, str(path), str(i)) for i in range(2)]
-    wide = UnaryEncoding.symmetric(epsilon=1, domain=128)
+    wide = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=128)
     device = Lifetime(policy(3 * LN3), path)
     with ThreadPoolExecutor(3) as threads:
         ours = list(threads.map(lambda day: device.report("q", 99, wide, period=day % 5).hex(), range(15)))
@@ -339,7 +339,7 @@ def test_of_two_who_draw_at_once_the_first_to_finish_is_sent_by_both(path: Path)
                 inner[0] = Lifetime(policy(), path).report("q", 8, self, period=0)
             return UnaryEncoding._randomized(self, answers, entropy)
 
-    slow = Slow.symmetric(epsilon=1, domain=256)
+    slow = Slow.from_epsilon(epsilon=1, symmetric=True, domain=256)
     assert device.report("q", 7, slow, period=0) == inner[0] == device.report("q", 9, slow, period=0)
 
 
@@ -437,7 +437,7 @@ def test_a_policy_that_promises_nothing_definite_is_refused(wrong: Callable[[], 
 def test_a_protocol_that_costs_more_than_a_period_is_refused_and_so_is_another_unit(path: Path) -> None:
     device = Lifetime(policy(), path)
     with pytest.raises(InvalidParameter, match="charge"):
-        device.report("q", "yes", UnaryEncoding.symmetric(epsilon=4, domain=2), period=0)
+        device.report("q", "yes", UnaryEncoding.from_epsilon(epsilon=4, symmetric=True, domain=2), period=0)
     with pytest.raises(InvalidParameter, match="no local protocol"):
         device.report("q", "yes", None, period=0)  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter, match="unit"):

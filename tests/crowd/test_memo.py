@@ -96,7 +96,7 @@ def test_a_memo_does_not_leave_its_device(leave: Callable[[Memo], Any]) -> None:
 
 def test_only_forms_with_a_permanent_response_have_a_memo() -> None:
     with pytest.raises(InvalidParameter, match="no permanent response"):
-        memo(UnaryEncoding.symmetric(1, domain=2))  # type: ignore[arg-type]
+        memo(UnaryEncoding.from_epsilon(1, symmetric=True, domain=2))  # type: ignore[arg-type]
     with pytest.raises(InvalidParameter):
         memo(question="")
 

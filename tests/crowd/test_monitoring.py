@@ -130,7 +130,9 @@ def test_one_tree_beats_asking_at_every_step() -> None:
     watch = Monitoring(steps=steps, changes=2, epsilon=1)
     people = population(n, steps)
     tree = watch.estimate(watch.absorb(None, watch.randomize(people, Reproducible(3))))
-    daily = UnaryEncoding.symmetric(epsilon=Fraction(2, steps), domain=2)  # ε/d for each answer, bit by bit
+    daily = UnaryEncoding.from_epsilon(
+        epsilon=Fraction(2, steps), symmetric=True, domain=2
+    )  # ε/d for each answer, bit by bit
     assert steps * daily.privacy_loss().epsilon > 1.9 * watch.privacy_loss().epsilon  # and twice that is granted to it
     naive = daily.estimate(daily.absorb(None, daily.randomize(people[:, 200].astype(int), Reproducible(4))))
     assert 3 * tree.population_standard_error.max() < naive.population_standard_error[1]

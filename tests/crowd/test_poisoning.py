@@ -72,8 +72,8 @@ def rows_of(protocol: Protocol) -> Row:
 
 
 ROWS: list[Protocol] = [
-    UnaryEncoding.optimized(1, domain=200),
-    UnaryEncoding.symmetric(2, domain=50),
+    UnaryEncoding.from_epsilon(1, domain=200),
+    UnaryEncoding.from_epsilon(2, symmetric=True, domain=50),
     BasicOneTimeRappor(domain=70, permanent_noise=0.5),
     BasicRappor(domain=130, permanent_noise=0.5, one_if_unset=0.25, one_if_set=0.75),
     OneTimeRappor(bits=64, hashes=2, cohorts=4, permanent_noise=0.5),
@@ -176,7 +176,7 @@ def test_fakes_that_all_have_the_usual_number_of_ones_are_found_by_that(protocol
 
 
 def test_copies_and_near_copies_are_found() -> None:
-    protocol = UnaryEncoding.symmetric(1, domain=512)
+    protocol = UnaryEncoding.from_epsilon(1, symmetric=True, domain=512)
     fake = protocol.randomize([3], Reproducible(10))
     copies = Reports.together([fake] * 20)
     found = suspicious(mixed(protocol, copies))
@@ -198,7 +198,7 @@ def test_fakes_that_share_the_best_hash_functions_are_found() -> None:
 
 def test_who_follows_the_coins_passes() -> None:
     """The limit that is stated: a lie told honestly, and noise drawn as honest people draw it, look honest."""
-    protocol = UnaryEncoding.optimized(1, domain=200)
+    protocol = UnaryEncoding.from_epsilon(1, domain=200)
     assert not suspicious(mixed(protocol, liars(protocol, [1], 2000, Reproducible(12)))).alarm
     careful = protocol.randomize([None] * 500, Reproducible(13))
     careful.columns[0][:, 0] |= np.uint64(2)  # the target's bit, always one
@@ -207,7 +207,7 @@ def test_who_follows_the_coins_passes() -> None:
 
 def test_the_law_of_ones_is_the_one_of_the_reports() -> None:
     """Chi-square of the number of ones against the stated distribution, all of one answer."""
-    protocol = UnaryEncoding.optimized(1, domain=30)
+    protocol = UnaryEncoding.from_epsilon(1, domain=30)
     counts = np.array(
         [bin(int(row[0])).count("1") for row in protocol.randomize([1] * 20_000, Reproducible(14)).columns[0]]
     )
@@ -232,9 +232,12 @@ def test_the_bound_on_equal_reports_is_exact_for_two_of_one_answer() -> None:
 @together(
     ("wrong", "match"),
     [
-        (lambda: maximal_gain(UnaryEncoding.symmetric(1, domain=3), [7], 2), "targets"),
+        (lambda: maximal_gain(UnaryEncoding.from_epsilon(1, symmetric=True, domain=3), [7], 2), "targets"),
         (lambda: gain(None, 2), "between 0 and 1"),  # type: ignore[arg-type]
-        (lambda: suspicious(UnaryEncoding.symmetric(1, domain=3).randomize([1]), false_alarm=1), "strictly"),
+        (
+            lambda: suspicious(UnaryEncoding.from_epsilon(1, symmetric=True, domain=3).randomize([1]), false_alarm=1),
+            "strictly",
+        ),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(wrong: Callable[[], object], match: str) -> None:

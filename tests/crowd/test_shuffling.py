@@ -17,10 +17,10 @@ from lapwing.noise import Reproducible
 from lapwing.privacy import shuffling
 from lapwing.privacy.written import written_up
 
-POLL = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike", "car"], unit="rider")
+POLL = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike", "car"], unit="rider")
 PROTOCOLS: list[Protocol] = [
     POLL,
-    UnaryEncoding.optimized(epsilon=3, domain=100),
+    UnaryEncoding.from_epsilon(epsilon=3, domain=100),
     Monitoring(steps=16, changes=2, epsilon=1),
 ]
 
@@ -60,7 +60,7 @@ def test_a_batch_that_is_too_small_is_not_opened() -> None:
         batch.open(reports[:999])
     assert "Wait for more people" in raised.value.hint
     with pytest.raises(InvalidParameter, match="other parameters"):
-        batch.open(UnaryEncoding.symmetric(epsilon=1, domain=3).randomize([0] * 1000))
+        batch.open(UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=3).randomize([0] * 1000))
 
 
 def test_an_opened_batch_has_the_same_reports_in_another_order() -> None:

@@ -14,8 +14,8 @@ from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Reproducible
 
 FALSE_ALARM = 1e-6
-POLL = UnaryEncoding.optimized(epsilon=1, domain=["bus", "bike", "car", "train"])
-WIDE = UnaryEncoding.symmetric(epsilon=3, domain=2048)
+POLL = UnaryEncoding.from_epsilon(epsilon=1, domain=["bus", "bike", "car", "train"])
+WIDE = UnaryEncoding.from_epsilon(epsilon=3, symmetric=True, domain=2048)
 TOWN = {"bus": 20_000, "bike": 0, "car": 70_001, "train": 9_999, "horse": 500}
 
 

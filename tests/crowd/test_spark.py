@@ -17,8 +17,8 @@ from lapwing.noise import Reproducible
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-POLL = UnaryEncoding.symmetric(epsilon=2, domain=["bus", "bike", "car"])
-WIDE = UnaryEncoding.optimized(epsilon=2, domain=300_000)
+POLL = UnaryEncoding.from_epsilon(epsilon=2, symmetric=True, domain=["bus", "bike", "car"])
+WIDE = UnaryEncoding.from_epsilon(epsilon=2, domain=300_000)
 """Its table has three slices."""
 
 
@@ -66,7 +66,7 @@ def test_tables_of_several_slices_are_put_together_in_order(spark: SparkSession,
 
 
 def test_batches_of_another_protocol_are_told_not_counted(spark: SparkSession, tmp_path: Path) -> None:
-    other = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike", "car"])
+    other = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike", "car"])
     cluster.write_reports(reports_of(POLL, 100, 1), tmp_path / "ours.parquet")
     cluster.write_reports(reports_of(other, 100, 1), tmp_path / "theirs.parquet")
     with pytest.raises(InvalidParameter, match="1 of its batches are not reports of this protocol"):

@@ -196,7 +196,7 @@ def test_few_answers_are_best_told_directly_and_many_by_unary_encoding() -> None
     border = 3 * math.exp(epsilon) + 2
     for k, direct_wins in ((int(border) - 4, True), (int(border) + 5, False)):
         errors = []
-        for poll in (CategoryResponse.from_epsilon(epsilon, domain=k), UnaryEncoding.optimized(epsilon, domain=k)):
+        for poll in (CategoryResponse.from_epsilon(epsilon, domain=k), UnaryEncoding.from_epsilon(epsilon, domain=k)):
             support = np.full(k, round(n * float(getattr(poll, "switch", 0) or poll.one_if_other)))  # type: ignore[union-attr]
             errors.append(float(poll.estimate(Counts(poll, n, support)).population_standard_error[0]))
         assert (errors[0] < errors[1]) is direct_wins

@@ -126,7 +126,7 @@ def test_fragments_are_letters_and_then_fillers():
         {"fragment_length": 0},
         {"fragment_length": 3, "alphabet": "".join(map(chr, range(100, 200)))},
         {"filler": "a"},
-        {"whole": UnaryEncoding.optimized(1, domain=3)},
+        {"whole": UnaryEncoding.from_epsilon(1, domain=3)},
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(wrong):

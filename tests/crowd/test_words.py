@@ -10,16 +10,21 @@ from cases import together
 
 from lapwing.crowd import (
     BinaryResponse,
+    CategoryResponse,
     CountMeanSketch,
     Counts,
     Estimates,
+    HadamardCountMeanSketch,
     HadamardResponse,
     LocalHashing,
+    Monitoring,
     Piecewise,
     PrefixExtension,
     Rappor,
     Reports,
     Shuffled,
+    StochasticRounding,
+    TreeHist,
     UnaryEncoding,
     gain,
     simulate,
@@ -29,7 +34,7 @@ from lapwing.crowd.fakes import maximal_gain
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.noise import Reproducible
 
-POLL: Any = UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])
+POLL: Any = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])
 UNARY: Any = UnaryEncoding
 PIECEWISE: Any = Piecewise
 GAIN: Any = gain
@@ -78,7 +83,7 @@ def test_what_rappor_decodes_says_what_is_significant_and_whether_it_fits() -> N
 
 
 def test_suspicions_are_told_in_words() -> None:
-    survey = UnaryEncoding.symmetric(epsilon=1, domain=100)
+    survey = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=100)
     honest = survey.randomize([0] * 1000, Reproducible(4))
     assert str(suspicious(honest)).endswith("which does not mean that nobody lies")
     attacked = honest + maximal_gain(survey, [7], n=50, padded=False)
@@ -120,9 +125,9 @@ def test_the_example_of_a_call_can_be_called(kind: type[Any]) -> None:
 @together(
     ("mistake", "advice"),
     [
-        (lambda: UNARY.optimized(epsilon=1), "UnaryEncoding.optimized(1, domain=['yes', 'no'])"),
-        (lambda: UNARY.optimized(2, ["a", "b"]), "UnaryEncoding.optimized(1, domain=['yes', 'no'])"),
-        (lambda: UNARY.optimized(eps=2, domain=["a", "b"]), "Did you mean epsilon?"),
+        (lambda: UNARY.from_epsilon(epsilon=1), "UnaryEncoding.from_epsilon(1, domain=['yes', 'no'])"),
+        (lambda: UNARY.from_epsilon(2, ["a", "b"]), "UnaryEncoding.from_epsilon(1, domain=['yes', 'no'])"),
+        (lambda: UNARY.from_epsilon(eps=2, domain=["a", "b"]), "Did you mean epsilon?"),
         (lambda: PIECEWISE.from_epsilon(1), "Piecewise.from_epsilon(1, bounds=(0, 120))"),
         (lambda: POLL.estimate(COUNTS, ["bus"]), "Write estimate(counts)"),
         (lambda: POLL.absorb(REPORTS), "Write absorb(counts, reports)"),
@@ -142,3 +147,33 @@ def test_counts_and_local_hashing_still_read_well() -> None:
         hashed.estimate(hashed.empty())
     with pytest.raises(InvalidParameter, match="parameters the counts were made with"):
         Counts.from_bytes(POLL, REPORTS.to_bytes())
+
+
+@pytest.mark.parametrize(
+    ("made", "epsilon"),
+    [
+        (lambda: BinaryResponse.from_epsilon(1), 1),
+        (lambda: CategoryResponse.from_epsilon(1, domain=3), 1),
+        (lambda: UnaryEncoding.from_epsilon(1, domain=3), 1),
+        (lambda: UnaryEncoding.from_epsilon(1, domain=3, symmetric=True), 1),
+        (lambda: HadamardResponse.from_epsilon(1, domain=3), 1),
+        (lambda: LocalHashing.from_epsilon(1), 1),
+        (lambda: CountMeanSketch.from_epsilon(4, functions=16, width=32), 4),
+        (lambda: HadamardCountMeanSketch.from_epsilon(4, functions=16, width=32), 4),
+        (lambda: PrefixExtension.from_epsilon(3, alphabet="ab", length=4), 3),
+        (lambda: TreeHist.from_epsilon(3, alphabet="ab", length=4), 3),
+        (lambda: StochasticRounding.from_epsilon(1, bounds=(0, 1)), 1),
+        (lambda: Piecewise.from_epsilon(1, bounds=(0, 1)), 1),
+        (lambda: Monitoring.from_epsilon(2, steps=8, changes=2), 2),
+    ],
+)
+def test_every_protocol_is_made_from_an_epsilon_in_the_same_way(made: Any, epsilon: int) -> None:
+    assert 0.99 * epsilon < made().privacy_loss().epsilon <= epsilon
+
+
+@pytest.mark.parametrize(("name", "instead"), [("optimized", "from_epsilon"), ("symmetric", "symmetric=True")])
+def test_earlier_ways_to_make_a_protocol_work_and_say_the_new_one(name: str, instead: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"Write UnaryEncoding.*{instead}") as told:
+        made = getattr(UnaryEncoding, name)(2, domain=3)
+    assert made == UnaryEncoding.from_epsilon(2, domain=3, symmetric=name == "symmetric")
+    assert told[0].filename == __file__

@@ -576,9 +576,9 @@ ALL_PROTOCOLS = [
     ),
     Case(
         name="unary, symmetric",
-        protocol=UnaryEncoding.symmetric(2, domain=70),
+        protocol=UnaryEncoding.from_epsilon(2, symmetric=True, domain=70),
         answers=range(70),
-        tiny=UnaryEncoding.symmetric(1, domain=("a", "b", "c")),
+        tiny=UnaryEncoding.from_epsilon(1, symmetric=True, domain=("a", "b", "c")),
         tiny_answers=("a", "b", "c", "d"),
         law=unary_law,
         variances=unary_variances,
@@ -586,9 +586,9 @@ ALL_PROTOCOLS = [
     ),
     Case(
         name="unary, optimised",
-        protocol=UnaryEncoding.optimized(2, domain=TOWNS),
+        protocol=UnaryEncoding.from_epsilon(2, domain=TOWNS),
         answers=TOWNS,
-        tiny=UnaryEncoding.optimized(1, domain=("a", "b", "c")),
+        tiny=UnaryEncoding.from_epsilon(1, domain=("a", "b", "c")),
         tiny_answers=("a", "b", "c", "d"),
         law=unary_law,
         variances=unary_variances,

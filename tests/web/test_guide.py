@@ -306,7 +306,7 @@ def test_so_many_people_as_are_said_to_be_enough_are_enough(trust: str) -> None:
 def test_what_is_promised_about_each_group_holds_for_large_ones_too(trust: str) -> None:
     made = plan(given := answered(trust=trust, ask=("histogram",), groups=8, people=30_000), first_rules(given))
     assert made is not None
-    protocol = UnaryEncoding.optimized(epsilon=made.part_epsilon, domain=range(8))
+    protocol = UnaryEncoding.from_epsilon(epsilon=made.part_epsilon, domain=range(8))
     sizes = group_sizes(made.reports, 8)
     off = [simulate(protocol, dict(enumerate(sizes.tolist())), entropy=Reproducible(n)).errors() for n in range(60)]
     promised = expected(made, "histogram").bars[0].within

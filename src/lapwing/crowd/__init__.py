@@ -1,7 +1,7 @@
 """The crowd: nobody has to be trusted, because people randomise their own answers.
 
 >>> from lapwing.crowd import UnaryEncoding
->>> poll = UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike", "car"])
+>>> poll = UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike", "car"])
 >>> reports = poll.randomize(["bike"] * 500 + ["bus"] * 300 + ["car"] * 200)
 >>> counts = poll.absorb(None, reports)
 >>> 350 < poll.estimate(counts)["bike"] < 650

@@ -14,7 +14,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import OpenProtocol
+from lapwing.crowd.protocol import ByEpsilon, OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import THREADS, parts, side_by_side
 from lapwing.errors import InvalidParameter
@@ -35,7 +35,7 @@ TILE, ITEMS = 1 << 17, 1 << 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CountMeanSketch(OpenProtocol):
+class CountMeanSketch(ByEpsilon, OpenProtocol):
     """A random one of `functions` hash functions, and `width` bits: a one in the cell of the answer, each bit flipped.
 
     For any number of possible answers: only the analyst needs a list of candidates, and may change it afterwards. The

@@ -81,7 +81,7 @@ class AttributeFragments(metaclass=Helpful):
         given: object = self.protocol
         if not isinstance(given, UnaryEncoding):
             why = "has no bits that are randomised one by one"
-            hint = "Pass UnaryEncoding.symmetric(epsilon=1, domain=['a', 'b'])."
+            hint = "Pass UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=['a', 'b'])."
             raise InvalidParameter("protocol", f"<{type(given).__name__}>", why, hint)
 
     def local_loss(self) -> PureDP:

@@ -14,7 +14,7 @@ from lapwing.crowd.domains import Domain, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import CHUNK, randomize_cells, relative_variance
-from lapwing.crowd.protocol import ClosedProtocol
+from lapwing.crowd.protocol import ByEpsilon, ClosedProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import one_by_one, parts, side_by_side
 from lapwing.errors import InvalidParameter
@@ -36,7 +36,7 @@ MOST_ROWS = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardResponse(ClosedProtocol):
+class HadamardResponse(ByEpsilon, ClosedProtocol):
     """A few random rows of the Hadamard matrix, and the signs they have in the column of the answer, randomised.
 
     With one row it is the one-bit Hadamard response (Bassily and Smith 2015; Acharya and Sun 2019), whose error stays

@@ -20,7 +20,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import candidate_list
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import OpenProtocol
+from lapwing.crowd.protocol import ByEpsilon, OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
@@ -38,7 +38,7 @@ FEW, MANY = 1 << 15, 1 << 17
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardCountMeanSketch(OpenProtocol):
+class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
     """A random one of `functions` hash functions, one of `width` coordinates, and one bit.
 
     The row of an answer, a one in its cell and zeros elsewhere, is multiplied by the Hadamard matrix; the sign of the

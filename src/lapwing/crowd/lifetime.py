@@ -156,7 +156,7 @@ class Lifetime(metaclass=Helpful):
     >>> rides = QuestionGroup(name="travel", questions=["to work"], charge=1)
     >>> policy = LifetimePolicy(allowance=PureDP(2, relation="replace"), period=timedelta(days=7), groups=[rides])
     >>> device = Lifetime(policy, tempfile.mkdtemp() + "/lifetime.db")
-    >>> poll = UnaryEncoding.optimized(epsilon=1, domain=["bus", "bike", "car"])
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["bus", "bike", "car"])
     >>> sent = [device.report("to work", "bike", poll, period=week) for week in (1, 1, 2, 3, 4)]
     >>> len(set(map(len, sent))), sent[0] == sent[1]
     (1, True)

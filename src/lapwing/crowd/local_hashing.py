@@ -15,7 +15,7 @@ from lapwing.crowd.counts import Counts
 from lapwing.crowd.domains import Domain, candidate_list, domain_of
 from lapwing.crowd.estimates import Estimates, from_support
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import OpenProtocol
+from lapwing.crowd.protocol import ByEpsilon, OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.crowd.threads import parts
 from lapwing.errors import InvalidParameter
@@ -37,7 +37,7 @@ CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LocalHashing(OpenProtocol):
+class LocalHashing(ByEpsilon, OpenProtocol):
     """Everybody draws one of the public hash functions and reports which cell it puts the answer into, randomised.
 
     Any text or whole number can be an answer; what is estimated are candidates named afterwards, or the `domain`. With

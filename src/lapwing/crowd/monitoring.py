@@ -25,7 +25,7 @@ from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.estimates import Estimates
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import ClosedProtocol, Protocol
+from lapwing.crowd.protocol import ByEpsilon, ClosedProtocol, Protocol
 from lapwing.crowd.reports import Column, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
@@ -41,7 +41,7 @@ MOST_STEPS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Monitoring(ClosedProtocol):
+class Monitoring(ByEpsilon, ClosedProtocol):
     """A status that is no before the first step and changes at most `changes` times in `steps` steps.
 
     An answer is somebody's whole history, one truth value per step: a row of a table, or the answers of a `Watcher`

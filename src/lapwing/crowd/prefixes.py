@@ -17,7 +17,7 @@ from lapwing.crowd.hadamard import walsh_hadamard
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.items import Answers
 from lapwing.crowd.local_hashing import LocalHashing
-from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
+from lapwing.crowd.protocol import ByEpsilon, ClosedProtocol, OpenProtocol
 from lapwing.crowd.reports import Column
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.probabilities import as_written
@@ -35,7 +35,7 @@ MOST_LEVELS = 1 << 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PrefixTree(ClosedProtocol):
+class PrefixTree(ByEpsilon, ClosedProtocol):
     """Everybody draws one level of the tree at random and reports a beginning of that length; nothing else.
 
     Beginnings have `start` characters, then `step` more at every level, up to `length`; shorter strings are filled up,

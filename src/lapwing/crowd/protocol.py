@@ -19,10 +19,11 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import wraps
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
 from lapwing.calls import Helpful, helpful
+from lapwing.checks import Number
 from lapwing.crowd.counts import Counts
 from lapwing.crowd.items import Answers
 from lapwing.crowd.reports import Column, Reports
@@ -176,11 +177,23 @@ class OpenProtocol(Protocol):
         """How many people gave each of these answers."""
 
 
+class ByEpsilon:
+    """For protocols among whose parameters their epsilon is: `from_epsilon`, as every protocol is made."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_epsilon(cls, epsilon: Number, **parameters: Any) -> Self:
+        """The protocol one report of which costs `epsilon` at most; the other parameters are those of the class."""
+        made: Any = cls
+        return made(epsilon=epsilon, **parameters)  # type: ignore[no-any-return]
+
+
 def as_protocol(value: object) -> Protocol:
     """What is a protocol, as it is."""
     if isinstance(value, Protocol):
         return value
-    hint = "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."
+    hint = "Write UnaryEncoding.from_epsilon(1, domain=['a', 'b'])."
     raise InvalidParameter("protocol", f"<{type(value).__name__}>", "is no local protocol", hint)
 
 

@@ -34,7 +34,7 @@ class Shuffled(metaclass=Helpful):
     Proof: ../privacy/shuffling.md
 
     >>> from lapwing.crowd import UnaryEncoding
-    >>> poll = UnaryEncoding.symmetric(epsilon=1, domain=["bus", "bike"])
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike"])
     >>> print(Shuffled(poll, n=100_000, delta=1e-6).privacy_loss())
     ε = 0.0152778, δ = 1e-06 (replace, per person)
     """
@@ -113,7 +113,7 @@ def minimum_batch(
     """How many reports a batch needs before it may be opened with this central epsilon.
 
     >>> from lapwing.crowd import UnaryEncoding
-    >>> 2_700 < minimum_batch(UnaryEncoding.symmetric(1, domain=2), epsilon=0.1, delta=1e-6) < 3_100
+    >>> 2_700 < minimum_batch(UnaryEncoding.from_epsilon(1, symmetric=True, domain=2), epsilon=0.1, delta=1e-6) < 3_100
     True
     """
     share = checks.positive(honest_share=checks.share(honest_share=honest_share))
@@ -126,5 +126,5 @@ def as_protocol(protocol: object) -> Protocol:
     """A protocol, or an error that names one."""
     if isinstance(protocol, Protocol):
         return protocol
-    hint = "Pass a protocol such as UnaryEncoding.optimized(epsilon=1, domain=['a', 'b'])."
+    hint = "Pass a protocol such as UnaryEncoding.from_epsilon(epsilon=1, domain=['a', 'b'])."
     raise InvalidParameter("protocol", f"<{type(protocol).__name__}>", "is not a local protocol", hint)

@@ -159,7 +159,7 @@ def simulate(
     Accuracy: the counts are those of `absorb(None, randomize(everybody))`; with a reproducible source, to the bit.
 
     >>> from lapwing.crowd import UnaryEncoding
-    >>> run = simulate(UnaryEncoding.optimized(epsilon=2, domain=["bus", "bike"]), {"bus": 30_000, "bike": 70_000})
+    >>> run = simulate(UnaryEncoding.from_epsilon(epsilon=2, domain=["bus", "bike"]), {"bus": 30_000, "bike": 70_000})
     >>> run.reports, run.errors().largest < 10_000
     (100000, True)
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -30,19 +31,19 @@ if TYPE_CHECKING:
 class UnaryEncoding(ClosedProtocol):
     """A bit per answer: the true one is 1 with probability `one_if_true`, every other with `one_if_other`.
 
-    `symmetric(epsilon)` treats ones and zeros alike (basic one-time RAPPOR); `optimized(epsilon)` reports the truth by
-    a fair coin and lets few others be one, which has the least error for many answers. Somebody whose answer is not in
-    the domain sends zeros, randomised.
+    `from_epsilon` reports the truth by a fair coin and lets few others be one (optimised unary encoding), which has the
+    least error for many answers; with `symmetric=True` it treats ones and zeros alike (basic one-time RAPPOR). Somebody
+    whose answer is not in the domain sends zeros, randomised.
 
     Privacy: two answers differ in two bits, so a report costs ln(p(1−q)/((1−p)q)).
     Accuracy: see `estimates.from_support`.
     Proof: unary.md
 
-    >>> print(UnaryEncoding.optimized(epsilon=1, domain=100).privacy_loss())
+    >>> print(UnaryEncoding.from_epsilon(epsilon=1, domain=100).privacy_loss())
     ε = 0.999484 (replace, per person)
     """
 
-    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write UnaryEncoding.optimized(1, domain=['a', 'b'])."}
+    _instead: ClassVar[dict[str, str]] = {"epsilon": "Write UnaryEncoding.from_epsilon(1, domain=['a', 'b'])."}
 
     domain: Domain
     one_if_true: Number
@@ -66,15 +67,27 @@ class UnaryEncoding(ClosedProtocol):
         self._set(_true=true, _other=other, _labels=labels, _index=index)
 
     @classmethod
-    def symmetric(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
-        """Flip every bit with the same probability, about 1/(1 + e^(ε/2))."""
+    def from_epsilon(cls, epsilon: Number, *, domain: Domain, symmetric: bool = False, unit: str = "person") -> Self:
+        """The true bit is one half of the time, others with about 1/(1 + e^ε) (Wang, Blocki, Li and Jha 2017).
+
+        With `symmetric`, every bit is flipped with the same probability, about 1/(1 + e^(ε/2)).
+        """
+        if not checks.true_or_false(symmetric=symmetric):
+            return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)
         flip = flip_probability(checks.positive(epsilon=epsilon) / 2)
         return cls(domain=domain, one_if_true=1 - flip, one_if_other=flip, unit=unit)
 
     @classmethod
     def optimized(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
-        """The true bit is one half of the time, others with about 1/(1 + e^ε) (Wang, Blocki, Li and Jha 2017)."""
-        return cls(domain=domain, one_if_true=Fraction(1, 2), one_if_other=flip_probability(epsilon), unit=unit)
+        """The earlier name of `from_epsilon`."""
+        _renamed("optimized(epsilon, …)", "from_epsilon(epsilon, …)")
+        return cls.from_epsilon(epsilon, domain=domain, unit=unit)
+
+    @classmethod
+    def symmetric(cls, epsilon: Number, *, domain: Domain, unit: str = "person") -> Self:
+        """The earlier name of `from_epsilon(…, symmetric=True)`."""
+        _renamed("symmetric(epsilon, …)", "from_epsilon(epsilon, …, symmetric=True)")
+        return cls.from_epsilon(epsilon, domain=domain, symmetric=True, unit=unit)
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -112,3 +125,9 @@ class UnaryEncoding(ClosedProtocol):
         from lapwing.crowd.bits import column_counts
 
         return column_counts(columns[0], len(self._labels))
+
+
+def _renamed(old: str, new: str) -> None:
+    """Tell whoever wrote an earlier name what to write now; the wrappers of `calls` stand in between."""
+    message = f"lapwing.crowd.UnaryEncoding.{old} has another name. Write UnaryEncoding.{new}."
+    warnings.warn(message, DeprecationWarning, stacklevel=4)

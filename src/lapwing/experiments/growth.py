@@ -28,7 +28,7 @@ def protocols() -> dict[str, ClosedProtocol | OpenProtocol]:
     return {
         "yes or no": BinaryResponse.from_epsilon(1),
         f"one of {ANSWERS}": CategoryResponse.from_epsilon(1, domain=ANSWERS),
-        f"unary, {ANSWERS} bits": UnaryEncoding.optimized(epsilon=1, domain=ANSWERS),
+        f"unary, {ANSWERS} bits": UnaryEncoding.from_epsilon(epsilon=1, domain=ANSWERS),
         "Hadamard sketch": HadamardCountMeanSketch(epsilon=4, functions=64, width=1024),
     }
 

@@ -127,7 +127,7 @@ def coins() -> Iterator[Call]:
     share = 1 / OPTIONS
     for epsilon in EPSILONS:
         yield "choice", "responseVariance", [epsilon], _response(epsilon)
-        unary = UnaryEncoding.optimized(epsilon, domain=OPTIONS)
+        unary = UnaryEncoding.from_epsilon(epsilon, domain=OPTIONS)
         category = CategoryResponse.from_epsilon(epsilon, domain=OPTIONS)
         yield "choice", "unaryVariance", [_loss(unary), share], _category(unary, share)
         yield "choice", "categoryVariance", [_loss(category), OPTIONS, share], _category(category, share)
@@ -192,7 +192,7 @@ def _local(kind: str, queries: int, n: int, epsilon: float) -> list[dict[str, An
     """Everybody answers all questions with a part of epsilon each, or one question of all with all of it."""
     share, wide = (1 / OPTIONS, 2 * Z_ALL if kind == "best" else Z) if kind in ("histogram", "best") else (0.5, Z)
     categories: dict[str, Callable[[float], float]] = {
-        "Unary encoding": lambda loss: _category(UnaryEncoding.optimized(loss, domain=OPTIONS), share),
+        "Unary encoding": lambda loss: _category(UnaryEncoding.from_epsilon(loss, domain=OPTIONS), share),
         "Category response": lambda loss: _category(CategoryResponse.from_epsilon(loss, domain=OPTIONS), share),
     }
     protocols: dict[str, Callable[[float], float]] = {

@@ -130,19 +130,19 @@ _LOCAL = {
         "[True] * 900 + [False] * 2100",
     ),
     "histogram": (
-        '$categories(epsilon=$epsilon, domain=["North", "South", "East", "West"])',
+        '$categories.from_epsilon($epsilon, domain=["North", "South", "East", "West"])',
         '["North"] * 1200 + ["South"] * 1000 + ["East"] * 800',
     ),
     "top": (
-        '$categories(epsilon=$epsilon, domain=["tea", "coffee", "water"])',
+        '$categories.from_epsilon($epsilon, domain=["tea", "coffee", "water"])',
         '["coffee"] * 1500 + ["tea"] * 1200 + ["water"] * 300',
     ),
     "table": (
-        '$categories(epsilon=$epsilon, domain=["North, young", "North, old", "South, young", "South, old"])',
+        '$categories.from_epsilon($epsilon, domain=["North, young", "North, old", "South, young", "South, old"])',
         '["North, young"] * 1200 + ["South, old"] * 1800',
     ),
     "quantile": (
-        '$categories(epsilon=$epsilon, domain=[f"{low} to {low + 10}" for low in range(0, 100, 10)])',
+        '$categories.from_epsilon($epsilon, domain=[f"{low} to {low + 10}" for low in range(0, 100, 10)])',
         '["30 to 40"] * 2000 + ["70 to 80"] * 1000',
     ),
     "mean": (
@@ -254,7 +254,7 @@ def _curated(plan: Plan) -> str:
 
 
 def _crowd(plan: Plan) -> str:
-    categories = "HadamardResponse" if plan.groups > LONG_LIST else "UnaryEncoding.optimized"
+    categories = "HadamardResponse" if plan.groups > LONG_LIST else "UnaryEncoding"
     lines = ["from lapwing import crowd"]
     for ask in plan.asks:
         protocol, people = _LOCAL[ask]

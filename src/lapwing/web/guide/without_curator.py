@@ -155,7 +155,7 @@ def _categories(plan: Plan) -> tuple[Any, str]:
     domain = [f"group {one + 1}" for one in range(min(max(plan.groups, 2), _CELLS))]
     if plan.groups > LONG_LIST:
         return HadamardResponse(epsilon=plan.part_epsilon, domain=domain), "Hadamard response"
-    return UnaryEncoding.optimized(epsilon=plan.part_epsilon, domain=domain), "optimised unary encoding"
+    return UnaryEncoding.from_epsilon(epsilon=plan.part_epsilon, domain=domain), "optimised unary encoding"
 
 
 def _made_up(plan: Plan) -> tuple[int, float]:
