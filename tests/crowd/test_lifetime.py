@@ -324,7 +324,8 @@ def test_many_processes_and_threads_at_once_do_not_overspend_and_send_one_report
 
 
 def run(script: str, *arguments: str) -> subprocess.Popen[str]:
-    start = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n" + textwrap.dedent(script)
+    here = Path(__file__).parent
+    start = f"import sys; sys.path[:0] = {[str(here), str(here.parent / 'support')]}\n" + textwrap.dedent(script)
     return subprocess.Popen([sys.executable, "-c", start, *arguments], stdout=subprocess.PIPE, text=True)
 
 

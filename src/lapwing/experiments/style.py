@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 INK, QUIET, LINE = "#22302e", "#66736f", "#d9dfdc"
-PRIVATE, NOISE, ADVERSARY, BUDGET = (PALETTE[name] for name in ("private", "noise", "adversary", "budget"))
+PRIVATE, NOISE, ADVERSARY = (PALETTE[name] for name in ("private", "noise", "adversary"))
 BLUE = "#2f5d9b"
 SERIES = (PRIVATE, NOISE, BLUE, "#d99a00", "#7a4b8b")
 """Lines that mean nothing by their colour; each has a marker and a label of its own as well."""

@@ -73,7 +73,6 @@ class Report:
     rows: int
     people: int
     unit: str
-    without_unit: int
     duplicates: int
     advice: tuple[Advice, ...]
     columns: tuple[Cells, ...]
@@ -103,7 +102,7 @@ def report(check: Check, statement: Statement) -> Report:
     each = None if rows is None else _each(rows, statement.max_rows_per_unit)
     people = check.rows if check.unit is None else check.units or 0
     advice = tuple(_advice(check, statement, people, rows))
-    return Report(check.rows, people, statement.unit, check.rows_without_unit, check.duplicates, advice, columns, each)
+    return Report(check.rows, people, statement.unit, check.duplicates, advice, columns, each)
 
 
 def _cells(place: int, one: ColumnCheck) -> Cells:

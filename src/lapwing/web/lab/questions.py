@@ -45,11 +45,6 @@ class Question:
         return self.slug not in TEACHING_ONLY
 
     @property
-    def worded(self) -> list[tuple[str, str]]:
-        """What was typed, with the labels of the form."""
-        return [(one.label, _listed(self.asked[one.name])) for one in self.fields if self.asked.get(one.name)]
-
-    @property
     def pairs(self) -> list[tuple[str, str]]:
         """What was typed, as a form sends it."""
         found = []

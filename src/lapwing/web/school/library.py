@@ -76,17 +76,6 @@ class School:
         before = self.pages[slugs[place - 1]] if place else None
         return before, self.pages[slugs[place + 1]] if place + 1 < len(slugs) else None
 
-    def path_to(self, slug: str) -> list[Page]:
-        """What one should read first, in order, and the nugget itself."""
-        wanted, stack = {slug}, [slug]
-        while stack:
-            for need in self.pages[stack.pop()].nugget.needs:
-                if need not in wanted:
-                    wanted.add(need)
-                    stack.append(need)
-        order = TopologicalSorter({one: self.pages[one].nugget.needs for one in wanted}).static_order()
-        return [self.pages[one] for one in order]
-
     def search(self, words: str, *, most: int = 12) -> list[Found]:
         """The nuggets in which all words begin a word, best first."""
         asked = list(dict.fromkeys(words_of(words[:_LONGEST_ASKED])))[:_MOST_ASKED]

@@ -6,7 +6,7 @@ from typing import Any
 
 from lapwing.curator.table import Grouped, PrivateTable
 from lapwing.web.lab.analyses import forms
-from lapwing.web.lab.analyses.filters import Filter, literal
+from lapwing.web.lab.analyses.filters import literal
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.statement import Stated, Statement
 
@@ -48,8 +48,3 @@ def by_value(found: Rows, column: Stated, what: str) -> list[tuple[Any, ...]]:
     asked = f"SELECT {name}, {what} FROM rows WHERE {name} IN ({known}) GROUP BY {name}"
     rows = {row[0]: row[1:] for row in found.all(asked)}
     return [rows.get(value, ()) for value in values(column)]
-
-
-def filtered(table: PrivateTable, where: Filter) -> PrivateTable:
-    """The rows that a filter keeps."""
-    return table.where(where.sql) if where.sql else table
