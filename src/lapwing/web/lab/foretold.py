@@ -81,6 +81,6 @@ def _why(low: float, high: float, foretold: float, groups: int, people: int) -> 
             "a filter leaves some out, and cells may be empty. The same noise is then divided by fewer rows."
         )
     return (
-        f"The forecast assumes {people:,} people, as you stated. More rows were behind this answer, so the same noise "
-        "matters less."
+        f"The forecast assumes {people:,} people, as you stated, and holds for any data, also the worst. The interval "
+        "of the answer is narrower, because more rows were behind it, or because it lies well inside the bounds."
     )

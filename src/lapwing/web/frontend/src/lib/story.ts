@@ -108,7 +108,7 @@ export abstract class Story extends LitElement {
     /* Where there is room, the handles and what they do stand beside each other. */
     @container (min-width: 52rem) {
       section { display: grid; grid-template-columns: 17rem minmax(0, 1fr); grid-template-rows: auto auto 1fr auto; gap: 0 2rem; grid-template-areas: "asked asked" "handles picture" "seen picture" "below below"; }
-      .asked { grid-area: asked; } section > .handles { grid-area: handles; flex-flow: column; align-items: stretch; } section > .handles > * { flex: none !important; /* what is a width in a row would be a height here */ } .picture { grid-area: picture; min-width: 0; } section > .seen { grid-area: seen; align-self: start; margin-top: 1.2rem; } .below { grid-area: below; }
+      .asked { grid-area: asked; } section > .handles { grid-area: handles; flex-flow: column; align-items: stretch; } section > .handles > button { align-self: start; } section > .handles > * { flex: none !important; /* what is a width in a row would be a height here */ } .picture { grid-area: picture; min-width: 0; } section > .seen { grid-area: seen; align-self: start; margin-top: 1.2rem; } .below { grid-area: below; }
     }
     .asked { font: 600 1.1rem var(--serif); margin: 0 0 0.8rem; }
     .handles { display: flex; flex-wrap: wrap; gap: 0.8rem 1.5rem; align-items: start; }

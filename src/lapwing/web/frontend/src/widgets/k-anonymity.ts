@@ -130,7 +130,7 @@ export class AnonymityStory extends Story {
       case "homogeneity":
         return many ? `${claim}, and ${who}: everybody in their class has the same, so it does not matter which row is theirs.` : `${claim}, and no class has one diagnosis only. Homogeneity finds nobody – try what somebody knows already.`;
       case "background":
-        return many ? `${claim}. You can see who has no ${this.ruled}; with that, ${who}: their class leaves a single diagnosis.` : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses everywhere. Who knows more, rules out more.`;
+        return many ? `${claim}. You can see who has no ${this.ruled}; with that, ${who}: their class leaves a single diagnosis.` : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses everywhere. Somebody who knows more can rule out more.`;
       case "composition": {
         const both = kept.filter((row) => ward.other.class[row]! >= 0).length;
         return many ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both. Of these, ${who}: one diagnosis only is in both of their classes.` : `${claim}. Another hospital published a ${ward.other.k}-anonymous table; ${both} patients are in both, and each has two or more diagnoses in common. This time.`;

@@ -132,7 +132,7 @@ export class Posterior extends Story {
     }
     if (this.view === "premium")
       return html`If the insurer would think ${share(this.prior)} without her data, it can think at most ${short(100 * together(this.epsilon, this.prior))} % with them, whatever it knows and whatever was published. Its odds change by at most e<sup>2ε</sup>\u00a0=\u00a0${short(Math.exp(2 * this.epsilon))}.`;
-    return `Who may wrongly accuse ${short(100 * this.alarm)} out of 100 finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} out of 100. From a count with Laplace noise it is ${share(found(this.epsilon, this.alarm))}; by guessing ${share(this.alarm)}.`;
+    return `A test that may wrongly accuse ${short(100 * this.alarm)} out of 100 finds at most ${Math.ceil(100 * power(this.epsilon, 0, this.alarm) - 1e-9)} out of 100. From a count with Laplace noise it is ${share(found(this.epsilon, this.alarm))}; by guessing ${share(this.alarm)}.`;
   }
 
   protected table(): Table {

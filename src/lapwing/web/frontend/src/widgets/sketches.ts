@@ -164,7 +164,7 @@ export class SketchesStory extends Story {
       if (this.total === undefined) return `The puzzle was computed from ε = ${TOTALS[0]} on: move the slider up. ${bars}`;
       const half = this.total / 2;
       const run = `Computed by the library for ε = ${half} + ${half}, ${this.people.toLocaleString("en")} people and k = m = 1,024`;
-      if (!count) return `${run}: no word was found. Who wants to know more needs more people. ${bars}`;
+      if (!count) return `${run}: no word was found. To learn more, ask more people. ${bars}`;
       return `${run}: ${count} words were found (dots), none of them by mistake. The rarest of those shown is typed by one person in ${rarity(this.estimates)}; most that are rarer, and some that are not, stay unknown. ${bars}`;
     }
     const { truth, estimates, errors } = this.seen;

@@ -65,7 +65,7 @@ export class Spending extends Story {
     const plan = countError(this.epsilon / last);
     const refused = this.answered < last ? `The stubborn one pays ${+priceOf(this.within).toPrecision(2)} for each and is refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.` : "The stubborn one gets every answer, and may have some budget left.";
     const first = countError(this.epsilon / 2);
-    return `Who spends half of the rest each time starts with ${off(first)} and ends with ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} Who knows the ${last} questions beforehand gets ${off(plan)} each. If nobody falls into two of them they are one table, and all get ${off(countError(this.epsilon))}.`;
+    return `If you spend half of the rest each time, you start with ${off(first)} and end with ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} If you know the ${last} questions beforehand, you get ${off(plan)} each. If nobody falls into two of them they are one table, and all get ${off(countError(this.epsilon))}.`;
   }
 
   protected table(): Table {
