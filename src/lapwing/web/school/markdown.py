@@ -78,6 +78,8 @@ _FORMULAS = {
     "math_block_label": "formula-block",
 }
 _LINE = "data-line"
+SHORT = 24
+"""Characters of a formula that fits into a line of a small screen."""
 _MATH = re.compile(r'<span class="(formula|formula-block)" id="lw-math-(\d+)"></span>([,.;:!?)]*)')
 _HOLE = re.compile(r'<div class="lw-hole" id="lw-hole-(\d+)"></div>')
 
@@ -143,8 +145,9 @@ class Markdown:
 
 
 def _formula(formulas: list[str], found: re.Match[str]) -> str:
-    made = rendered(formulas[int(found[2])], block=found[1] == "formula-block")
-    if found[1] == "formula-block" or not found[3]:
+    formula = formulas[int(found[2])]
+    made = rendered(formula, block=found[1] == "formula-block")
+    if found[1] == "formula-block" or not found[3] or len(formula) > SHORT:  # a long one has to break somewhere
         return made + found[3]
     return f'<span class="together">{made}{found[3]}</span>'  # or the full stop may stand alone in the next line
 
