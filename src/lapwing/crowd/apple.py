@@ -52,7 +52,7 @@ class Feature:
         sketch = SKETCHES.get(self.algorithm or "")
         if sketch is None or self.epsilon is None or self.functions is None or self.width is None:
             why = f"Apple did not publish its {', '.join(self.unknown)}" if self.unknown else "is no sketch"
-            known = ", ".join(repr(one.name) for one in FEATURES.values() if not one.unknown)
+            known = ", ".join(repr(feature.name) for feature in FEATURES.values() if not feature.unknown)
             raise InvalidParameter("feature", self.name, why, f"Complete presets: {known}.")
         return sketch(epsilon=self.epsilon, functions=self.functions, width=self.width, salt=salt, unit=unit)
 

@@ -104,11 +104,14 @@ def associate(
             why = "cannot be: there are no candidates"
             raise InvalidParameter("complete", complete, why, "Name every answer, or write complete=False.")
         left, right = left[:, :-1], right[:, :-1]
-    one, other = _marginal(left, tolerance), _marginal(right, tolerance)
+    left_shares, right_shares = _marginal(left, tolerance), _marginal(right, tolerance)
     independence = _independence(
-        _scores(left, one), _scores(right, other), checks.whole(minimum=0, permutations=permutations), entropy
+        _scores(left, left_shares),
+        _scores(right, right_shares),
+        checks.whole(minimum=0, permutations=permutations),
+        entropy,
     )
-    shares, log_likelihood, iterations = _climb(left, right, np.outer(one, other), tolerance)
+    shares, log_likelihood, iterations = _climb(left, right, np.outer(left_shares, right_shares), tolerance)
     errors = _standard_errors(left, right, shares)
     if complete:
         shares, errors = (np.pad(table, (0, 1)) for table in (shares, errors))
@@ -140,16 +143,16 @@ def likelihoods(reports: Reports, candidates: Sequence[Any]) -> Floats:
     places = np.sort(protocol.places(candidates), axis=2)
     again = places[:, :, 1:] == places[:, :, :-1]  # functions that collide set one bit, and it counts once
     cohorts, rows = reports.column("cohort"), reports.column("bits")
-    found = np.empty((len(reports), len(candidates) + 1))
+    likelihoods = np.empty((len(reports), len(candidates) + 1))
     order = np.argsort(cohorts, kind="stable")
     for cohort, members in enumerate(np.split(order, np.cumsum(np.bincount(cohorts, minlength=protocol.cohorts))[:-1])):
         likely = ratios[unpack_rows(rows[members], protocol.bits)]
         product = likely[:, places[cohort, :, 0]]
         for i in range(1, protocol.hashes):
             product *= np.where(again[cohort, :, i - 1], 1.0, likely[:, places[cohort, :, i]])
-        found[members, :-1] = product
-        found[members, -1] = likely.mean(axis=1) ** protocol.hashes
-    return found
+        likelihoods[members, :-1] = product
+        likelihoods[members, -1] = likely.mean(axis=1) ** protocol.hashes
+    return likelihoods
 
 
 def _step(left: Floats, right: Floats, shares: Floats) -> tuple[Floats, float]:
@@ -158,10 +161,10 @@ def _step(left: Floats, right: Floats, shares: Floats) -> tuple[Floats, float]:
 
     total, height = np.zeros_like(shares), 0.0
     for part in parts(len(left), BLOCK):
-        one, other = left[part], right[part]
-        density = np.einsum("ij,ij->i", one @ shares, other)
+        left_rows, right_rows = left[part], right[part]
+        density = np.einsum("ij,ij->i", left_rows @ shares, right_rows)
         height += float(np.log(density).sum())
-        total += one.T @ (other / density[:, None])
+        total += left_rows.T @ (right_rows / density[:, None])
     return shares * total / len(left), height
 
 
@@ -238,14 +241,14 @@ def _standard_errors(left: Floats, right: Floats, shares: Floats) -> Floats:
 
     if shares.size > MOST_PAIRS:
         ends = ((left, shares.sum(axis=1)), (right, shares.sum(axis=0)))
-        one, other = (np.diag(_covariance(likely, share)) for likely, share in ends)
-        product: Floats = np.sqrt(np.maximum(np.outer(one, other), 0) * len(left))
+        left_variance, right_variance = (np.diag(_covariance(likely, share)) for likely, share in ends)
+        product: Floats = np.sqrt(np.maximum(np.outer(left_variance, right_variance), 0) * len(left))
         return product
     information = np.zeros((shares.size, shares.size))
     for part in parts(len(left), BLOCK // 8):
-        one, other = left[part], right[part]
-        density = np.einsum("ij,ij->i", one @ shares, other)
-        scores = (one[:, :, None] * (other / density[:, None])[:, None, :]).reshape(len(one), -1)
+        left_rows, right_rows = left[part], right[part]
+        density = np.einsum("ij,ij->i", left_rows @ shares, right_rows)
+        scores = (left_rows[:, :, None] * (right_rows / density[:, None])[:, None, :]).reshape(len(left_rows), -1)
         information += scores.T @ scores
     flat = np.eye(shares.size) - 1 / shares.size  # the plane on which shares add up to 1
     covariance = inverse(flat @ information @ flat)

@@ -52,8 +52,8 @@ def put(
 
 def bits_at(rows: NDArray[np.uint64], places: NDArray[np.integer]) -> NDArray[np.uint64]:
     """One bit of each row: the one at its place."""
-    found: NDArray[np.uint64] = rows[np.arange(len(rows)), places >> 6]
-    return found >> (places & 63).astype(np.uint64) & np.uint64(1)
+    words: NDArray[np.uint64] = rows[np.arange(len(rows)), places >> 6]
+    return words >> (places & 63).astype(np.uint64) & np.uint64(1)
 
 
 def pack(truths: NDArray[np.bool_]) -> NDArray[np.uint64]:

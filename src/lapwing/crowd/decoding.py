@@ -58,14 +58,14 @@ class DecodedEstimates(Estimates):
     unexplained_standard_error: float
 
     def __str__(self) -> str:
-        found = [str(label) for label, there in zip(self.labels, self.significant.tolist(), strict=True) if there]
-        some = ", ".join(found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
+        names = [str(label) for label, there in zip(self.labels, self.significant.tolist(), strict=True) if there]
+        some = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
         rest = f"{100 * self.unexplained_share:.1f} % ± {100 * self.unexplained_standard_error:.1f}"
         fits = "fits" if self.fit.p_value >= MISFIT else "does not fit: other answers matter"
         return "\n".join(
             [
                 Estimates.__str__(self),
-                f"significant ({self.correction}): {len(found):,} of {len(self):,}{': ' if found else ''}{some}",
+                f"significant ({self.correction}): {len(names):,} of {len(self):,}{': ' if names else ''}{some}",
                 f"not explained by the selected: {rest}; the model {fits} (p = {self.fit.p_value:.2g})",
             ]
         )
@@ -136,9 +136,9 @@ def decode(
     once = {text: place for place, text in reversed(list(enumerate(texts)))}
     if len(once) < len(labels):  # the bits cannot tell them apart, so each would get a part of the count
         options: dict[str, Any] = {"confidence": confidence, "correction": correction, "selection": selection}
-        found = decode(protocol, state, [labels[place] for place in once.values()], **options)
+        decoded = decode(protocol, state, [labels[place] for place in once.values()], **options)
         order = {text: place for place, text in enumerate(once)}
-        return replace(found._taken(np.array([order[text] for text in texts])), labels=labels)
+        return replace(decoded._taken(np.array([order[text] for text in texts])), labels=labels)
     cells = whole = Cells.of(protocol, state, labels)
     if selection == "none":
         if len(labels) > cells.counted:

@@ -245,8 +245,8 @@ class Device:
 
     def _row(self, feature: str) -> tuple[Fraction, Fraction]:
         with self._file.transaction(write=False) as database:
-            found = _promised(database, self._known(feature))
-        return found or (Fraction(0), Fraction(0))
+            promise = _promised(database, self._known(feature))
+        return promise or (Fraction(0), Fraction(0))
 
     def _known(self, feature: str) -> str:
         if feature not in self._features:
@@ -256,7 +256,7 @@ class Device:
 
 
 def _checked(features: Mapping[str, Donation]) -> dict[str, Donation]:
-    if not isinstance(features, Mapping) or not all(isinstance(one, Donation) for one in features.values()):
+    if not isinstance(features, Mapping) or not all(isinstance(donation, Donation) for donation in features.values()):
         why = "must say for each feature what may be donated: a Donation"
         hint = "Write {'emoji': Donation(protocol=preset('popular emoji'), lifetime=12)}."
         raise InvalidParameter("features", f"<{type(features).__name__}>", why, hint)

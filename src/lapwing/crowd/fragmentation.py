@@ -204,17 +204,19 @@ class ReportFragments(metaclass=Helpful):
         if state.n % self.count:
             why = f"are not {self.count} from everybody"
             raise InvalidParameter("state", f"<{state.n} reports>", why, "Absorb all batches of a person.")
-        found: object = self.protocol.estimate(state, *candidates, **options)
-        if not isinstance(found, Estimates):
+        estimates: object = self.protocol.estimate(state, *candidates, **options)
+        if not isinstance(estimates, Estimates):
             why = "estimates no counts of answers"
             hint = "Write protocol.estimate(state): only what it says about the people who answered holds here."
             raise InvalidParameter("protocol", type(self.protocol).__name__, why, hint)
-        coins = (found.population_standard_error / self.count) ** 2
-        drawing = np.maximum(found.sample_standard_error**2 - found.population_standard_error**2, 0) / self.count
+        coins = (estimates.population_standard_error / self.count) ** 2
+        drawing = (
+            np.maximum(estimates.sample_standard_error**2 - estimates.population_standard_error**2, 0) / self.count
+        )
         return replace(
-            found,
+            estimates,
             n=state.n // self.count,
-            counts=found.counts / self.count,
+            counts=estimates.counts / self.count,
             population_standard_error=np.sqrt(coins),
             sample_standard_error=np.sqrt(coins + drawing),
         )

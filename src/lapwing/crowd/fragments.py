@@ -191,8 +191,8 @@ class SequenceFragmentPuzzle(ClosedProtocol):
         tables = state.table[:-1]
         cells = sketch.look_up(tables, items)
         out = np.zeros(cells.shape)  # nothing stands out where there are no reports
-        for row, found, table in zip(out, cells, tables, strict=True):
-            estimates = sketch.estimates_from(range(len(items)), found, table, int(table[:, -1].sum()), 0.95)
+        for row, places, table in zip(out, cells, tables, strict=True):
+            estimates = sketch.estimates_from(range(len(items)), places, table, int(table[:, -1].sum()), 0.95)
             error = float(estimates.population_standard_error.max())  # that of a fragment which nobody has
             np.divide(estimates.counts, error, out=row, where=error > 0)
         return out.reshape(self.positions, self.pieces, len(texts))

@@ -98,9 +98,9 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         import numpy as np
 
         places = answers.within(self._labels, self._index)
-        made = [self._reported(places[part], entropy) for part in parts(len(places), CHUNK)]
+        blocks = [self._reported(places[part], entropy) for part in parts(len(places), CHUNK)]
         return tuple(
-            np.concatenate([np.empty(0, dtype=column.dtype), *(columns[i] for columns in made)])
+            np.concatenate([np.empty(0, dtype=column.dtype), *(columns[i] for columns in blocks)])
             for i, column in enumerate(self.layout)
         )
 
@@ -113,16 +113,16 @@ class HadamardResponse(ByEpsilon, ClosedProtocol):
         *rows, last = self.layout
         cell = np.zeros(len(places), dtype=last.dtype)
         column = places.astype(rows[0].dtype)
-        made = []
+        chosen = []
         for i, row in enumerate(rows):
             drawn = entropy.words(len(places), np.dtype(row.dtype).type)
             drawn &= drawn.dtype.type(self._size - 1)
             cell |= signs(drawn, column) << np.uint8(i)
-            made.append(drawn)
+            chosen.append(drawn)
         unknown = np.flatnonzero(places < 0)
         cell[unknown] = uniform_below(self._cells, len(unknown), entropy)
         randomize_cells(cell, self._cells, self._other, entropy)
-        return [*made, cell]
+        return [*chosen, cell]
 
     def _tally(self, columns: Sequence[NDArray[Any]], n: int) -> NDArray[np.int64]:
         import numpy as np
@@ -205,10 +205,10 @@ def _butterflies(rows: NDArray[Any]) -> None:
 
     source, target, apart = rows, np.empty_like(rows), 1
     while apart < rows.shape[-1]:
-        pairs, made = source.reshape(-1, 2, apart), target.reshape(-1, 2, apart)
-        for one in range(apart) if apart < SHORT else (slice(None),):
-            np.add(pairs[:, 0, one], pairs[:, 1, one], out=made[:, 0, one])
-            np.subtract(pairs[:, 0, one], pairs[:, 1, one], out=made[:, 1, one])
+        pairs, halves = source.reshape(-1, 2, apart), target.reshape(-1, 2, apart)
+        for place in range(apart) if apart < SHORT else (slice(None),):
+            np.add(pairs[:, 0, place], pairs[:, 1, place], out=halves[:, 0, place])
+            np.subtract(pairs[:, 0, place], pairs[:, 1, place], out=halves[:, 1, place])
         source, target, apart = target, source, 2 * apart
     if source is not rows:
         rows[...] = source

@@ -130,8 +130,8 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
         given = answers.trimmed()
         items = hashing.hashed_items(given.labels, self._salt)
         some = list(parts(len(answers), FEW)) or [slice(0, 0)]
-        made = [self._reported(items.take(given.places[part]), entropy) for part in some]
-        return tuple(np.concatenate(column) for column in zip(*made, strict=True))
+        blocks = [self._reported(items.take(given.places[part]), entropy) for part in some]
+        return tuple(np.concatenate(column) for column in zip(*blocks, strict=True))
 
     def _reported(self, items: hashing.Hashed, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         """A report about each of these items."""

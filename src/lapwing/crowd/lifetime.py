@@ -97,8 +97,8 @@ class LifetimePolicy(metaclass=Helpful):
         if not all(isinstance(group, QuestionGroup) for group in groups):
             hint = "Write [QuestionGroup(name='banners', questions=['shown'], charge=2)]."
             raise InvalidParameter("groups", f"<{type(self.groups).__name__}>", "must be groups of questions", hint)
-        asked = [question for group in groups for question in group.questions]
-        if not asked or len(set(asked)) < len(asked) or len({group.name for group in groups}) < len(groups):
+        questions = [question for group in groups for question in group.questions]
+        if not questions or len(set(questions)) < len(questions) or len({group.name for group in groups}) < len(groups):
             why = "must name at least one question, each question once and each group once"
             hint = "Put questions that tell about each other into one group."
             raise InvalidParameter("groups", [group.name for group in groups], why, hint)
@@ -269,7 +269,7 @@ class Lifetime(metaclass=Helpful):
         with self._file.transaction(write=False) as database:
             row = database.execute("SELECT * FROM promise WHERE name = :name", {"name": name}).fetchone()
         if row is None:
-            known = ", ".join(one.name for one in self.policy.groups)
+            known = ", ".join(member.name for member in self.policy.groups)
             raise InvalidParameter("group", group, "is no group of the policy", f"Write one of: {known}.")
         return Fraction(row["allowance"]), Fraction(row["spent"])
 

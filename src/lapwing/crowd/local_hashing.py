@@ -116,7 +116,7 @@ class LocalHashing(ByEpsilon, OpenProtocol):
         labels = self._labels if candidates is None else candidate_list(candidates)
         if labels is None:
             raise InvalidParameter("candidates", None, "are not known without a domain", "Write candidates=['a', 'b'].")
-        made = from_support(
+        estimates = from_support(
             labels,
             self._support(state.table, labels),
             state.n,
@@ -124,13 +124,13 @@ class LocalHashing(ByEpsilon, OpenProtocol):
             if_other=Fraction(1, self._width),
             confidence=confidence,
         )
-        inside = np.clip(made.counts, 0, state.n)
+        inside = np.clip(estimates.counts, 0, state.n)
         pairs = np.maximum(self.equal_pairs(state) - inside * (inside - 1), 0)
         shared = pairs / (self.functions * (self._width - 1))
         return replace(
-            made,
-            population_standard_error=np.sqrt(made.population_standard_error**2 + shared),
-            sample_standard_error=np.sqrt(made.sample_standard_error**2 + shared),
+            estimates,
+            population_standard_error=np.sqrt(estimates.population_standard_error**2 + shared),
+            sample_standard_error=np.sqrt(estimates.sample_standard_error**2 + shared),
         )
 
     def equal_pairs(self, state: Counts) -> float:

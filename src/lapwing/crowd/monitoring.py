@@ -113,13 +113,13 @@ class Monitoring(ByEpsilon, ClosedProtocol):
             pieces += used
         counts = np.asarray(scale * totals, dtype=np.float64)
         inside = np.clip(counts, 0, state.n)
-        told = state.n * pieces * scale**2 / self.levels
+        total = state.n * pieces * scale**2 / self.levels
         return Estimates(
             range(1, self.steps + 1),
             state.n,
             counts,
-            np.sqrt(np.maximum(told - inside, 0)),
-            np.sqrt(np.maximum(told - inside**2 / max(state.n, 1), 0)),
+            np.sqrt(np.maximum(total - inside, 0)),
+            np.sqrt(np.maximum(total - inside**2 / max(state.n, 1), 0)),
             scale,
             confidence,
         )
@@ -152,9 +152,9 @@ class Monitoring(ByEpsilon, ClosedProtocol):
         histories = np.asarray(answers.labels, dtype=np.uint8).reshape(-1, self.steps)[answers.places]
         when = _change(histories, which)
         node = when >> level
-        told = np.flatnonzero((when < self.steps) & (node < self.steps >> level))
-        truth = bernoulli(1 - self._flip, len(told), entropy)
-        put(rows, told, node[told], truth == (which[told] % 2 == 0))
+        reporting = np.flatnonzero((when < self.steps) & (node < self.steps >> level))
+        truth = bernoulli(1 - self._flip, len(reporting), entropy)
+        put(rows, reporting, node[reporting], truth == (which[reporting] % 2 == 0))
         return level.astype(self.layout[0].dtype), rows
 
     def _masks(self) -> NDArray[np.uint64]:

@@ -142,21 +142,25 @@ class Suspicions:
     @property
     def alarm(self) -> bool:
         """Whether something is wrong with these reports."""
-        return any(one.p_value <= self.false_alarm / len(self.found) for one in self.found)
+        return any(suspicion.p_value <= self.false_alarm / len(self.found) for suspicion in self.found)
 
     @property
     def reports(self) -> NDArray[np.intp]:
         """Places of all suspicious reports. Dropping them biases estimates less than keeping them, but does bias."""
         import numpy as np
 
-        return np.unique(np.concatenate([one.reports for one in self.found])) if self.found else np.empty(0, np.intp)
+        return (
+            np.unique(np.concatenate([suspicion.reports for suspicion in self.found]))
+            if self.found
+            else np.empty(0, np.intp)
+        )
 
     def __str__(self) -> str:
         said = {"ones": "numbers of ones", "alike": "reports alike", "shared": "functions or coordinates shared"}
         lines = [
-            f"{said.get(one.check, one.check)}: p ≤ {max(one.p_value, 1e-300):.2g}"
-            + (f", {some(len(one.reports), 'report')} named" if len(one.reports) else "")
-            for one in self.found
+            f"{said.get(suspicion.check, suspicion.check)}: p ≤ {max(suspicion.p_value, 1e-300):.2g}"
+            + (f", {some(len(suspicion.reports), 'report')} named" if len(suspicion.reports) else "")
+            for suspicion in self.found
         ]
         named = f"suspicious: {some(len(self.reports), 'report')} of {self.n:,}"
         verdict = named if self.alarm else "nothing found, which does not mean that nobody lies"
@@ -221,11 +225,11 @@ def _alike(reports: Reports, row: Row, alarm: float) -> Suspicion:
         bits = min(64, row.bits - 64 * i)
         law = partial(row.log_alike, bits=bits, possible=range(min(most, bits) + 1))
         word = np.unique(rows[:, i], return_inverse=True)[1].ravel()
-        p, found = _clusters(word, law, alarm / looks)
-        p_value, places = min(p_value, p), [*places, found]
+        p, members = _clusters(word, law, alarm / looks)
+        p_value, places = min(p_value, p), [*places, members]
         same = np.unique(same * reports.n + word, return_inverse=True)[1].ravel()
-    p, found = _clusters(same, partial(row.log_alike, bits=row.bits, possible=row.true), alarm / looks)
-    return Suspicion("alike", min(1.0, looks * min(p_value, p)), np.unique(np.concatenate([*places, found])))
+    p, members = _clusters(same, partial(row.log_alike, bits=row.bits, possible=row.true), alarm / looks)
+    return Suspicion("alike", min(1.0, looks * min(p_value, p)), np.unique(np.concatenate([*places, members])))
 
 
 def _shared(reports: Reports, columns: tuple[str, ...], alarm: float) -> Suspicion:
@@ -236,8 +240,8 @@ def _shared(reports: Reports, columns: tuple[str, ...], alarm: float) -> Suspici
     sizes = {column.name: column.below or 1 for column in reports.protocol.layout}
     for name in columns:
         numbers = np.unique(reports.column(name), return_inverse=True)[1].ravel()
-        p, found = _clusters(numbers, partial(_log_shared, below=sizes[name]), alarm / looks)
-        p_value, places = min(p_value, p), [*places, found]
+        p, members = _clusters(numbers, partial(_log_shared, below=sizes[name]), alarm / looks)
+        p_value, places = min(p_value, p), [*places, members]
     return Suspicion("shared", min(1.0, looks * p_value), np.unique(np.concatenate(places)))
 
 

@@ -124,22 +124,22 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
         import numpy as np
 
         self.check_own(state.protocol)
-        candidates, made = [""], self._level(state, 0, [], confidence)
+        candidates, estimates = [""], self._level(state, 0, [], confidence)
         for level, length in enumerate(self._lengths):
             before = self._lengths[level - 1] if level else 0
             candidates = continued(candidates, length - before, self.alphabet)
-            made = self._level(state, level, candidates, confidence)
+            estimates = self._level(state, level, candidates, confidence)
             if length < self.length:
-                candidates = list(made.top(self.keep).labels)
+                candidates = list(estimates.top(self.keep).labels)
         failure = float(1 - checks.probability(confidence=confidence)) / max(len(candidates), 1)
-        certain = np.flatnonzero(made.counts > seldom_above(self._values(state.table[-1]), failure))
-        found = self._of_everybody(made, state.n)
+        certain = np.flatnonzero(estimates.counts > seldom_above(self._values(state.table[-1]), failure))
+        everybody = self._of_everybody(estimates, state.n)
         return replace(
-            found,
+            everybody,
             labels=[candidates[place].rstrip(END) for place in certain.tolist()],
-            counts=found.counts[certain],
-            population_standard_error=found.population_standard_error[certain],
-            sample_standard_error=found.sample_standard_error[certain],
+            counts=everybody.counts[certain],
+            population_standard_error=everybody.population_standard_error[certain],
+            sample_standard_error=everybody.sample_standard_error[certain],
             remark=f"chosen as certain among {len(candidates):,} candidates, unbiased before the choice",
         ).top(max(1, len(certain)))
 
@@ -150,20 +150,20 @@ class PrefixTree(ByEpsilon, ClosedProtocol):
         return self._inner.estimate(counts, candidates, confidence=confidence)
 
     @staticmethod
-    def _of_everybody(made: Estimates, n: int) -> Estimates:
+    def _of_everybody(estimates: Estimates, n: int) -> Estimates:
         """Estimates about a random part of the people, for all n of them."""
         import numpy as np
 
-        factor = n / max(made.n, 1)
-        sample = factor * made.sample_standard_error
-        share = np.clip(made.shares, 0, 1)
+        factor = n / max(estimates.n, 1)
+        sample = factor * estimates.sample_standard_error
+        share = np.clip(estimates.shares, 0, 1)
         return replace(
-            made,
+            estimates,
             n=n,
-            counts=factor * made.counts,
+            counts=factor * estimates.counts,
             population_standard_error=np.sqrt(np.maximum(sample**2 - n * share * (1 - share), 0)),
             sample_standard_error=sample,
-            gain_per_fake=factor * made.gain_per_fake,
+            gain_per_fake=factor * estimates.gain_per_fake,
         )
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
@@ -248,7 +248,7 @@ def continued(beginnings: Sequence[str], characters: int, alphabet: str) -> list
     """Every continuation by so many characters; after the end there is only the end."""
     longer = list(beginnings)
     for _ in range(characters):
-        longer = [text + one for text in longer for one in (END if text.endswith(END) else alphabet + END)]
+        longer = [text + letter for text in longer for letter in (END if text.endswith(END) else alphabet + END)]
     return longer
 
 

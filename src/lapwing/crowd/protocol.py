@@ -68,11 +68,11 @@ class Protocol(metaclass=Helpful):
     def __init_subclass__(cls, **named: Any) -> None:
         """Let calls that do not fit say what to write: of `estimate`, and of the other ways to make a protocol."""
         object.__init_subclass__(**named)
-        for name, made in list(vars(cls).items()):
-            if name == "estimate" and not hasattr(made, "__wrapped__"):  # slots make every class twice
-                setattr(cls, name, helpful(_of_counts(made)))
-            elif isinstance(made, classmethod) and not hasattr(made.__func__, "__wrapped__"):
-                setattr(cls, name, classmethod(helpful(made.__func__)))
+        for name, member in list(vars(cls).items()):
+            if name == "estimate" and not hasattr(member, "__wrapped__"):  # slots make every class twice
+                setattr(cls, name, helpful(_of_counts(member)))
+            elif isinstance(member, classmethod) and not hasattr(member.__func__, "__wrapped__"):
+                setattr(cls, name, classmethod(helpful(member.__func__)))
 
     def __post_init__(self) -> None:
         as_unit(self.unit)
@@ -103,9 +103,9 @@ class Protocol(metaclass=Helpful):
         """One report for each answer: a list, an array, a column, or `Answers`."""
         answers = Answers.of(values)
         blocks = list(parts(len(answers), self.block)) or [slice(0, 0)]
-        made = side_by_side(lambda part: self._randomized(answers[part], entropy), blocks, entropy)
+        drawn = side_by_side(lambda part: self._randomized(answers[part], entropy), blocks, entropy)
         sizes = [part.stop - part.start for part in blocks]
-        return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, made, strict=True)])
+        return Reports.together([Reports(self, n, columns) for n, columns in zip(sizes, drawn, strict=True)])
 
     def empty(self) -> Counts:
         """The counts of no reports."""
@@ -185,8 +185,8 @@ class ByEpsilon:
     @classmethod
     def from_epsilon(cls, epsilon: Number, **parameters: Any) -> Self:
         """The protocol one report of which costs `epsilon` at most; the other parameters are those of the class."""
-        made: Any = cls
-        return made(epsilon=epsilon, **parameters)  # type: ignore[no-any-return]
+        kind: Any = cls
+        return kind(epsilon=epsilon, **parameters)  # type: ignore[no-any-return]
 
 
 def as_protocol(value: object) -> Protocol:
@@ -211,7 +211,7 @@ def _plain(value: object) -> Any:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, bytes):
         return value.hex()
     ratio = ratio_of(value)
@@ -221,7 +221,7 @@ def _plain(value: object) -> Any:
 def _marked(value: object) -> Any:
     """The same, with its kind wherever it is text for something else: 1/2 is not "1/2", and b"a" is not "61"."""
     if isinstance(value, (list, tuple)):
-        return [_marked(one) for one in value]
+        return [_marked(item) for item in value]
     if isinstance(value, Protocol):
         return value._named(_marked)
     if isinstance(value, str):  # JSON writes two surrogates like the one character that UTF-16 makes of them

@@ -245,11 +245,11 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
         cohort, rows = columns
         lanes = self._lanes(n)
         groups = np.arange(n) % lanes + cohort.astype(np.int64) * lanes
-        found = np.zeros((self.cohorts * lanes, self.bits), dtype=np.int64)
-        for part, counts in grouped_column_counts(rows, groups, len(found), self.bits):
-            found[part] = counts
+        by_lane = np.zeros((self.cohorts * lanes, self.bits), dtype=np.int64)
+        for part, counts in grouped_column_counts(rows, groups, len(by_lane), self.bits):
+            by_lane[part] = counts
         table = np.empty(self.shape, dtype=np.int64)
-        table[:, :-1] = found.reshape(self.cohorts, lanes, self.bits).sum(axis=1)
+        table[:, :-1] = by_lane.reshape(self.cohorts, lanes, self.bits).sum(axis=1)
         table[:, -1] = np.bincount(cohort, minlength=self.cohorts)
         return table
 

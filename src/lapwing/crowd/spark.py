@@ -110,15 +110,15 @@ def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of the same slice and branch, added up as they come."""
     import numpy as np
 
-    found: dict[int, tuple[int, NDArray[np.int64]]] = {}
+    totals: dict[int, tuple[int, NDArray[np.int64]]] = {}
     for batch in batches:
         for place, n, held in zip(batch.column(0), batch.column(2), batch.column(3), strict=True):
             numbers = np.frombuffer(held.as_buffer(), dtype="<i8")
-            before = found.get(place.as_py())
+            before = totals.get(place.as_py())
             number, table = before if before is not None else (0, np.zeros(len(numbers), dtype=np.int64))
             table += numbers
-            found[place.as_py()] = (number + n.as_py(), table)
-    for place, (number, table) in found.items():
+            totals[place.as_py()] = (number + n.as_py(), table)
+    for place, (number, table) in totals.items():
         yield _row(place, 0, number, table.astype("<i8").tobytes())
 
 

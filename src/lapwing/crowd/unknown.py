@@ -159,10 +159,10 @@ class UnknownDictionary(OpenProtocol):
         start = self._size(self.whole) + position * self._size(self.fragment)
         table = state.table[start : start + self._size(self.fragment)].reshape(self.fragment.shape)
         counts = Counts(self.fragment, int(table[:, -1].sum()), table)
-        found = decode(
+        decoded = decode(
             self.fragment, counts, self.fragments(), confidence=confidence, correction="benjamini-hochberg"
         ).discovered()
-        return tuple(found.labels[:MOST_AT_A_POSITION])
+        return tuple(decoded.labels[:MOST_AT_A_POSITION])
 
     def _together(self, reports: Reports, number: int, frequent: Sequence[Sequence[str]]) -> set[tuple[str, str]]:
         """The fragments at a pair of positions that go together."""
@@ -172,11 +172,11 @@ class UnknownDictionary(OpenProtocol):
         members = np.flatnonzero(reports.column("positions") == number)
         if not first or not second or not len(members):
             return set()
-        one, other = (
+        first_reports, second_reports = (
             Reports(self.fragment, len(members), tuple(reports.columns[i][members] for i in (start, start + 1)))
             for start in (3, 5)
         )
-        joint = associate(one, other, first, second)
+        joint = associate(first_reports, second_reports, first, second)
         likely = (joint.shares > TOGETHER * joint.standard_errors)[:-1, :-1]
         return {(first[i], second[j]) for i, j in zip(*map(np.ndarray.tolist, np.nonzero(likely)), strict=True)}
 
@@ -184,18 +184,18 @@ class UnknownDictionary(OpenProtocol):
         self, frequent: Sequence[Sequence[str]], together: dict[tuple[int, int], set[tuple[str, str]]]
     ) -> tuple[list[str], bool]:
         """Texts all of whose fragments go together, one position after another; and whether there were too many."""
-        found: list[tuple[str, ...]] = [(start,) for start in frequent[0]]
+        chains: list[tuple[str, ...]] = [(start,) for start in frequent[0]]
         cut_off = any(len(some) >= MOST_AT_A_POSITION for some in frequent)
         for position in range(1, self.positions):
-            found = [
+            chains = [
                 (*start, more)
-                for start in found
+                for start in chains
                 for more in frequent[position]
-                if all((one, more) in together[i, position] for i, one in enumerate(start))
+                if all((part, more) in together[i, position] for i, part in enumerate(start))
             ]
-            cut_off |= len(found) > MOST_TEXTS
-            found = found[:MOST_TEXTS]
-        return list(dict.fromkeys(self._cut("".join(text).rstrip(self.filler)) for text in found)), cut_off
+            cut_off |= len(chains) > MOST_TEXTS
+            chains = chains[:MOST_TEXTS]
+        return list(dict.fromkeys(self._cut("".join(text).rstrip(self.filler)) for text in chains)), cut_off
 
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         import numpy as np

@@ -64,7 +64,7 @@ def _draws(sampler: Sampler, size: int, entropy: Entropy) -> NDArray[Any]:
     import numpy as np
 
     drawn = [sampler.draw(entropy) for _ in range(size)]
-    return np.array(drawn, dtype=np.int64 if all(-INT64_MAX <= one <= INT64_MAX for one in drawn) else object)
+    return np.array(drawn, dtype=np.int64 if all(-INT64_MAX <= draw <= INT64_MAX for draw in drawn) else object)
 
 
 def vector_steps(data: Any, granularity: Fraction, length: int) -> NDArray[np.int64]:

@@ -71,6 +71,6 @@ class MedianSpans:
             return min(end - start for start, end in enumerate(ends) if end < len(line)) - 1
         import numpy as np
 
-        found = np.maximum(np.searchsorted(line, line[: middle + 1] + span, side="right"), middle)
-        lengths = found - np.arange(middle + 1)
-        return int(lengths[found < len(line)].min()) - 1
+        places = np.maximum(np.searchsorted(line, line[: middle + 1] + span, side="right"), middle)
+        lengths = places - np.arange(middle + 1)
+        return int(lengths[places < len(line)].min()) - 1

@@ -77,7 +77,9 @@ class BoundedGrid:
 
         beyond_doubles = array.dtype.kind in "iu" and max(-self.low, self.high) > LARGEST_STEPS
         if beyond_doubles or not SMALLEST < self.granularity < 1 / SMALLEST:
-            return np.array([one for value in array.tolist() if (one := self._one(value)) is not None], dtype=np.int64)
+            return np.array(
+                [step for value in array.tolist() if (step := self._one(value)) is not None], dtype=np.int64
+            )
         with np.errstate(all="ignore"):  # a warning would depend on the data
             values = self._as_doubles(array)
             scaled = values / float(self.granularity)

@@ -49,8 +49,8 @@ def epsilon_for(
     low, last = -1, _PER_DECADE * len(_DECADES) - 1
     high = last
     if not enough(high):
-        asked = inspect.signature(mechanism(_epsilon(last)).accuracy).parameters
-        untold = [name for name in ("count", "n") if name in asked and name not in options]
+        parameters = inspect.signature(mechanism(_epsilon(last)).accuracy).parameters
+        untold = [name for name in ("count", "n") if name in parameters and name not in options]
         hint = f"Say how many people there are at least: {untold[0]}=1000." if untold else "Allow a larger error."
         raise InvalidParameter("within", within, f"is out of reach even at epsilon = {_epsilon(last):g}", hint)
     while high - low > 1:

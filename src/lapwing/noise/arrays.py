@@ -215,13 +215,13 @@ def uniform_below(n: int, size: int, entropy: Entropy) -> NDArray[Any]:
     def products(count: int) -> NDArray[np.uint64]:
         return entropy.words(count, np.uint32).astype(np.uint64) * np.uint64(n)
 
-    made, uneven = products(size), np.uint32((1 << 32) % n)
-    again = np.flatnonzero(made.astype(np.uint32) < uneven)
+    drawn, uneven = products(size), np.uint32((1 << 32) % n)
+    again = np.flatnonzero(drawn.astype(np.uint32) < uneven)
     while len(again):
-        made[again] = products(len(again))
-        again = again[made[again].astype(np.uint32) < uneven]
-    made >>= np.uint64(32)
-    return made.view(np.int64)
+        drawn[again] = products(len(again))
+        again = again[drawn[again].astype(np.uint32) < uneven]
+    drawn >>= np.uint64(32)
+    return drawn.view(np.int64)
 
 
 def _masked_below(n: int, size: int, entropy: Entropy) -> NDArray[np.int64]:

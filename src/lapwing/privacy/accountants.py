@@ -141,8 +141,8 @@ class PLD(Loss):
         if not _in_reach(self.events):
             concentrated = self._concentrated()
             return bounds.ONE if concentrated is None else concentrated._delta_at(epsilon)
-        found = float(_distribution(self.events).get_delta_for_epsilon(float_down(epsilon)))
-        return Fraction(max(found, 0.0) * (1 + 1e-9) + self._slack())
+        delta = float(_distribution(self.events).get_delta_for_epsilon(float_down(epsilon)))
+        return Fraction(max(delta, 0.0) * (1 + 1e-9) + self._slack())
 
     def _basic(self) -> ApproxDP | None:
         """(Σε, Σδ) when every event has an epsilon: what remains when delta is within the slack of the floats.

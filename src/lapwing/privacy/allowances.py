@@ -56,8 +56,8 @@ def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
 
 def is_known(database: Database, dataset: str) -> bool:
     """Whether a data set has an allowance, for any unit."""
-    found = database.execute("SELECT 1 AS one FROM budget WHERE dataset = :dataset LIMIT 1", {"dataset": dataset})
-    return found.fetchone() is not None
+    rows = database.execute("SELECT 1 AS one FROM budget WHERE dataset = :dataset LIMIT 1", {"dataset": dataset})
+    return rows.fetchone() is not None
 
 
 def not_raised(known: Row, row: Row, allowance: Loss) -> None:
@@ -135,12 +135,14 @@ def same_kind(row: Row, allowance: Loss) -> None:
 
 def by_unit(loss: Loss | Iterable[Loss]) -> dict[str, Loss]:
     """The losses of one release, of which each unit has one."""
-    losses = [as_loss(one) for one in ([loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss)]
-    found = {one.unit: one for one in losses}
-    if not losses or len(found) < len(losses):
+    losses = [as_loss(part) for part in ([loss] if isinstance(loss, Loss) or not isinstance(loss, Iterable) else loss)]
+    units = {stated.unit: stated for stated in losses}
+    if not losses or len(units) < len(losses):
         why, hint = "a release has exactly one loss for each unit", "Add them up: first + second."
-        raise InvalidParameter("loss", [str(one) for one in losses], why, hint if losses else "Write PureDP(0.1).")
-    return found
+        raise InvalidParameter(
+            "loss", [str(stated) for stated in losses], why, hint if losses else "Write PureDP(0.1)."
+        )
+    return units
 
 
 def costs_of(database: Database, datasets: Sequence[str], losses: Mapping[str, Loss]) -> Costs:
@@ -176,8 +178,8 @@ def spend(database: Database, costs: Costs, analyst: str, losses: Mapping[str, L
             covered = size <= LARGEST_SIZE / SIZE_UNIT  # more would not fit the database's integers either
             if not covered or database.execute(_SPEND, cost).rowcount == 0:
                 loss = losses[unit]
-                asked = loss if type(loss).__name__ == row["kind"] else loss_of(row, size, delta)
-                raise BudgetExceeded(asked, left(row))
+                requested = loss if type(loss).__name__ == row["kind"] else loss_of(row, size, delta)
+                raise BudgetExceeded(requested, left(row))
 
 
 def stable_name(what: str, value: object) -> str:

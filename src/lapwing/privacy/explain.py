@@ -57,7 +57,7 @@ def explain(
     refuse_large_delta(pair.delta, population)
     low, high = posterior(pair.epsilon, belief)
     curve = _guarantees(loss, pair)
-    found = _power(curve, level)
+    power = _power(curve, level)
     data: dict[str, Any] = {
         "loss": str(loss),
         "kind": type(loss).__name__,
@@ -70,10 +70,10 @@ def explain(
         "posterior_low": float_down(low),
         "posterior_high": float_up(high),
         "alpha": float(level),
-        "power": float_up(found),
+        "power": float_up(power),
         "out_of_100_before": math.floor(100 * belief),
         "out_of_100_after": math.ceil(100 * high),
-        "out_of_100_found": math.ceil(100 * found),
+        "out_of_100_found": math.ceil(100 * power),
         "trade_off": [[i / 20, max(0.0, float_down(1 - _power(curve, Fraction(i, 20))))] for i in range(21)],
     }
     return Explanation(_text(loss, pair, data), data)

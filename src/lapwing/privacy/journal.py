@@ -188,8 +188,8 @@ def fill_standing(database: Database) -> None:
     for row in database.execute("SELECT * FROM entry ORDER BY number"):
         state.replay(row["number"], json.loads(row["body"]))
     for (dataset, analyst), (questions, failures) in state.standing.items():
-        found = {"dataset": dataset, "analyst": analyst, "questions": questions, "failures": failures}
-        database.execute("INSERT INTO standing VALUES (:dataset, :analyst, :questions, :failures)", found)
+        row = {"dataset": dataset, "analyst": analyst, "questions": questions, "failures": failures}
+        database.execute("INSERT INTO standing VALUES (:dataset, :analyst, :questions, :failures)", row)
 
 
 def _standing(database: Database) -> tuple[dict[str, dict[str, Any]], dict[tuple[str, str], tuple[int, int]]]:

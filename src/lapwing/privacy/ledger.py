@@ -199,7 +199,7 @@ class Ledger:
             if charge is None:
                 spend(database, costs, who, losses)
                 count(database, costs, who)
-                stated = [str(one) for one in losses.values()]
+                stated = [str(part) for part in losses.values()]
                 body = {"analyst": who, "costs": costs, "losses": stated, "key": key, "binding": bound}
                 charge = Charge(append(database, "charge", body))
                 row = {"charge": charge.number, "key": key, "binding": bound}
@@ -218,8 +218,8 @@ class Ledger:
         _must_be_bytes(content)
         with self._store.transaction() as database:
             number = min(charge.number, (1 << 63) - 1)  # the largest that SQLite can look for
-            found = database.execute("SELECT content FROM release WHERE charge = :charge", {"charge": number})
-            row = found.fetchone()
+            rows = database.execute("SELECT content FROM release WHERE charge = :charge", {"charge": number})
+            row = rows.fetchone()
             if row is None:
                 raise InvalidParameter("charge", charge.number, "is not in this ledger", "Charge first.")
             if row["content"] is not None:
@@ -249,16 +249,16 @@ class Ledger:
     def failures(self, dataset: str) -> list[Failure]:
         """The failures since the data set was last reopened, oldest first, with what was said: for its owner alone."""
         self.units(dataset)  # of a data set that there is not, nothing is true
-        said, found = reports.kept(self._store.failures), list[Failure]()
+        said, failures = reports.kept(self._store.failures), list[Failure]()
         for entry in self.entries():
             if entry.act == "reopen" and entry.body["dataset"] == dataset:
-                found.clear()
+                failures.clear()
             elif entry.act == "failure" and dataset in entry.body["datasets"]:
                 body = entry.body
-                found.append(
+                failures.append(
                     Failure(entry.number, body["time"], body["analyst"], body["charge"], said.get(entry.number))
                 )
-        return found
+        return failures
 
     def rules(self, dataset: str) -> Rules:
         """How often one may ask, how little a question may cost, and how many may fail."""
@@ -307,8 +307,8 @@ class Ledger:
         """The analysts who have an allowance of their own, for this unit or for any."""
         query = "SELECT analyst, unit FROM budget WHERE dataset = :dataset AND analyst <> '' ORDER BY analyst"
         with self._store.transaction(write=False) as database:
-            found = database.execute(query, {"dataset": dataset})
-            return list(dict.fromkeys(row["analyst"] for row in found if unit in (None, row["unit"])))
+            rows = database.execute(query, {"dataset": dataset})
+            return list(dict.fromkeys(row["analyst"] for row in rows if unit in (None, row["unit"])))
 
     def entries(self) -> list[Entry]:
         """The whole journal, oldest first."""

@@ -144,8 +144,8 @@ class PostgresStore(store.Store):
             raise LedgerUnavailable(self.name, "the server runs with fsync off, so a charge may vanish")
 
     def _commit(self, connection: psycopg.Connection[Any]) -> None:
-        told = connection.execute("COMMIT").statusmessage
-        if told != "COMMIT":  # what failed before is rolled back, and that is no error
+        status = connection.execute("COMMIT").statusmessage
+        if status != "COMMIT":  # what failed before is rolled back, and that is no error
             raise LedgerUnavailable(self.name, "the server did not commit")
 
     def _refusal(self, error: Exception) -> LapwingError:
@@ -159,10 +159,10 @@ class PostgresStore(store.Store):
         return LedgerUnavailable(self.name, why)
 
     def tables(self, database: Database) -> set[str]:
-        found = {row["line"] for row in database.execute(_LAYOUT)}
-        if _CLOSED in found:  # its tables would seem not to be there
+        lines = {row["line"] for row in database.execute(_LAYOUT)}
+        if _CLOSED in lines:  # its tables would seem not to be there
             raise LedgerUnavailable(self.name, f"its owner has to GRANT USAGE ON SCHEMA {HOME} to you")
-        return found
+        return lines
 
 
 _DAMAGE = {"42P01", "42703", "3F000", "XX001", "XX002"}

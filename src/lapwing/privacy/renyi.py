@@ -83,13 +83,13 @@ class RenyiDP(Loss):
     def _group(self, k: int, known: dict[int, RenyiDP]) -> RenyiDP:
         if k not in known:
             near, far = self._group((k + 1) // 2, known), self._group(k // 2, known)
-            found = [(order, value) for order in self.orders if (value := _triangle(order, near, far)) is not None]
-            if not found:
+            curve = [(order, value) for order in self.orders if (value := _triangle(order, near, far)) is not None]
+            if not curve:
                 why = "its orders are too few for the triangle inequality"
                 raise UnsupportedConversion(
                     self, f"a group of {k}", why, "List larger orders, or use to_approx(delta)."
                 )
-            known[k] = self._like([order for order, _ in found], [value for _, value in found])
+            known[k] = self._like([order for order, _ in curve], [value for _, value in curve])
         return known[k]
 
     def _like(self, orders: Iterable[Fraction], epsilons: Iterable[Fraction]) -> RenyiDP:

@@ -35,11 +35,11 @@ def kept(file: Path | None) -> dict[int, str]:
         lines = [] if file is None else file.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         return {}
-    found = {}
+    messages = {}
     for line in lines:
         try:
-            one = json.loads(line)
-            found[int(one["number"])] = str(one["said"])
+            entry = json.loads(line)
+            messages[int(entry["number"])] = str(entry["said"])
         except (ValueError, TypeError, LookupError):
             continue  # a torn line
-    return found
+    return messages

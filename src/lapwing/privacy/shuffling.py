@@ -123,10 +123,10 @@ def blanket(epsilon: Number, n: int, delta: Number) -> Fraction:
     if local == 0:
         return local
     small = local <= LARGEST_LOCAL
-    found = _least(lambda target: _blanket_delta(local, people, Fraction(target)) <= chosen, local) if small else None
-    if found is None:
+    least = _least(lambda target: _blanket_delta(local, people, Fraction(target)) <= chosen, local) if small else None
+    if least is None:
         raise _outside("epsilon", epsilon, f"is not reduced by this theorem for n = {people:,}")
-    return Fraction(found)
+    return Fraction(least)
 
 
 def clones(epsilon: Number, n: int, delta: Number) -> Fraction:
@@ -137,19 +137,19 @@ def clones(epsilon: Number, n: int, delta: Number) -> Fraction:
     allowed = float_down(chosen)
     if clones_delta(local, people, 0, tail=chosen) <= allowed:
         return Fraction(0)
-    found = _least(lambda target: clones_delta(local, people, target, tail=chosen) <= allowed, local)
-    return local if found is None else min(local, Fraction(found))
+    least = _least(lambda target: clones_delta(local, people, target, tail=chosen) <= allowed, local)
+    return local if least is None else min(local, Fraction(least))
 
 
 def best(epsilon: Number, n: int, delta: Number) -> Fraction:
     """The smallest of all bounds that hold here."""
-    found = [clones(epsilon, n, delta)]
+    epsilons = [clones(epsilon, n, delta)]
     for bound in (erlingsson, blanket, clones_closed):
         try:
-            found.append(bound(epsilon, n, delta))
+            epsilons.append(bound(epsilon, n, delta))
         except InvalidParameter:  # outside the range of that theorem
             continue
-    return min(found)
+    return min(epsilons)
 
 
 BOUNDS: dict[str, Callable[[Number, int, Number], Fraction]] = {
@@ -261,8 +261,8 @@ def _differs(local: float, target: float, clones: Floats) -> Floats:
     low, high = np.floor(best * (1 - _CLOSEST)) + 1, np.floor(best * (1 + _CLOSEST)) + 1
     high = np.minimum(high, clones + 1)
     low = np.minimum(low, high)
-    found = _seen(local, target, clones, low, upwards=True)
-    return found if (low == high).all() else np.maximum(found, _seen(local, target, clones, high, upwards=True))
+    seen = _seen(local, target, clones, low, upwards=True)
+    return seen if (low == high).all() else np.maximum(seen, _seen(local, target, clones, high, upwards=True))
 
 
 def _threshold(local: float, target: float, share: float = 0.5) -> float:

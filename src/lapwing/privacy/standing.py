@@ -72,17 +72,17 @@ def declare(database: Database, dataset: str, rules: Rules, *, fresh: bool) -> N
 
 def rules_of(database: Database, dataset: str) -> Rules:
     """What was declared, or what holds if nobody declared anything."""
-    found = database.execute("SELECT * FROM rule WHERE dataset = :dataset", {"dataset": dataset}).fetchone()
-    if found is None:
+    row = database.execute("SELECT * FROM rule WHERE dataset = :dataset", {"dataset": dataset}).fetchone()
+    if row is None:
         return Rules()
-    return Rules(questions=found["questions"], parts=found["parts"], failures=found["failures"])
+    return Rules(questions=row["questions"], parts=row["parts"], failures=row["failures"])
 
 
 def admit(database: Database, datasets: Iterable[str], analyst: str) -> None:
     """Refuse questions to a data set that failures have closed, or closed for this analyst."""
     for dataset in datasets:
-        found = database.execute("SELECT * FROM standing WHERE dataset = :dataset", {"dataset": dataset})
-        failed = {row["analyst"]: row["failures"] for row in found}
+        rows = database.execute("SELECT * FROM standing WHERE dataset = :dataset", {"dataset": dataset})
+        failed = {row["analyst"]: row["failures"] for row in rows}
         if sum(failed.values()) >= rules_of(database, dataset).failures:
             raise DatasetClosed(dataset, None)
         if failed.get(analyst):

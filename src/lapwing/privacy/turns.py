@@ -98,8 +98,8 @@ class _Patience:
 
 def _number(handle: int, place: int) -> int:
     """A number of the file; whatever else is written there is 0."""
-    found = int.from_bytes(os.pread(handle, 8, place), "big")
-    return found if found < _MOST else 0
+    number = int.from_bytes(os.pread(handle, 8, place), "big")
+    return number if number < _MOST else 0
 
 
 def _write(handle: int, place: int, number: int) -> None:
