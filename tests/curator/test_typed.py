@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates import named
 from lapwing.curator.expressions import Call, Column, Constant, Span, call, clamp
 from lapwing.curator.groups import Grouping, Key
 from lapwing.curator.parse import expression
@@ -42,7 +42,7 @@ def asked(plan: Any = ROWS, **parts: Any) -> Query:
 
 
 def of(value: Any, kind: str = "count distinct") -> Query:
-    return asked(aggregates=(Aggregate(kind=kind, of=(value,), name="out"),))
+    return asked(aggregates=(named(kind)(of=(value,), name="out"),))
 
 
 def other(plan: Any = ROWS) -> Select:

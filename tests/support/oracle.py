@@ -741,7 +741,7 @@ def scans(plan: Plan) -> list[Scan]:
 
 def needed(query: Query) -> tuple[list[Gridded], list[Expression]]:
     values = [value for statistic in query.statistics for value in statistic.arguments]
-    values += [value for bound in query.bounds if bound.finish is None for value in bound.grids]
+    values += [value for bound in query.bounds if bound.pick is not None for value in bound.grids]
     others = [statistic.of for statistic in query.statistics if statistic.of is not None]
     return list(dict.fromkeys(values)), list(dict.fromkeys(others))
 

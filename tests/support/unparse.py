@@ -62,7 +62,7 @@ def written(query: Query) -> Text:
     unit = unit_of(query.plan) if any(one.kind == "units" for one in query.aggregates) else ""
     asked = []
     for one in query.aggregates:
-        if one.bounds is not None:  # SQL knows bounds of columns only
+        if getattr(one, "bounds", None) is not None:  # SQL knows bounds of columns only
             column = f"{one.output}_of"
             below = f"SELECT *, {one.of[0]} AS {name(column)} FROM ({below}) AS b"
             text.options.setdefault("bounds", {})[column] = one.bounds
@@ -104,7 +104,7 @@ AGGREGATES = {
 
 def aggregate(one: Any, unit: str) -> str:
     """One aggregate; bounds of its own have no place in SQL."""
-    if one.bounds is not None or one.weight != 1:
+    if getattr(one, "bounds", None) is not None or one.weight != 1:
         raise Unwritten
     if one.kind == "units":
         return f"COUNT(DISTINCT {name(unit)})"

@@ -13,6 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lapwing import checks
+from lapwing.curator.aggregates import named
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.privacy.explain import Explanation
 from lapwing.privacy.losses import Loss, as_loss
@@ -25,10 +26,6 @@ Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 Span = tuple[float, float]
 Spans = tuple[Span | None, ...]
 
-COUNTS = frozenset({"count", "units", "count distinct", "histogram"})
-"""Kinds of columns that are drawn as bars from 0."""
-_WHOLE = COUNTS | {"top"}
-"""Kinds of columns that hold whole numbers: a rank is one, but no quantity."""
 _PLAIN = (bool, int, float, str, dt.datetime, dt.date, type(None))
 _TYPES: tuple[tuple[type, Type], ...] = (
     (bool, "boolean"),
@@ -73,6 +70,18 @@ class Column:
     def is_key(self) -> bool:
         """Whether the column names the groups instead of answering."""
         return self.kind == "key"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether its values are numbers of rows, units or values."""
+        aggregate = named(self.kind)
+        return aggregate is not None and aggregate.counts
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether its values are parts of a whole: counts and sums."""
+        aggregate = named(self.kind)
+        return aggregate is not None and aggregate.adds_up
 
     @property
     def is_number(self) -> bool:
@@ -287,7 +296,8 @@ def _spans(name: str, spans: Any, count: int) -> Spans:
 def type_of(kind: str, values: tuple[Any, ...]) -> Type:
     """The type of a column of which only the kind and the values are known."""
     if kind != "key":
-        return "integer" if kind in _WHOLE else "number"
+        aggregate = named(kind)
+        return "integer" if aggregate is not None and aggregate.whole else "number"
     found = {name for value in values for type_, name in _TYPES if type(value) is type_}
     if found == {"integer", "number"}:
         return "number"

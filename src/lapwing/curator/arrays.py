@@ -120,7 +120,7 @@ def _is_plain(piece: Any) -> bool:
 def bin_counts(query: Query) -> list[tuple[int, int]] | None:
     """The rows of each bin, if the question is a histogram of such a column."""
     keys = query.grouping.keys
-    if len(keys) != 1 or query.statistics != (Statistic("rows"),) or any(one.finish is None for one in query.bounds):
+    if len(keys) != 1 or query.statistics != (Statistic("rows"),) or any(one.pick is not None for one in query.bounds):
         return None
     place = keys[0].expression
     if not isinstance(place, Call) or place.operator != "bin" or keys[0].everything_else:

@@ -144,7 +144,10 @@ def constant(value: Constant) -> exp.Expr:
 
 def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
     # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
-    return exp.Case().when(value.copy() < low, low.copy()).when(value.copy() > high, high.copy()).else_(value.copy())
+    # What is long is copied no more often than it is written.
+    below, above = exp.LT(this=value.copy(), expression=low), exp.GT(this=value.copy(), expression=high)
+    case = exp.Case().when(below, low.copy(), copy=False).when(above, high.copy(), copy=False)
+    return case.else_(value, copy=False)
 
 
 def _is_tiny(value: exp.Expr) -> exp.Expr:
@@ -222,8 +225,8 @@ def _case(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
         values = [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)]
     case = exp.Case()
     for condition, value in zip(conditions, values, strict=False):
-        case = case.when(condition, value)
-    return case.else_(cast(values[-1], SQL_TYPES[call.kind]))
+        case = case.when(condition, value, copy=False)
+    return case.else_(cast(values[-1], SQL_TYPES[call.kind]), copy=False)
 
 
 def _among(call: Call, arguments: list[exp.Expr]) -> exp.Expr:

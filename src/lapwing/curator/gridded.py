@@ -7,7 +7,7 @@ between the steps of the two bounds, which are computed here by the very same op
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -32,6 +32,11 @@ class Gridded:
     low: float | int
     high: float | int
     exponent: int
+    label: str = field(default="", compare=False)
+    """What to call it, where its expression would tell people nothing."""
+
+    def __str__(self) -> str:
+        return self.label or str(self.expression)
 
     @property
     def is_whole(self) -> bool:

@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import COUNTS, Answer, Column
+from lapwing.curator.answer import Answer, Column
 from lapwing.curator.show import PALETTE, ROWS
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _aligned(numbers: list[str]) -> list[str]:
 
 def _bars(column: Column) -> list[str]:
     """For each value a bar from 0 (totals) or a dot (others), with an error bar, all on one scale."""
-    total = column.kind in COUNTS or column.kind == "sum"
+    total = column.adds_up
     values, spans = column.values[:ROWS], (column.noise or (None,) * len(column.values))[:ROWS]
     ends = [end for span in spans if span is not None for end in span] + [v for v in values if v is not None]
     finite = [float(end) for end in ends if math.isfinite(end)] + ([0.0] if total else [])

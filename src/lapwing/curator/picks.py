@@ -46,7 +46,7 @@ class Cells(Protocol):
 
 def draw_all(item: Picks, cells: Cells, groups: Sequence[Group], entropy: Entropy) -> list[int]:
     """One step of the grid for each group."""
-    low, high = item.bound.grids[0].steps
+    low, high = item.pick.grid.steps
     mechanism = item.mechanism
     most = min(MOST_CELLS, max(64, MOST_COUNTS // max(1, len(groups))))
     shift = max(0, (high - low).bit_length() - most.bit_length() + 1)

@@ -11,7 +11,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import COUNTS, Answer, Column
+from lapwing.curator.answer import Answer, Column
 from lapwing.curator.show import PALETTE
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -59,7 +59,7 @@ def _along(answer: Answer, key: Column, panels: Sequence[Column], interactive: b
             bars = [(row[0], row[lengths]) for row in drawn if row[lengths] is not None]
             axes.vlines([k for k, _ in bars], [s[0] for _, s in bars], [s[1] for _, s in bars], color=colour, lw=width)
         values = [value for _, value, _, _ in drawn if value is not None]
-        if _total(column):
+        if column.adds_up:
             axes.bar(places, values, width=_gap(key.values), color=_TINT, zorder=1)
             axes.axhline(0, color=_LINE, lw=1)
         else:
@@ -98,7 +98,7 @@ def _list(answer: Answer, keys: Sequence[Column], panels: Sequence[Column], inte
 
 def _lines(axes: Axes, column: Column, count: int) -> None:
     shown = digits.shown(column)
-    total = _total(column)
+    total = column.adds_up
     for place, (value, noise, interval) in enumerate(_rows(column, count)):
         if interval is not None:
             axes.hlines(place, *interval, color=_QUIET, lw=1)
@@ -145,10 +145,6 @@ def _finite(span: tuple[float, float] | None) -> tuple[float, float] | None:
 def _is_axis(key: Column) -> bool:
     """Whether a key is a place on a line rather than a name."""
     return key.type in _CONTINUOUS and None not in key.values and len(set(key.values)) > 1
-
-
-def _total(column: Column) -> bool:
-    return column.kind in COUNTS or column.kind == "sum"
 
 
 def _gap(keys: Sequence[Any]) -> Any:

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Protocol
 
 from lapwing import checks
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Bound
-from lapwing.curator.statistics import Bounding, Statistic
+from lapwing.curator.statistics import Bounding, Pick, Statistic
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import float_up, sqrt_down, sqrt_up
 from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, PermuteAndFlip, Quantile
@@ -115,7 +114,7 @@ class Noise:
 class Picks:
     """One quantile in every group."""
 
-    bound: Bound
+    pick: Pick
     size: Fraction
     concentrated: bool
     bounding: Bounding
@@ -125,7 +124,7 @@ class Picks:
     @property
     def label(self) -> str:
         """What is released."""
-        return str(self.bound.aggregate)
+        return self.pick.label
 
     @property
     def epsilon(self) -> Fraction:
@@ -149,17 +148,15 @@ class Picks:
     @property
     def mechanism(self) -> Quantile:
         """For one group, in steps of the grid."""
-        grid = self.bound.grids[0]
+        grid = self.pick.grid
         low, high = grid.steps
         if low == high:
             why = "are too close to each other for numbers of that size"
             raise InvalidParameter("bounds", (grid.low, grid.high), why, "Write bounds that are farther apart.")
-        share = self.bound.aggregate.q
-        assert share is not None
         return Quantile(
             epsilon=self.epsilon,
             bounds=(low, high),
-            q=share,
+            q=self.pick.share,
             granularity=1,
             max_rows_per_unit=self.rows,
             unit=self.unit,
@@ -244,12 +241,28 @@ class Tops:
 
 
 Item = Noise | Picks | Keys | Tops
-Purpose = Statistic | Bound | None
+Purpose = Statistic | Pick | None
 """What an item is for: a statistic, a quantile, or (None) keys."""
 
 
+class Priced(Protocol):
+    """An output that is paid for."""
+
+    @property
+    def needs(self) -> Sequence[Statistic | Pick]:
+        """What is released for it."""
+
+    @property
+    def output(self) -> str:
+        """What it is called."""
+
+    @property
+    def weight(self) -> Fraction:
+        """Its part of the loss beside the others."""
+
+
 def price(
-    bounds: Sequence[Bound], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
+    outputs: Sequence[Priced], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
 ) -> tuple[Item, ...]:
     """All items of a query. Outputs share the loss by weight; the test of secret keys counts as one output.
 
@@ -258,26 +271,31 @@ def price(
     """
     weights: dict[Purpose, Fraction] = {}
     serves: dict[Purpose, list[str]] = {}
-    for bound in bounds:
-        weight = checks.positive(weight=bound.aggregate.weight)
-        needed: Sequence[Statistic | Bound] = bound.statistics or (bound,)
-        for one in needed:
-            weights[one] = weights.get(one, Fraction(0)) + weight / len(needed)
-            serves.setdefault(one, []).append(bound.aggregate.output)
+    for output in outputs:
+        for one in output.needs:
+            weights[one] = weights.get(one, Fraction(0)) + output.weight / len(output.needs)
+            serves.setdefault(one, []).append(output.output)
     if secret_keys:
-        weights[None] = sum((checks.positive(w=b.aggregate.weight) for b in bounds), Fraction(0)) / len(bounds)
+        weights[None] = sum((output.weight for output in outputs), Fraction(0)) / len(outputs)
 
     def item(purpose: Purpose, size: Fraction, concentrated: bool) -> Item:
-        outputs = tuple(serves.get(purpose, ()))
+        served = tuple(serves.get(purpose, ()))
         if purpose is None:
             return Keys(size, concentrated, spend.key_delta, bounding, unit)
         if isinstance(purpose, Statistic):
-            return Noise(purpose, size, concentrated, bounding, unit, outputs)
-        return Picks(purpose, size, concentrated, bounding, unit, outputs)
+            return Noise(purpose, size, concentrated, bounding, unit, served)
+        return Picks(purpose, size, concentrated, bounding, unit, served)
 
     if secret_keys:  # they come first: what else is released depends on them
         weights = {None: weights.pop(None), **weights}
     items = share_out(weights, spend, item)
+    check(items, spend)
+    return items
+
+
+def price_top(most: int, spend: Budget, *, candidates: int, unit: str, outputs: tuple[str, ...]) -> tuple[Item, ...]:
+    """The one item of a question for the top keys among so many candidates."""
+    items = share_out({None: Fraction(1)}, spend, lambda _, size, rho: Tops(most, candidates, size, rho, unit, outputs))
     check(items, spend)
     return items
 

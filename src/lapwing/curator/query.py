@@ -18,13 +18,13 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator import typed
-from lapwing.curator.aggregates import Aggregate, Bound, bind_all
+from lapwing.curator.aggregates import Aggregate, Bound, TopK, bind_all
 from lapwing.curator.carried import narrowed
 from lapwing.curator.expressions import Column, Expression, Kind, columns_of
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping
 from lapwing.curator.plan import Plan, check_depth, is_each_row
-from lapwing.curator.pricing import Budget, Item, Tops, budget, check, price, share_out
+from lapwing.curator.pricing import Budget, Item, budget, price, price_top
 from lapwing.curator.room import check_reads
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -144,9 +144,10 @@ class Query:
         return () if self.top is not None else bind_all(self.aggregates, self.plan.by_name)
 
     @property
-    def top(self) -> Aggregate | None:
+    def top(self) -> TopK | None:
         """The question for the most frequent keys, which is asked alone."""
-        return self.aggregates[0] if self.aggregates[0].kind == "top" else None
+        first = self.aggregates[0]
+        return first if isinstance(first, TopK) else None
 
     @cached_property
     def effective(self) -> Bounding:
@@ -170,7 +171,7 @@ class Query:
     def contents(self) -> tuple[tuple[Gridded, ...], tuple[Expression, ...]]:
         """What is needed of each row: numbers on their grids, and expressions whose different values are counted."""
         grids = [grid for statistic in self.statistics for grid in statistic.arguments]
-        grids += [grid for bound in self.bounds if bound.finish is None for grid in bound.grids]
+        grids += [grid for bound in self.bounds if bound.pick is not None for grid in bound.grids]
         others = [statistic.of for statistic in self.statistics if statistic.of is not None]
         return tuple(dict.fromkeys(grids)), tuple(dict.fromkeys(others))
 
@@ -188,8 +189,7 @@ class Query:
             shown: Kind = "text" if key.labels or key.everything_else else key.expression.kind or "text"
             columns[key.name] = Column(key.name, shown)
         for one in self.aggregates:
-            whole = one.kind in ("count", "units", "count distinct", "top")
-            columns[one.output] = Column(one.output, "integer" if whole else "number")
+            columns[one.output] = Column(one.output, "integer" if one.whole else "number")
         return columns
 
     def bounded(self, **bounds: int) -> Query:
@@ -240,14 +240,8 @@ class Query:
     def items(self, spend: Budget) -> tuple[Item, ...]:
         """What a release consists of."""
         if self.top is not None:
-            most, outputs, candidates = self.top.most, (self.top.output,), self.grouping.size
-            items = share_out(
-                {None: Fraction(1)},
-                spend,
-                lambda _, size, rho: Tops(most, candidates, size, rho, self.context.unit, outputs),
-            )
-            check(items, spend)
-            return items
+            outputs, candidates = (self.top.output,), self.grouping.size
+            return price_top(self.top.most, spend, candidates=candidates, unit=self.context.unit, outputs=outputs)
         return price(self.bounds, spend, self.effective, unit=self.context.unit, secret_keys=self.grouping.secret)
 
     def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:

@@ -124,7 +124,7 @@ def notes(query: Query) -> tuple[str, ...]:
 
 def _counts_units(query: Query) -> list[str]:
     """A count of rows of which one per unit counts is a count of units: 4,045 planes, not 336,776 flights."""
-    unit, counts = query.context.unit, [one for one in query.aggregates if one.kind in ("count", "histogram")]
+    unit, counts = query.context.unit, [one for one in query.aggregates if one.counts_rows]
     if not counts or query.effective.rows > 1:
         return []
     which = " and ".join(one.output for one in counts)
@@ -136,7 +136,7 @@ def _counts_units(query: Query) -> list[str]:
 def leaves_rows_out(query: Query) -> bool:
     """Whether rows of a unit with many may be left out of an answer, as far as the question alone tells."""
     limits, most = query.effective, most_rows(query.plan)
-    if not query.grouping.keys and all(one.kind == "units" for one in query.aggregates):
+    if not query.grouping.keys and all(one.by_any_row for one in query.aggregates):
         return False  # a unit counts by any of its rows
     fewest = min(limits.rows, limits.touched) if query.grouping.keys else limits.rows
     return most is None or most > fewest
@@ -154,51 +154,26 @@ def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
 
 
 def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:
-    output = bound.aggregate.output
-    if bound.finish is None:
-        item = next(one for one in items if isinstance(one, Picks) and one.bound == bound)
-        return Expected(output, _ranks(item, confidence), "ranks")
+    measured_in = "" if bound.pick is None else "ranks"
     try:
-        return Expected(output, error_of(bound, items, confidence, count), "")
+        return Expected(bound.output, error_of(bound, items, confidence, count), measured_in)
     except UnsupportedQuery as unknown:
-        return Expected(output, None, "", unknown.instead)
+        return Expected(bound.output, None, measured_in, unknown.instead)
 
 
 def _ranks(item: Picks, confidence: float) -> float:
-    low, high = item.bound.grids[0].steps
-    share = item.bound.aggregate.q or Fraction(1, 2)
-    return ranks_off(item.epsilon, item.rows, share, high - low + 1, confidence)
+    low, high = item.pick.grid.steps
+    return ranks_off(item.epsilon, item.rows, item.pick.share, high - low + 1, confidence)
 
 
 def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> float:
     """How far an output may be off, exceeded with probability 1 − confidence at most; refused where data decides."""
-    kind = bound.aggregate.kind
-    if bound.finish is None:
-        return _ranks(next(one for one in items if isinstance(one, Picks) and one.bound == bound), confidence)
+    if bound.pick is not None:
+        return _ranks(next(one for one in items if isinstance(one, Picks) and one.pick == bound.pick), confidence)
     each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
     by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
     widths = [by_statistic[statistic].half_width(each) for statistic in bound.statistics]
-    if kind in ("count", "units", "count distinct", "histogram"):
-        return widths[0]
-    if kind == "sum":
-        grid = bound.grids[0]
-        steps = widths[0] if len(widths) == 1 else widths[1] + abs(grid.middle) * widths[0]
-        return steps * float(grid.granularity)
-    if kind == "mean":
-        if count is None:
-            why, hint = "its error depends on how many rows there are", "Say how many there are at least: count=1000."
-            raise UnsupportedQuery(str(bound.aggregate), why, hint)
-        fewest = checks.whole(count=count) - widths[0]
-        grid = bound.grids[0]
-        most = grid.high - grid.low
-        # |S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)
-        return (
-            min(most, ((widths[1] + grid.reach * widths[0]) / fewest + grid.moved) * float(grid.granularity))
-            if fewest > 0
-            else most
-        )
-    why = "its error depends on the data"
-    raise UnsupportedQuery(str(bound.aggregate), why, "Choose an epsilon; the answer says how accurate it turned out.")
+    return bound.aggregate.error(bound, widths, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +187,7 @@ class Accuracy:
 
     def accuracy(self, confidence: float) -> float:
         """1 or less if every output is accurate enough."""
-        by_name = {bound.aggregate.output: bound for bound in self.query.bounds}
+        by_name = {bound.output: bound for bound in self.query.bounds}
         if not by_name:
             why, hint = "it has no error to speak of", "Say what to spend: epsilon=1."
             raise UnsupportedQuery(self.query.explain(), why, hint)

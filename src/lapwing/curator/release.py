@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing._version import __version__
 from lapwing.curator import typed
-from lapwing.curator.aggregates import Bound
+from lapwing.curator.aggregates import Bound, TopK
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.arrays import bin_counts, cells_of
 from lapwing.curator.bounded import Bounded
@@ -110,17 +110,17 @@ def look(
     noisy = {item.statistic: item.release(counts[item.statistic], entropy) for item in items if isinstance(item, Noise)}
     chosen = {}
     for item in picks:
-        near = cells_of(query, item.bound.grids[0])
-        cells = SqlCells(statement, rows, item.bound.grids[0], session) if near is None else near
-        chosen[item.bound] = draw_all(item, cells, places, entropy)
+        near = cells_of(query, item.pick.grid)
+        cells = SqlCells(statement, rows, item.pick.grid, session) if near is None else near
+        chosen[item.pick] = draw_all(item, cells, places, entropy)
     keys = [_key_column(key, [group[i] for group in groups]) for i, key in enumerate(query.grouping.keys)]
     by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
     values = []
     for bound in query.bounds:
-        if bound.finish is None:
-            values.append(_chosen_column(bound, chosen[bound], items, confidence))
-        else:
+        if bound.pick is None:
             values.append(_column(bound, noisy, by_statistic, confidence))
+        else:
+            values.append(_chosen_column(bound, chosen[bound.pick], items, confidence))
     return (*keys, *values)
 
 
@@ -175,15 +175,14 @@ def _column(
     bound: Bound, noisy: Mapping[Statistic, list[int]], items: Mapping[Statistic, Noise], confidence: float
 ) -> Column:
     """One output of every group."""
-    assert bound.finish is not None
     each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
     widths = [items[statistic].half_width(each) for statistic in bound.statistics]
     sure = Confidence(confidence, items[bound.statistics[0]].bounding.rows)
     rows = zip(*(noisy[statistic] for statistic in bound.statistics), strict=True)
-    estimates = [bound.finish(numbers, widths, sure) for numbers in rows]
+    estimates = [bound.aggregate.estimate(bound, numbers, widths, sure) for numbers in rows]
     populations = tuple(estimate.interval for estimate in estimates)
     return Column(
-        bound.aggregate.output,
+        bound.output,
         bound.aggregate.kind,
         tuple(estimate.value for estimate in estimates),
         tuple(estimate.noise for estimate in estimates),
@@ -197,13 +196,13 @@ def _chosen_column(bound: Bound, steps: Sequence[int], items: Sequence[Item], co
     grid = bound.grids[0]
     values = tuple(min(max(float(step * grid.granularity), float(grid.low)), float(grid.high)) for step in steps)
     note = f"{ranks_note(bound, items, confidence)}; {bound.note}"
-    return Column(bound.aggregate.output, "quantile", values, note=note, clipped=True)
+    return Column(bound.output, bound.aggregate.kind, values, note=note, clipped=True)
 
 
 def _tops(query: Query, item: Tops, groups: Groups, counts: Counts, entropy: Entropy) -> tuple[Column, ...]:
     chosen = item.release(counts[Statistic("units")], entropy)
     [key] = query.grouping.keys
-    ranks = Column(item.outputs[0], "top", tuple(range(1, len(chosen) + 1)), note="by how many units have it")
+    ranks = Column(item.outputs[0], TopK.kind, tuple(range(1, len(chosen) + 1)), note="by how many units have it")
     return (ranks, _key_column(key, [groups[place][0] for place in chosen]))
 
 

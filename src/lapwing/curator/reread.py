@@ -14,8 +14,7 @@ from typing import Any, TypeVar, get_args
 
 from lapwing import checks
 from lapwing.calls import closest
-from lapwing.curator import aggregates
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates import AGGREGATES, Aggregate
 from lapwing.curator.declarations import fitting
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import KINDS, NUMERIC, PLACES, Column, Constant, Expression, Kind, call, time_constant
@@ -274,31 +273,17 @@ def _value(value: Any, kind: Kind | None) -> Any:
     return dt.datetime.fromisoformat(value) if isinstance(value, str) and kind == "timestamp" else value
 
 
-_BOUNDED = ("bounds", "name", "weight")
-_ASK: dict[str, tuple[Callable[..., Aggregate], tuple[int, ...], tuple[str, ...]]] = {
-    "count": (aggregates.count, (0, 1), ("name", "weight")),
-    "units": (aggregates.units, (0,), ("name", "weight")),
-    "count distinct": (aggregates.count_distinct, (1,), ("name", "weight")),
-    "sum": (aggregates.sum, (1,), _BOUNDED),
-    "mean": (aggregates.mean, (1,), _BOUNDED),
-    "variance": (aggregates.variance, (1,), _BOUNDED),
-    "std": (aggregates.std, (1,), _BOUNDED),
-    "covariance": (aggregates.covariance, (2,), ("name", "weight")),
-    "correlation": (aggregates.correlation, (2,), ("name", "weight")),
-    "quantile": (aggregates.quantile, (1,), ("q", *_BOUNDED)),
-    "top": (aggregates.top_k, (1,), ("k", "name")),
-}
-"""How each aggregate is made, of how many columns, with which options."""
+_ASK: dict[str, type[Aggregate]] = {one.kind: one for one in AGGREGATES if one.options is not None}
 
 
 def _aggregate(data: Any, columns: Columns) -> Aggregate:
     parts = _mapping(data, "ask")
     kind = next((name for name in parts if name in _ASK), next(iter(parts), ""))
-    make, places, options = _known(kind, _ASK, "there is no such aggregate")
+    aggregate = _known(kind, _ASK, "there is no such aggregate")
     of = [one if isinstance(one, str) else _expression(one, columns) for one in _list(parts[kind], kind)]
-    if len(of) not in places:
+    if len(of) not in aggregate.places:
         raise InvalidParameter(kind, len(of), "takes another number of columns", _HINT)
-    given = _mapping({name: value for name, value in parts.items() if name != kind}, kind, options)
+    given = _mapping({name: value for name, value in parts.items() if name != kind}, kind, aggregate.options)
     for name in ("q", "weight"):
         if name in given:
             given[name] = _number(given[name], name)
@@ -306,7 +291,7 @@ def _aggregate(data: Any, columns: Columns) -> Aggregate:
         given["bounds"] = tuple(_number(end, "bounds") for end in _list(given["bounds"], "bounds"))
     if "name" in given:
         _text(given["name"], "name")
-    return make(*of, **given)
+    return aggregate.reread(*of, **given)
 
 
 def _post(data: Mapping[str, Any], columns: Columns) -> Post:

@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates.base import exactly
 from lapwing.curator.expressions import Column, Constant, Expression
 from lapwing.curator.groups import Key, key_for
 from lapwing.curator.plan import (
@@ -49,7 +48,7 @@ def written(query: Query) -> dict[str, Data]:
     record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
     if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
         record["group_by"] = [_key(key, query.plan.by_name) for key in query.grouping.keys]
-    record["ask"] = [_aggregate(one, query.plan.by_name) for one in query.aggregates]
+    record["ask"] = [one.saved(lambda value: expression(value, query.plan.by_name)) for one in query.aggregates]
     bounding = query.bounding
     if bounding.max_rows_per_unit is not None:
         record["bounding"] = {"max_rows_per_unit": bounding.max_rows_per_unit}
@@ -115,7 +114,7 @@ def _column(column: Column, known: Column) -> Data:
     """A column by its name, and with what the question declares about it: bounds and keys that SQL came with."""
     declared: dict[str, Data] = {}
     if column.bounds is not None and column.bounds != known.bounds:
-        declared["bounds"] = [number(end) for end in column.bounds]
+        declared["bounds"] = [exactly(end) for end in column.bounds]
     if column.keys is not None and column.keys != known.keys:
         declared["keys"] = [plain(value) for value in column.keys]
     return {"name": column.name, **declared} if declared else column.name
@@ -134,13 +133,6 @@ def constant(value: Constant) -> Data:
 def plain(value: Any) -> Data:
     """A value as JSON has it: dates as text, for their kind is known."""
     return value.isoformat() if isinstance(value, dt.date) else value
-
-
-def number(value: Fraction) -> Data:
-    """An exact number: as a whole number or a decimal where that is exact, otherwise as a fraction in text."""
-    if value.denominator == 1:
-        return int(value)
-    return float(value) if Fraction(float(value)) == value else f"{value.numerator}/{value.denominator}"
 
 
 def _named(outputs: Iterable[tuple[str, Expression]], columns: Columns) -> dict[str, Data]:
@@ -164,22 +156,6 @@ def _usual(key: Key) -> tuple[Any, ...] | None:
         return key_for(key.name, key.expression).values
     except UnsupportedQuery:
         return None
-
-
-def _aggregate(asked: Aggregate, columns: Columns) -> Data:
-    of = [text if isinstance(text, str) else expression(text, columns) for text in asked.of]
-    record: dict[str, Data] = {asked.kind: of}
-    if asked.bounds is not None:
-        record["bounds"] = [number(Fraction(end)) for end in asked.bounds]
-    if asked.q is not None:
-        record["q"] = number(asked.q)
-    if asked.most:
-        record["k"] = asked.most
-    if asked.name is not None:
-        record["name"] = asked.name
-    if asked.weight != 1:
-        record["weight"] = number(Fraction(asked.weight))
-    return record
 
 
 def _post(post: Post) -> dict[str, Data]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import COUNTS, Answer, Column
+from lapwing.curator.answer import Answer, Column
 from lapwing.curator.words import CLIPPED
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class _Wide:
             return Measurement.get(console, options.update(width=_ENDLESS), drawn).maximum < options.max_width
 
         for number, values in enumerate(_chunks(self.values, fits)):
-            bar = next((column for column in values if column.kind in COUNTS and self.rows > 1), None)
+            bar = next((column for column in values if column.is_count and self.rows > 1), None)
             drawn = _drawn(self.keys, values, bar if fits(values, bar) else None)
             yield Padding(drawn, (1 if number else 0, 0, 0, 1))
         if self.rows > ROWS:

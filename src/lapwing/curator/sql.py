@@ -18,14 +18,13 @@ from sqlglot import exp
 
 from lapwing import checks
 from lapwing.calls import helpful
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates.base import Aggregate, Asked
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import Column, Constant, Expression, call
 from lapwing.curator.groups import Grouping, Key, key_for
 from lapwing.curator.parse import cut, parse_one, refused, shown
 from lapwing.curator.plan import Plan, scans
 from lapwing.curator.query import Context, Post, Query, bounding_of
-from lapwing.curator.sql_aggregates import Asked
 from lapwing.curator.sql_groups import Groups
 from lapwing.curator.sql_names import Declared
 from lapwing.curator.sql_rows import Reader
@@ -34,7 +33,6 @@ from lapwing.curator.table import PrivateTable, PublicTable, together
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 Tables = Mapping[str, PrivateTable | PublicTable]
-_WHOLE = ("count", "units", "count distinct")
 
 
 @helpful
@@ -141,8 +139,8 @@ def _grouped(
 
     def column(name: str, what: Expression | Asked) -> Expression:
         if isinstance(what, Asked):
-            _aggregate(name, what)  # says what cannot be asked
-            return released(name, "integer" if what.kind in _WHOLE else "number")
+            what.named(name)  # says what cannot be asked
+            return released(name, "integer" if what.aggregate.whole else "number")
         return released(name, "text" if keys[name].everything_else else what.kind or "text")
 
     outputs = groups.outputs(column)
@@ -157,7 +155,7 @@ def _grouped(
     if not groups.asked:
         why = "nothing is counted or totalled, and single rows are never shown"
         raise UnsupportedQuery(shown(select), why, "Write SELECT key, COUNT(*) FROM table GROUP BY key.")
-    aggregates = tuple(_aggregate(name, one) for one, name in groups.asked.items())
+    aggregates = tuple(one.named(name) for one, name in groups.asked.items())
     plain = [*keys, *(one.output for one in aggregates)]
     if [(name, getattr(value, "name", None)) for name, value in outputs] == [(name, name) for name in plain]:
         post = replace(post, outputs=None)
@@ -181,14 +179,6 @@ def _key(name: str, key: Expression, declared: Declared, everything_else: bool) 
         values = [key.value]
     found = key_for(name, key, values=values)
     return replace(found, everything_else=everything_else and found.values is not None)
-
-
-def _aggregate(name: str, asked: Asked) -> Aggregate:
-    if asked.kind in ("min", "max"):
-        share = "0.01" if asked.kind == "min" else "0.99"
-        why = f"the {'least' if asked.kind == 'min' else 'greatest'} value is the value of one unit"
-        raise UnsupportedQuery(f"{asked.kind.upper()}({asked.of[0]})", why, f"Write QUANTILE({asked.of[0]}, {share}).")
-    return Aggregate(kind=asked.kind, of=() if asked.kind == "units" else asked.of, q=asked.q, name=name)
 
 
 def _order(order: exp.Expr, groups: Groups, column: Any) -> tuple[tuple[Expression, bool], ...]:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from lapwing.curator.aggregates.base import Asked
 from lapwing.curator.expressions import Call, Column, Expression
 from lapwing.curator.parse import shown, translate
-from lapwing.curator.sql_aggregates import Asked, asked, has_aggregates
+from lapwing.curator.sql_aggregates import asked, has_aggregates
 from lapwing.curator.sql_names import Scope, named
 from lapwing.curator.sql_syntax import clauses, unique, unwrapped
 from lapwing.errors import MissingBounds, UnsupportedQuery

@@ -13,6 +13,7 @@ from typing import cast
 from sqlglot import exp
 
 from lapwing.calls import closest
+from lapwing.curator.aggregates.base import Asked
 from lapwing.curator.expressions import Column, Constant, Expression
 from lapwing.curator.parse import refused, shown
 from lapwing.curator.plan import (
@@ -27,7 +28,7 @@ from lapwing.curator.plan import (
     Where,
 )
 from lapwing.curator.room import check_reads
-from lapwing.curator.sql_aggregates import Asked, has_aggregates
+from lapwing.curator.sql_aggregates import has_aggregates
 from lapwing.curator.sql_groups import Groups, Item, items
 from lapwing.curator.sql_joins import all_of, conditions, how_of, join_public, join_unit, member
 from lapwing.curator.sql_names import Declared, Named, Scope, named
@@ -35,15 +36,6 @@ from lapwing.curator.sql_syntax import clauses, conjuncts, inner_query, part, un
 from lapwing.errors import UnsupportedQuery
 
 _INNER = ("expressions", "from", "joins", "where", "with")
-_TOTALS: dict[str, Total] = {
-    "count": "count",
-    "count distinct": "count distinct",
-    "units": "count distinct",
-    "sum": "sum",
-    "mean": "avg",
-    "min": "min",
-    "max": "max",
-}
 
 
 @dataclass(frozen=True)
@@ -338,7 +330,9 @@ def _starred(item: Item, scope: Scope) -> list[tuple[str, Expression]] | None:
 
 def _total(name: str, asked: Asked) -> tuple[str, Total, Expression | None]:
     """A total per unit."""
-    if asked.kind not in _TOTALS:
+    total = asked.aggregate.total
+    if total is None:
         why = "totals per unit are those that do not depend on order and rounding"
-        raise UnsupportedQuery(f"{asked.kind} per unit", why, "Use COUNT, SUM, AVG, MIN or MAX in the sub-query.")
-    return name, _TOTALS[asked.kind], asked.of[0] if asked.of else None
+        hint = "Use COUNT, SUM, AVG, MIN or MAX in the sub-query."
+        raise UnsupportedQuery(f"{asked.aggregate.kind} per unit", why, hint)
+    return name, total, asked.of[0] if asked.of else None

@@ -1,8 +1,9 @@
-"""The integers that an engine returns for each group, and how far one unit can move them."""
+"""The integers that an engine returns for each group, and how far one unit can move them; and what is picked."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import prod
 from typing import Literal
 
@@ -146,7 +147,7 @@ class Statistic:
             return self.kind
         if self.kind == "distinct":
             return f"distinct {self.of}"
-        names = [str(value.expression) for value in self.arguments]
+        names = [str(value) for value in self.arguments]
         if self.kind == "sum":
             return f"sum of {names[0]}"
         if not any(self.powers):
@@ -154,3 +155,15 @@ class Statistic:
         return " × ".join(
             f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One step of a grid per group, chosen by how many values lie below it."""
+
+    label: str
+    output: str
+    """What it is for: two outputs are two picks."""
+    grid: Gridded
+    share: Fraction
+    """Of the values, how many lie below it."""

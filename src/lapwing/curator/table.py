@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate, units
+from lapwing.curator.aggregates import Aggregate, Alone
 from lapwing.curator.breaker import Fuse
 from lapwing.curator.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
 from lapwing.curator.expressions import Column, Expression, Kind
-from lapwing.curator.groups import Grouping, Key, binned, key_for
+from lapwing.curator.groups import Grouping, key_for
 from lapwing.curator.joins import apart, join_public
 from lapwing.curator.parse import expression
 from lapwing.curator.plan import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
     from lapwing.curator.check import Check
     from lapwing.curator.proposals import Proposal
-    from lapwing.curator.quote import Quote
 
 
 LONGEST_PUBLIC = 100_000
@@ -228,36 +227,21 @@ class Grouped:
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
         asked, table = named(aggregates, called), self.table
-        grouping = self.grouping
-        alone = [one for one in asked if one.kind in ("histogram", "top")]
-        if alone and len(asked) > 1:
-            why = "it makes rows of its own"
-            raise UnsupportedQuery(str(alone[0]), why, "Ask it in a query of its own.")
-        if alone:
-            [one] = alone
-            [name] = (str(text) for text in one.of)
-            value = expression(name, table.plan.by_name, name="column")
-            if one.kind == "histogram":
-                grouping = Grouping((*grouping.keys, binned(name, value, one.edges)))
-                asked = (Aggregate(kind="count", name=one.output),)
-            else:
-                grouping = _candidates(grouping, key_for(name, value), one)
-                if grouping.secret:
-                    return _most_frequent(table, grouping, one)
-        return Query(table.context, table.plan, grouping, asked, table.bounding)
+        for one in asked:
+            if isinstance(one, Alone):
+                if len(asked) > 1:
+                    why = "it makes rows of its own"
+                    raise UnsupportedQuery(str(one), why, "Ask it in a query of its own.")
+                return self._arranged(one)
+        return Query(table.context, table.plan, self.grouping, asked, table.bounding)
 
-
-def _candidates(grouping: Grouping, key: Key, asked: Aggregate) -> Grouping:
-    if grouping.keys:
-        raise UnsupportedQuery(str(asked), "it is asked of all rows together", "Filter with where() instead.")
-    return Grouping((key,))
-
-
-def _most_frequent(table: PrivateTable, grouping: Grouping, asked: Aggregate) -> Query:
-    """The top of secret keys: those that may be shown, by their noisy numbers of units, which were paid for anyway."""
-    counted = units(name=asked.name)
-    order = ((Column(counted.output, "integer"), True),)
-    return Query(table.context, table.plan, grouping, (counted,), table.bounding, Post(order=order, limit=asked.most))
+    def _arranged(self, asked: Alone) -> Query:
+        """What is asked instead of an aggregate that makes rows of its own."""
+        table, found = self.table, asked.arrange(self.grouping, self.table.plan.by_name)
+        post, one = Post(), found.aggregate
+        if found.shown is not None:
+            post = Post(order=((Column(one.output, "integer"), True),), limit=found.shown)
+        return Query(table.context, table.plan, found.grouping, (one,), table.bounding, post)
 
 
 def together(one: Context, other: Context) -> Context:
@@ -426,16 +410,6 @@ def _described(column: Column) -> str:
         low, high = map(float, column.bounds)
         return f"{column.name} ({low:g} … {high:g})"
     return f"{column.name} ({column.kind})"
-
-
-def quote_of(table: PrivateTable, sql: str, **options: Any) -> Quote:
-    """The quote of a SELECT."""
-    asking = {
-        name: options.pop(name)
-        for name in ("epsilon", "delta", "rho", "within", "confidence", "count")
-        if name in options
-    }
-    return table.query(sql, **options).quote(**asking)
 
 
 __all__ = ["EACH_ROW", "Grouped", "PrivateTable", "PublicTable", "is_each_row", "open", "public"]

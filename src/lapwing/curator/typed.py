@@ -34,7 +34,6 @@ from lapwing.errors import UnsupportedQuery
 if TYPE_CHECKING:
     from lapwing.curator.query import Query
 
-_OF_NUMBERS = ("sum", "mean", "variance", "std", "covariance", "correlation", "quantile")
 _HINT = "Make questions with lw.open(…), table.query(…) or Query.from_yaml(…)."
 
 
@@ -119,6 +118,8 @@ def check(query: Query) -> None:
         _aggregate(asked, rows)
         for text in asked.of:
             nesting.check(argument(text, rows.columns), depths)
+    for grid in query.contents[0]:  # what an aggregate itself computes from its columns
+        nesting.check(grid.expression, depths)
     shown, post = _Seen(query.output_columns(), answer=True), query.post
     for _, output in post.outputs or ():
         _taken("a column of the answer", output, (*KINDS, None), shown)
@@ -185,9 +186,8 @@ def _values(name: str, values: tuple[Any, ...], kind: Any) -> None:
 
 
 def _aggregate(asked: Aggregate, rows: _Seen) -> None:
-    kinds = NUMERIC if asked.kind in _OF_NUMBERS else KINDS
     for text in asked.of:
-        _taken(str(asked), argument(text, rows.columns), kinds, rows)
+        _taken(str(asked), argument(text, rows.columns), asked.takes, rows)
 
 
 def _taken(role: str, expression: Expression, kinds: tuple[Any, ...], columns: _Seen) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lapwing.curator.aggregates import named
 from lapwing.curator.answer import Answer, Column
 from lapwing.curator.digits import percent, visible
 from lapwing.privacy.explain import Explanation
@@ -11,21 +12,6 @@ from lapwing.privacy.quotes import cost as cost
 from lapwing.privacy.quotes import remains as remains
 from lapwing.privacy.quotes import risk as risk
 
-_SAYS = {
-    "key": "names the group",
-    "count": "the number of rows",
-    "units": "the number of different {unit}s",
-    "count distinct": "the number of different values",
-    "histogram": "the number of rows in each bin",
-    "top": "the rank: 1 is the key that most {unit}s have",
-    "sum": "the sum of the values",
-    "mean": "the mean of the values",
-    "variance": "the variance of the values",
-    "std": "the standard deviation of the values",
-    "covariance": "the covariance of two columns",
-    "correlation": "the correlation of two columns",
-    "quantile": "a value with the stated share of the values below it",
-}
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
 _CLIPPED = "values outside the bounds count as the nearest bound, which may bias this"
@@ -60,7 +46,9 @@ def explain(answer: Answer) -> Explanation:
 
 def meaning(column: Column, unit: str) -> str:
     """What a column says, with what is noted about it."""
-    says = _SAYS.get(column.kind, column.kind).format(unit=unit)
+    aggregate = named(column.kind)
+    says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
+    says = "names the group" if column.is_key else says
     return "; ".join(part for part in (says, note(column)) if part)
 
 

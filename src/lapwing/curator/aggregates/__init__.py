@@ -1,0 +1,63 @@
+"""What can be asked of a group: `lw.count()`, `lw.mean("age")`, `lw.quantile("cost", 0.5)`, …
+
+Each aggregate is a class of its own (base.py says what a class owns). A new one is a new file, and a line in
+`AGGREGATES` and in `__all__`: SQL, saved questions, quotes, answers and pictures ask the class.
+"""
+
+from lapwing.curator.aggregates.alone import Alone, Histogram, TopK, histogram, top_k
+from lapwing.curator.aggregates.associations import Correlation, Covariance, correlation, covariance
+from lapwing.curator.aggregates.base import Aggregate, Bound, argument, bind_all
+from lapwing.curator.aggregates.counts import Count, CountDistinct, Units, count, count_distinct, units
+from lapwing.curator.aggregates.extremes import Greatest, Least
+from lapwing.curator.aggregates.quantiles import Quantile, median, quantile
+from lapwing.curator.aggregates.spreads import Std, Variance, std, variance
+from lapwing.curator.aggregates.sums import Mean, Sum, mean, sum
+
+AGGREGATES: tuple[type[Aggregate], ...] = (
+    Count,
+    Units,
+    CountDistinct,
+    Sum,
+    Mean,
+    Variance,
+    Std,
+    Covariance,
+    Correlation,
+    Quantile,
+    Histogram,
+    TopK,
+)
+"""What can be asked of everybody."""
+PER_UNIT: tuple[type[Aggregate], ...] = (Least, Greatest)
+"""What can be asked of the rows of one unit only, in a sub-query."""
+
+
+def named(kind: str) -> type[Aggregate] | None:
+    """The aggregate that an answer or a saved question calls so."""
+    return next((one for one in AGGREGATES if one.kind == kind), None)
+
+
+__all__ = [
+    "AGGREGATES",
+    "PER_UNIT",
+    "Aggregate",
+    "Alone",
+    "Bound",
+    "TopK",
+    "argument",
+    "bind_all",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
+    "histogram",
+    "mean",
+    "median",
+    "named",
+    "quantile",
+    "std",
+    "sum",
+    "top_k",
+    "units",
+    "variance",
+]

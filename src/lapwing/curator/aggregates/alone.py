@@ -1,0 +1,125 @@
+"""What makes rows of its own, and is asked alone: bins, and the most frequent keys."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
+from lapwing.curator.aggregates.counts import Count, Units
+from lapwing.curator.expressions import KINDS, Column, Expression
+from lapwing.curator.groups import Grouping, binned, key_for
+from lapwing.curator.parse import expression
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """What is asked instead: of which groups, and how many of those with the largest values are shown."""
+
+    grouping: Grouping
+    aggregate: Aggregate
+    shown: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Alone(Aggregate):
+    """An aggregate that makes rows of its own."""
+
+    whole = True
+
+    @abstractmethod
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+        """What is asked instead."""
+
+    def bind(self, shared: Shared) -> Bound:
+        why = "it makes rows of its own"
+        raise UnsupportedQuery(str(self), why, "Ask it in a query of its own.")
+
+    def _column(self, columns: Mapping[str, Column]) -> tuple[str, Expression]:
+        [name] = (str(text) for text in self.of)
+        return name, expression(name, columns, name="column")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Histogram(Alone):
+    """The rows between each edge and the next (the last bin has both its ends)."""
+
+    edges: tuple[Number, ...]
+
+    kind = "histogram"
+    called = "count"
+    says = "the number of rows in each bin"
+    counts = adds_up = counts_rows = True
+    options = None
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        ends = tuple(self.edges)
+        if len(ends) < 2 or any(not checks.exact(edges=a) < checks.exact(edges=b) for a, b in pairwise(ends)):
+            why = "must be at least two numbers that rise"
+            raise InvalidParameter("edges", self.edges, why, "Write edges=[0, 10, 20].")
+        object.__setattr__(self, "edges", ends)
+
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+        """A count with the bins as one more key."""
+        name, value = self._column(columns)
+        return Arranged(Grouping((*grouping.keys, binned(name, value, self.edges))), Count(name=self.output))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class TopK(Alone):
+    """The keys of a column that most units have, best first."""
+
+    most: int
+
+    kind = "top"
+    called = "rank"
+    says = "the rank: 1 is the key that most {unit}s have"
+    takes = KINDS
+    options = ("k", "name")
+
+    def __post_init__(self) -> None:
+        Aggregate.__post_init__(self)
+        checks.whole(k=self.most)
+
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+        """Of public keys, itself. Of secret ones those that may be shown, by their noisy numbers of units, which
+        were paid for anyway."""
+        name, value = self._column(columns)
+        key = key_for(name, value)
+        if grouping.keys:
+            raise UnsupportedQuery(str(self), "it is asked of all rows together", "Filter with where() instead.")
+        candidates = Grouping((key,))
+        if candidates.secret:
+            return Arranged(candidates, Units(name=self.name), self.most)
+        return Arranged(candidates, self)
+
+    def saved_options(self) -> dict[str, Any]:
+        return {"k": self.most}
+
+    @classmethod
+    def reread(cls, *of: str | Expression, **options: Any) -> Aggregate:
+        return top_k(*of, **options)  # type: ignore[arg-type]
+
+
+@helpful
+def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) -> Histogram:
+    """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin."""
+    return Histogram(of=(column,), edges=edges, name=name)  # type: ignore[arg-type]
+
+
+@helpful
+def top_k(column: str, k: int, *, name: str | None = None) -> TopK:
+    """The k keys of a column that most units have, best first; asked alone.
+
+    Of public keys, without their counts. Which keys occur is a secret where they are not public: then it takes a
+    delta, rare keys are left out, and noisy numbers of units come with the others.
+    """
+    return TopK(of=(column,), most=checks.whole(k=k), name=name)

@@ -1,0 +1,156 @@
+"""Rows, units and different values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from sqlglot import exp
+
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator import estimates
+from lapwing.curator.aggregates.base import ONE, Aggregate, Asked, Bound, Reading, Shared
+from lapwing.curator.estimates import Confidence, Estimate
+from lapwing.curator.expressions import KINDS, Column, Constant, Expression, call, never_null
+from lapwing.curator.gridded import Gridded
+from lapwing.curator.parse import only, shown
+from lapwing.curator.statistics import Statistic
+from lapwing.errors import UnsupportedQuery
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Counting(Aggregate):
+    """A whole number that is a statistic itself."""
+
+    takes = KINDS
+    whole = counts = adds_up = True
+
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        return estimates.counted(numbers[0], widths[0])
+
+    def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
+        return widths[0]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Count(_Counting):
+    """The rows, or those in which a column is not NULL."""
+
+    kind = "count"
+    called = "count"
+    says = "the number of rows"
+    places = (0, 1)
+    counts_rows = True
+    total = "count"
+    spelled = "COUNT"
+    nodes = ("Count", "CountIf")
+
+    @property
+    def output(self) -> str:
+        """What it is called in the answer."""
+        if self.name is not None:
+            return self.name
+        return f"count_{self.of[0]}" if self.of else self.called
+
+    def bind(self, shared: Shared) -> Bound:
+        """Of a column, the rows in which it is not NULL, whatever its kind."""
+        for value, _ in self.keys(shared.columns):
+            if not never_null(value) and not (isinstance(value, Column) and value.complete):
+                return Bound(self, (_present(value),))
+        return Bound(self, (Statistic("rows"),))
+
+    @classmethod
+    def read(cls, node: exp.Expr, reading: Reading) -> Asked | None:
+        """COUNT(*), COUNT(x), COUNT_IF(condition), COUNT(DISTINCT x) and COUNT(DISTINCT unit)."""
+        if isinstance(node, exp.CountIf):
+            only(node, "this")
+            return Asked(cls).where(reading.translate(node.this))
+        only(node, "this", "expressions")
+        value = node.this
+        if node.expressions:
+            return None
+        if value is None or (isinstance(value, exp.Star) and not any(value.args.values())):
+            return Asked(cls)
+        if isinstance(value, exp.Distinct):
+            what = reading.argument(node, _one_of(node, value))
+            return Asked(Units if isinstance(what, Column) and what.unit else CountDistinct, (what,))
+        what = reading.argument(node, value)
+        return Asked(cls, () if isinstance(what, Constant) else (what,))
+
+
+def _present(value: Expression) -> Statistic:
+    present = call("case", call("is null", value), Constant(None, None), ONE)
+    return Statistic("moment", (Gridded(present, 0, 1, 0),), (0,))
+
+
+def _one_of(node: exp.Expr, distinct: exp.Expr) -> exp.Expr:
+    only(distinct, "expressions")
+    if len(distinct.expressions) != 1:
+        why = "it counts one expression"
+        raise UnsupportedQuery(shown(node), why, "Write COUNT(DISTINCT x), or group by the others.")
+    found: exp.Expr = distinct.expressions[0]
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Units(_Counting):
+    """The units (people, say) with at least one row."""
+
+    kind = "units"
+    called = "units"
+    says = "the number of different {unit}s"
+    places = (0,)
+    by_any_row = True
+    total = "count distinct"
+
+    def bind(self, shared: Shared) -> Bound:
+        return Bound(self, (Statistic("units"),))
+
+    @classmethod
+    def filtered(cls) -> type[Aggregate]:
+        """The units of some rows are different values of an expression."""
+        return CountDistinct
+
+    @classmethod
+    def asked(cls, of: tuple[Expression, ...], name: str, **options: Any) -> Aggregate:
+        """SQL names the column of the unit; the plan knows it."""
+        return cls(name=name)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CountDistinct(_Counting):
+    """The different values of a column, among the rows that count."""
+
+    kind = "count distinct"
+    called = "distinct_{}"
+    says = "the number of different values"
+    total = "count distinct"
+    refused: ClassVar[Mapping[str, tuple[str, str]]] = dict.fromkeys(
+        ("ApproxDistinct", "Hll"), ("its sketch is up to the engine", "Write COUNT(DISTINCT x).")
+    )
+
+    def bind(self, shared: Shared) -> Bound:
+        [(value, _)] = self.keys(shared.columns)
+        return Bound(self, (Statistic("distinct", of=value),))
+
+
+@helpful
+def count(column: str | None = None, *, name: str | None = None, weight: Number = 1) -> Count:
+    """The rows, or those in which a column is not NULL."""
+    return Count(of=() if column is None else (column,), name=name, weight=weight)
+
+
+@helpful
+def units(*, name: str | None = None, weight: Number = 1) -> Units:
+    """The units (people, say) with at least one row."""
+    return Units(name=name, weight=weight)
+
+
+@helpful
+def count_distinct(column: str, *, name: str | None = None, weight: Number = 1) -> CountDistinct:
+    """The different values of a column, among the rows that count."""
+    return CountDistinct(of=(column,), name=name, weight=weight)

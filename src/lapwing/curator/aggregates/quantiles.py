@@ -1,0 +1,107 @@
+"""Quantiles, which are picked instead of computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from sqlglot import exp
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.aggregates.base import Aggregate, Asked, Bound, Reading, Shared, WithBounds, exactly
+from lapwing.curator.expressions import Constant, Expression
+from lapwing.curator.parse import only, shown
+from lapwing.curator.statistics import Pick
+from lapwing.errors import UnsupportedQuery
+
+HALF = Fraction(1, 2)
+_ORDERED = ("PercentileCont", "PercentileDisc")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Quantile(WithBounds):
+    """A value with about the share `q` of the values below it."""
+
+    q: Fraction
+
+    kind = "quantile"
+    called = "quantile_{}"
+    says = "a value with the stated share of the values below it"
+    options = ("q", "bounds", "name", "weight")
+    spelled = "MEDIAN or QUANTILE(x, 0.9)"
+    nodes = ("Median", "Quantile", "ApproxQuantile", *_ORDERED, "WithinGroup")
+
+    def __post_init__(self) -> None:
+        WithBounds.__post_init__(self)
+        object.__setattr__(self, "q", _share(self.q))
+
+    @property
+    def output(self) -> str:
+        """What it is called in the answer."""
+        return f"{self.called.format(*self.of)}_{float(self.q):g}" if self.name is None else self.name
+
+    def parts(self) -> list[str]:
+        """The column and the share."""
+        return [*WithBounds.parts(self), f"{float(self.q):g}"]
+
+    def bind(self, shared: Shared) -> Bound:
+        grids = shared.grids(self, coarse=False)
+        return Bound(self, grids=grids, pick=Pick(str(self), self.output, grids[0], self.q))
+
+    def saved_options(self) -> dict[str, Any]:
+        return {"q": exactly(self.q)}
+
+    @classmethod
+    def reread(cls, *of: str | Expression, **options: Any) -> Aggregate:
+        return quantile(*of, **options)  # type: ignore[arg-type]
+
+    @classmethod
+    def read(cls, node: exp.Expr, reading: Reading) -> Asked | None:
+        """MEDIAN(x), QUANTILE(x, q), and PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x)."""
+        if isinstance(node, exp.Median):
+            only(node, "this")
+            return Asked(cls, (reading.argument(node, node.this),), (("q", HALF),), "median_{}")
+        if isinstance(node, exp.WithinGroup):
+            return cls._within_group(node, reading)
+        only(node, "this", "expression", "quantile")
+        return cls._asked(node, node.this, node.args.get("quantile") or node.args.get("expression"), reading)
+
+    @classmethod
+    def _asked(cls, node: exp.Expr, value: Any, share: Any, reading: Reading) -> Asked:
+        number = None if share is None else reading.translate(share)
+        if not isinstance(number, Constant) or number.kind not in ("integer", "number"):
+            raise UnsupportedQuery(shown(node), "a quantile needs one written share", "Write QUANTILE(x, 0.5).")
+        return Asked(cls, (reading.argument(node, value),), (("q", _share(number.value)),))
+
+    @classmethod
+    def _within_group(cls, node: exp.Expr, reading: Reading) -> Asked | None:
+        function, order = node.this, node.expression
+        if type(function).__name__ not in _ORDERED or len(order.expressions) != 1:
+            return None
+        only(function, "this")
+        only(order, "expressions")
+        [ordered] = order.expressions
+        only(ordered, "this", "desc", "nulls_first")
+        asked = cls._asked(node, ordered.this, function.this, reading)
+        [(name, share)] = asked.options
+        return replace(asked, options=((name, 1 - share),)) if ordered.args.get("desc") else asked
+
+
+def _share(q: Number) -> Fraction:
+    return checks.share(q=q).limit_denominator(10_000)
+
+
+@helpful
+def quantile(column: str, q: Number, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
+    """A value with about the share `q` of the values below it."""
+    return Quantile(of=(column,), q=_share(q), bounds=bounds, name=name, weight=weight)
+
+
+@helpful
+def median(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
+    """A value in the middle of the values."""
+    called = f"median_{column}" if name is None else name
+    return Quantile(of=(column,), q=HALF, bounds=bounds, name=called, weight=weight)

@@ -1,0 +1,71 @@
+"""Variances and standard deviations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator import estimates
+from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
+from lapwing.curator.aggregates.sums import moments
+from lapwing.curator.estimates import Confidence, Estimate
+
+NOISY = "the number of rows is noisy itself"
+"""Why nothing is divided by n − 1."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Spread(WithBounds):
+    """From n, Σ(x − m) and Σ(x − m)²."""
+
+    fills = squares = True
+    root: ClassVar[bool]
+
+    def bind(self, shared: Shared) -> Bound:
+        [(value, _)], grids = self.keys(shared.columns), shared.grids(self)
+        return Bound(self, moments(value, grids[0], (1, 2)), grids)
+
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        return estimates.spread(numbers, widths, bound.grids[0], root=self.root)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Variance(_Spread):
+    """The variance of the clamped values (divided by n, not by n − 1)."""
+
+    kind = "variance"
+    called = "variance_{}"
+    says = "the variance of the values"
+    root = False
+    spelled = "VAR_POP"
+    nodes = ("VariancePop", "Variance")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Std(_Spread):
+    """The standard deviation of the clamped values."""
+
+    kind = "std"
+    called = "std_{}"
+    says = "the standard deviation of the values"
+    root = True
+    spelled = "STDDEV_POP"
+    nodes = ("StddevPop", "Stddev")
+    refused: ClassVar[Mapping[str, tuple[str, str]]] = {"StddevSamp": (NOISY, "Write STDDEV_POP(…).")}
+
+
+@helpful
+def variance(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Variance:
+    """The variance of the clamped values (divided by n, not by n − 1)."""
+    return Variance(of=(column,), bounds=bounds, name=name, weight=weight)
+
+
+@helpful
+def std(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Std:
+    """The standard deviation of the clamped values."""
+    return Std(of=(column,), bounds=bounds, name=name, weight=weight)

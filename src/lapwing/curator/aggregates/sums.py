@@ -1,0 +1,104 @@
+"""Sums and means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator import estimates
+from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
+from lapwing.curator.estimates import Confidence, Estimate
+from lapwing.curator.expressions import Expression, never_null
+from lapwing.curator.gridded import Gridded
+from lapwing.curator.plan import Total
+from lapwing.curator.statistics import Statistic
+from lapwing.errors import UnsupportedQuery
+
+
+def moments(value: Expression, grid: Gridded, powers: Sequence[int]) -> tuple[Statistic, ...]:
+    """n and Σ(x − m)^p of a gridded value. Where every row has one, a count may share n."""
+    present = Statistic("rows") if never_null(value) else Statistic("moment", (grid,), (0,))
+    return (present, *(Statistic("moment", (grid,), (power,)) for power in powers))
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Sum(WithBounds):
+    """The sum of a column that is clamped to its public bounds."""
+
+    kind = "sum"
+    called = "sum_{}"
+    says = "the sum of the values"
+    adds_up = fills = True
+    total = "sum"
+    spelled = "SUM"
+    nodes = ("Sum",)
+
+    def bind(self, shared: Shared) -> Bound:
+        """A statistic of its own, or those of a mean of the same column."""
+        [key], grids = self.keys(shared.columns), shared.grids(self, coarse=False)
+        if key in shared.averaged:
+            return Bound(self, moments(key[0], grids[0], (1,)), grids)
+        return Bound(self, (Statistic("sum", grids),), grids)
+
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        [grid] = bound.grids
+        if len(numbers) == 1:
+            return estimates.summed(numbers[0], widths[0], grid)
+        return estimates.summed_from_mean(numbers[0], numbers[1], widths, grid)
+
+    def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
+        [grid] = bound.grids
+        steps = widths[0] if len(widths) == 1 else widths[1] + abs(grid.middle) * widths[0]
+        return steps * float(grid.granularity)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Mean(WithBounds):
+    """The mean of a column that is clamped to its public bounds."""
+
+    kind = "mean"
+    called = "mean_{}"
+    says = "the mean of the values"
+    fills = averages = True
+    total: ClassVar[Total | None] = "avg"
+    spelled = "AVG"
+    nodes: ClassVar[tuple[str, ...]] = ("Avg",)
+    functions: ClassVar[tuple[str, ...]] = ("mean",)
+
+    def bind(self, shared: Shared) -> Bound:
+        [(value, _)], grids = self.keys(shared.columns), shared.grids(self)
+        return Bound(self, moments(value, grids[0], (1,)), grids)
+
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        return estimates.averaged(numbers[0], numbers[1], widths, bound.grids[0], confidence)
+
+    def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
+        """|S/C − s/c| = |a − (s/c)·b|/C for noise a, b: at most (w_S + reach·w_C)/(c − w_C)."""
+        if count is None:
+            why, hint = "its error depends on how many rows there are", "Say how many there are at least: count=1000."
+            raise UnsupportedQuery(str(self), why, hint)
+        fewest = checks.whole(count=count) - widths[0]
+        [grid] = bound.grids
+        most = grid.high - grid.low
+        steps = (widths[1] + grid.reach * widths[0]) / fewest + grid.moved if fewest > 0 else 0
+        return min(most, steps * float(grid.granularity)) if fewest > 0 else most
+
+
+@helpful
+def sum(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Sum:
+    """The sum of a column that is clamped to its public bounds."""
+    return Sum(of=(column,), bounds=bounds, name=name, weight=weight)
+
+
+@helpful
+def mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Mean:
+    """The mean of a column that is clamped to its public bounds."""
+    return Mean(of=(column,), bounds=bounds, name=name, weight=weight)
