@@ -74,6 +74,7 @@ LIFTED = {
         "count_distinct",
         "covariance",
         "describe",
+        "geometric_mean",
         "histogram",
         "mean",
         "median",

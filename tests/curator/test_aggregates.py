@@ -27,6 +27,7 @@ ASKED: dict[str, Aggregate] = {
     "count distinct": lw.count_distinct("y"),
     "sum": lw.sum("x"),
     "mean": lw.mean("x"),
+    "geometric mean": lw.geometric_mean("x"),
     "variance": lw.variance("x"),
     "std": lw.std("x"),
     "covariance": lw.covariance("x", "y"),

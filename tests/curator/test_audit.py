@@ -187,6 +187,9 @@ WITNESSES: dict[str, Witness] = {
     "sum": Witness(by_region(lw.sum("cost")), [], everywhere("z", 9, cost=1e308), PURE),
     "sum of whole numbers": Witness(by_region(lw.sum("age")), [], everywhere("z", 9, age=2**63 - 1), PURE),
     "mean": Witness(together(lw.mean("cost")), crowd(1, cost=-1.0), [("z", "n", 1, 9.0, "")], PURE),
+    "geometric mean": Witness(
+        together(lw.geometric_mean("cost", bounds=(0.5, 1))), crowd(1, cost=0.5), [("z", "n", 1, 9.0, "")], PURE
+    ),
     "variance": Witness(together(lw.variance("cost")), crowd(2, cost=0.0), [("z", "n", 1, 9.0, "")], SHARED),
     "std": Witness(together(lw.std("cost")), crowd(2, cost=0.0), [("z", "n", 1, -9.0, "")], SHARED),
     "covariance": Witness(
@@ -235,8 +238,8 @@ WITNESSES: dict[str, Witness] = {
     ),
 }  # fmt: skip
 KINDS = {
-    "count", "units", "count_distinct", "sum", "mean", "variance", "std", "covariance", "correlation", "quantile",
-    "median", "histogram", "top_k",
+    "count", "units", "count_distinct", "sum", "mean", "geometric_mean", "variance", "std", "covariance", "correlation",
+    "quantile", "median", "histogram", "top_k",
 }  # fmt: skip
 
 

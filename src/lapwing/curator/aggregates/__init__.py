@@ -9,6 +9,7 @@ from lapwing.curator.aggregates.associations import Correlation, Covariance, cor
 from lapwing.curator.aggregates.base import Aggregate, Bound, argument, bind_all
 from lapwing.curator.aggregates.counts import Count, CountDistinct, Units, count, count_distinct, units
 from lapwing.curator.aggregates.extremes import Greatest, Least
+from lapwing.curator.aggregates.geometric import GeometricMean, geometric_mean
 from lapwing.curator.aggregates.quantiles import Quantile, median, quantile
 from lapwing.curator.aggregates.spreads import Std, Variance, std, variance
 from lapwing.curator.aggregates.sums import Mean, Sum, mean, sum
@@ -19,6 +20,7 @@ AGGREGATES: tuple[type[Aggregate], ...] = (
     CountDistinct,
     Sum,
     Mean,
+    GeometricMean,
     Variance,
     Std,
     Covariance,
@@ -50,6 +52,7 @@ __all__ = [
     "count",
     "count_distinct",
     "covariance",
+    "geometric_mean",
     "histogram",
     "mean",
     "median",

@@ -1,0 +1,148 @@
+"""Geometric means: e to the mean of the logarithms, of a column with public bounds above 0.
+
+Engines have a LN each, and none is the same to the last bit, not even on one engine from one batch of rows to the next:
+a row's step must not depend on its neighbours. So the logarithm is made of what is exact on every engine. Between two
+ends a and b of a public ladder, with c in their middle and s = (x − c)/(x + c), the number ln x is ln c + 2s + 2s³/3 to
+within (2/5)·s⁵/(1 − s²). Proof: curator.md, point 3
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator import estimates
+from lapwing.curator.aggregates.base import Bound, Key, Shared, public_bounds
+from lapwing.curator.aggregates.sums import Mean, moments
+from lapwing.curator.estimates import Confidence, Estimate, Interval
+from lapwing.curator.expressions import FINEST, Call, Column, Constant, Expression, Span, call, never_null
+from lapwing.curator.gridded import LARGEST_BOUND, Gridded, gridded
+from lapwing.errors import InvalidParameter
+
+PIECES = 64
+"""Of the ladder, at most: enough for bounds of 10^13 to 1. Beyond, pieces are wider."""
+_HALF_WIDTH = 1 / 4
+"""Of a piece, in logarithms: a value is then off by 0.0012 % at most."""
+_ROUNDING = 2.0**-40
+"""More than doubles can add to it: the logarithms of bounds are below 347, and ten roundings are below 2^-41."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class GeometricMean(Mean):
+    """The geometric mean of a column that is clamped to its public bounds, which are above 0."""
+
+    kind = "geometric mean"
+    called = "geometric_mean_{}"
+    says = "the geometric mean of the values"
+    fills = averages = False
+    total = None
+    spelled = "GEOMEAN"
+    nodes = ()
+    functions = ("geomean", "geometric_mean")
+
+    def bind(self, shared: Shared) -> Bound:
+        """The integers of a mean, of the logarithms."""
+        [key] = self.keys(shared.columns)
+        grid = self._logarithms(key)
+        return Bound(self, moments(grid.expression, grid, (1,)), (grid,))
+
+    def _logarithms(self, key: Key) -> Gridded:
+        value, (low, high) = key[0], public_bounds(key, self)
+        if not 1 / LARGEST_BOUND <= low < high <= LARGEST_BOUND:
+            why = "a geometric mean is of numbers above 0, so that their logarithms have bounds"
+            hint = "Write lw.geometric_mean('x', bounds=(1, 1000)), or bounds={'x': (1, 1000)} beside SQL."
+            raise InvalidParameter("bounds", (float(low), float(high)), why, hint)
+        ends = tuple(Fraction(math.log(end)) for end in (float(low), float(high)))
+        logarithm = _logarithm(value, float(low), float(high))
+        if isinstance(value, Column) and value.complete:
+            logarithm = call("coalesce", logarithm, Constant(float(sum(ends) / 2), "number"))
+        return replace(gridded(logarithm, (ends[0], ends[1])), label=f"ln {value}")
+
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        """A monotone function of the mean of the logarithms, and of the ends of its intervals."""
+        [grid] = bound.grids
+        mean, off = estimates.averaged(numbers[0], numbers[1], widths, grid, confidence), _off(grid)
+        low, high = _bounds(grid)
+
+        def back(ends: Interval) -> Interval:
+            return max(low, math.exp(ends[0] - off)), min(high, math.exp(ends[1] + off))
+
+        value = min(max(math.exp(mean.value), low), high)
+        return Estimate(value, back(mean.noise), None if mean.interval is None else back(mean.interval))
+
+    def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
+        """Two numbers up to `high` whose logarithms differ by at most e differ by at most high·(1 − 1/exp(e))."""
+        low, high = _bounds(bound.grids[0])
+        logarithms = Mean.error(self, bound, widths, count) + _off(bound.grids[0])
+        return min(high - low, -high * math.expm1(-logarithms))
+
+    def note(self, grids: Sequence[Gridded]) -> str:
+        """Its bounds, not those of their logarithms."""
+        [grid] = grids
+        low, high = _bounds(grid)
+        notes = [f"values outside {low:g}…{high:g} count as the nearest bound"]
+        if never_null(grid.expression):
+            notes.append(f"a missing value counts as {math.sqrt(low) * math.sqrt(high):g}")
+        return "; ".join(notes)
+
+
+def _bounds(grid: Gridded) -> Interval:
+    return math.exp(grid.low), math.exp(grid.high)
+
+
+def _pieces(width: float) -> int:
+    """How many pieces a ladder has over a range of so many logarithms."""
+    return min(PIECES, math.ceil(width / (2 * _HALF_WIDTH)))
+
+
+def _off(grid: Gridded) -> float:
+    """How far the logarithm of a value may be off."""
+    width = grid.high - grid.low
+    s = math.tanh(width / _pieces(width) / 4 * (1 + 2.0**-20))  # the ends are rounded
+    return 2 / 5 * s**5 / (1 - s**2) + _ROUNDING
+
+
+def _logarithm(x: Expression, low: float, high: float) -> Expression:
+    """ln x of a number that is clamped to the bounds; NULL of NULL."""
+    least, most = math.log(low), math.log(high)
+    count = _pieces(most - least)
+    inner = [math.exp(least + (most - least) * place / count) for place in range(1, count)]
+    ends = [low, *inner, high]
+    below, above = (call(sign, x, Constant(end, "number")) for sign, end in (("<", low), (">", high)))
+    return call("case", below, Constant(least, "number"), above, Constant(most, "number"), _searched(x, ends))
+
+
+def _searched(x: Expression, ends: Sequence[float]) -> Expression:
+    """The logarithm by the piece that x is in, found by halving."""
+    if len(ends) == 2:
+        return _piece(x, *ends)
+    middle = len(ends) // 2
+    left, right = _searched(x, ends[: middle + 1]), _searched(x, ends[middle:])
+    return call("case", call("<", x, Constant(ends[middle], "number")), left, right)
+
+
+def _piece(x: Expression, low: float, high: float) -> Expression:
+    """ln c + s·(2 + s²·⅔), where s = (x − c)/(x + c) and c is the middle of the piece."""
+    middle = math.sqrt(low) * math.sqrt(high)
+    c = Constant(middle, "number")
+    s = _made("/", _made("-", x, c), _made("+", x, c))
+    slope = _made("+", Constant(2.0, "number"), _made("*", _made("*", s, s), Constant(2 / 3, "number")))
+    return _made("+", Constant(math.log(middle), "number"), _made("*", s, slope))
+
+
+def _made(operator: str, left: Expression, right: Expression) -> Expression:
+    """Arithmetic without the clamps of the language: that of a piece is total on all doubles (curator.md, point 3)."""
+    return Call(operator, (left, right), "number", Span(-LARGEST_BOUND, LARGEST_BOUND, FINEST))
+
+
+@helpful
+def geometric_mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> GeometricMean:
+    """The geometric mean of a column that is clamped to its public bounds, which must be above 0."""
+    return GeometricMean(of=(column,), bounds=bounds, name=name, weight=weight)
