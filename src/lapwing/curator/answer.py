@@ -234,7 +234,8 @@ class Answer:
         """The answer that `to_json` wrote."""
         from lapwing.curator import stored
 
-        return stored.read(text)
+        parts = stored.read(text)
+        return Answer(**{**parts, "columns": tuple(Column(**column) for column in parts["columns"])})
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Lists by name: the keys, the values, and after each value its `…_low` and `…_high`, the ends of the noise.

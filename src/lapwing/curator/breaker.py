@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from lapwing.curator.engines.engine import Session
-    from lapwing.curator.query import Context
+    from lapwing.curator.context import Context
 
 Result = TypeVar("Result")
 

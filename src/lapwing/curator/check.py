@@ -7,7 +7,6 @@ spends nothing and writes nothing, and its output must not reach an analyst.
 from __future__ import annotations
 
 import gzip
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from lapwing.curator.compile import Compiler, constant
 from lapwing.curator.dialects import cast, double, when, whole
 from lapwing.curator.encodings import is_packed
 from lapwing.curator.expressions import Column, Constant, Kind, clamp
-from lapwing.curator.limits import Frequencies, Limit, Means, trade_off
+from lapwing.curator.limits import LONGEST_EXAMPLE, Frequencies, Limit, Means, percent, trade_off
 from lapwing.curator.plan import Plan, Scan, is_each_row
 from lapwing.errors import InvalidParameter
 
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
     from lapwing.curator.table import PrivateTable
 
 EXAMPLES = 5
-LONGEST_EXAMPLE = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,11 +343,3 @@ def _hints(
             what = "rows" if part.what == "rows" else f"pairs of a unit and a {part.what}"
             share = percent(kept, part.frequencies.total)
             yield f"With {part.keyword}={given[part.keyword]} only {share} of all {what} count: see the table below."
-
-
-def percent(part: int, total: int) -> str:
-    """As a share that never rounds to all or nothing where it is neither."""
-    if part in (0, total) or not total:
-        return f"{100 if part and total else 0} %"
-    share = min(max(100 * part / total, 0.01), 99.99)
-    return f"{share:.2f} %" if share < 1 or share > 99 else f"{math.floor(share * 10) / 10:g} %"

@@ -6,10 +6,12 @@ import datetime as dt
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.answer import Column, Span, Spans
 from lapwing.privacy.written import visible as visible
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Column, Span, Spans
 
 NOTHING = "–"
 NULL = "NULL"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.answer import Column, Spans, Type
 from lapwing.errors import InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Column, Spans, Type
 
 _INT64 = range(-(2**63), 2**63)
 

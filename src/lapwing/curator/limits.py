@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 CONFIDENCE = 0.95
 MOST_LIMITS = 24
+LONGEST_EXAMPLE = 40
+"""Characters of a cell that could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +110,11 @@ def _ladder(largest: int) -> Iterable[int]:
     """1, 2, 5, 10, … and the largest."""
     steps = [digit * 10**power for power in range(MOST_LIMITS // 3) for digit in (1, 2, 5)]
     return [*(step for step in steps if step < largest), *([largest] if largest else [])]
+
+
+def percent(part: int, total: int) -> str:
+    """As a share that never rounds to all or nothing where it is neither."""
+    if part in (0, total) or not total:
+        return f"{100 if part and total else 0} %"
+    share = min(max(100 * part / total, 0.01), 99.99)
+    return f"{share:.2f} %" if share < 1 or share > 99 else f"{math.floor(share * 10) / 10:g} %"

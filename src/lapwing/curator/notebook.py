@@ -8,10 +8,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import Answer, Column
 from lapwing.curator.show import PALETTE, ROWS
 
 if TYPE_CHECKING:
+    from lapwing.curator.answer import Answer, Column
     from lapwing.curator.expressions import Column as Described
     from lapwing.curator.table import PrivateTable
 

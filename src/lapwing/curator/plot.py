@@ -11,13 +11,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import Answer, Column
 from lapwing.curator.show import PALETTE
 from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from lapwing.curator.answer import Answer, Column
 
 LONGEST = 50
 """Rows with a name of their own; more would not be read."""

@@ -17,14 +17,17 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import typed
-from lapwing.curator.aggregates import Aggregate, Bound, TopK, bind_all
+from lapwing.curator import digits, documents, saved, typed
+from lapwing.curator.aggregates import Aggregate, Alone, Bound, TopK, bind_all
 from lapwing.curator.carried import narrowed
+from lapwing.curator.context import Context
 from lapwing.curator.expressions import Column, Expression, Kind, columns_of
 from lapwing.curator.gridded import Gridded
 from lapwing.curator.groups import Grouping
 from lapwing.curator.plan import Plan, check_depth, is_each_row
 from lapwing.curator.pricing import Budget, Item, budget, price, price_top
+from lapwing.curator.quote import Accuracy, quote
+from lapwing.curator.release import release
 from lapwing.curator.room import check_reads
 from lapwing.curator.statistics import Bounding, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -35,61 +38,8 @@ from lapwing.privacy.large import warn_if_large
 
 if TYPE_CHECKING:
     from lapwing.curator.answer import Answer
-    from lapwing.curator.breaker import Fuse
-    from lapwing.curator.compile import Relation
-    from lapwing.curator.engines.engine import Engine
     from lapwing.curator.quote import Quote
     from lapwing.curator.table import PrivateTable
-    from lapwing.privacy import Ledger, Loss
-
-
-@dataclass(frozen=True, eq=False)
-class Context:
-    """Where the tables of a plan live, whom they are about, and who keeps count."""
-
-    engine: Engine
-    relations: Mapping[str, Relation]
-    unit: str
-    """The unit of protection, in a word."""
-    datasets: tuple[str, ...]
-    ledger: Ledger | None = None
-    analyst: str | None = None
-    population: int | None = None
-    """How many units there are at least, as far as the public knows."""
-    max_units_per: Mapping[str, int] = field(default_factory=dict)
-    """How many units a household has at most, or whatever else was promised something, as far as the public knows."""
-    fuses: tuple[Fuse, ...] = ()
-    """What a failure blows where no ledger remembers it."""
-
-    def remaining(self, analyst: str | None = None) -> Loss | None:
-        """The least that may still be spent on any of the data sets, by this analyst, for one unit."""
-        book, found = self.ledger, []
-        if book is None:
-            return None
-        for dataset in self.datasets:
-            own = analyst is not None and analyst in book.analysts(dataset, self.unit)
-            who = {"analyst": analyst} if own and analyst else {}
-            found.append(book.remaining(dataset, self.unit, **who))
-        least = found[0]
-        for other in found[1:]:
-            if type(other) is type(least) and other <= least:
-                least = other
-        return least
-
-    def losses(self, loss: Loss) -> list[Loss]:
-        """What a release costs everybody who was promised something: a unit, and a group of so many units.
-
-        Privacy: a household of at most k units is k steps from a table to its neighbour, whatever the release is.
-        """
-        assert self.ledger is not None
-        promised = dict.fromkeys(unit for dataset in self.datasets for unit in self.ledger.units(dataset))
-        for unit in promised:
-            if unit != self.unit and unit not in self.max_units_per:
-                why = f"the ledger has an allowance per {unit}, and nobody said how often a {unit} is a {self.unit}"
-                hint = f"Open the table with max_units_per={{{unit!r}: 4}} if 4 is the most by public knowledge."
-                raise InvalidParameter("max_units_per", dict(self.max_units_per), why, hint)
-        groups = {unit: size for unit, size in self.max_units_per.items() if unit in promised}
-        return [loss, *(replace(loss.for_group(size), unit=unit) for unit, size in groups.items())]
 
 
 @dataclass(frozen=True)
@@ -213,29 +163,21 @@ class Query:
 
     def to_yaml(self) -> str:
         """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`."""
-        from lapwing.curator import digits, documents, saved
-
         return f"# {digits.visible(self.explain())}\n{documents.write_yaml(saved.written(self))}"
 
     def to_json(self) -> str:
         """The question as JSON."""
-        from lapwing.curator import documents, saved
-
         return documents.write_json(saved.written(self))
 
     @staticmethod
     def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query:
         """The question that was saved, about this table and whatever other tables it names."""
-        from lapwing.curator import documents, reread
-
-        return reread.read(documents.read_yaml(text), table, tables)
+        return table.reread(documents.read_yaml(text), tables)
 
     @staticmethod
     def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query:
         """The question that was saved, about this table and whatever other tables it names."""
-        from lapwing.curator import documents, reread
-
-        return reread.read(documents.read_json(text), table, tables)
+        return table.reread(documents.read_json(text), tables)
 
     def items(self, spend: Budget) -> tuple[Item, ...]:
         """What a release consists of."""
@@ -279,8 +221,6 @@ class Query:
 
         `count` is a public fact: every group has at least so many rows. Means have an error only with it.
         """
-        from lapwing.curator.quote import quote
-
         if within is not None:
             epsilon = self._solve(within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
         spend = self.budget(epsilon, delta, rho)
@@ -309,8 +249,6 @@ class Query:
         again returns the stored answer and costs nothing; after Ctrl-C, too, when the charge stays. `progress` shows a
         bar on a terminal or in a notebook if it takes longer than a second.
         """
-        from lapwing.curator.release import release
-
         if key is not None and self.context.ledger is None:
             why = "answers are kept in a ledger, and without one every answer has fresh noise"
             raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
@@ -333,8 +271,6 @@ class Query:
         delta: Number | None,
         rho: Number | None,
     ) -> float:
-        from lapwing.curator.quote import Accuracy
-
         if epsilon is not None or rho is not None:
             raise InvalidParameter("within", within, "and a budget at once say the same thing twice", "Leave one out.")
         if not isinstance(within, Mapping):
@@ -348,6 +284,23 @@ class Query:
             return Accuracy(self, self.items(self.budget(size, delta, None)), targets, count)
 
         return epsilon_for(at, within=1, confidence=float(confidence))
+
+
+def ask(
+    context: Context, plan: Plan, grouping: Grouping, aggregates: tuple[Aggregate, ...], bounding: Bounding
+) -> Query:
+    """The question for these aggregates; what makes rows of its own is asked alone, in other words."""
+    for one in aggregates:
+        if isinstance(one, Alone):
+            if len(aggregates) > 1:
+                why = "it makes rows of its own"
+                raise UnsupportedQuery(str(one), why, "Ask it in a query of its own.")
+            found = one.arrange(grouping, plan.by_name)
+            post, instead = Post(), found.aggregate
+            if found.shown is not None:
+                post = Post(order=((Column(instead.output, "integer"), True),), limit=found.shown)
+            return Query(context, plan, found.grouping, (instead,), bounding, post)
+    return Query(context, plan, grouping, aggregates, bounding)
 
 
 def bounding_of(given: Mapping[str, Any]) -> Bounding:

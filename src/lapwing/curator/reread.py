@@ -19,6 +19,7 @@ from lapwing.curator.declarations import fitting
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import KINDS, NUMERIC, PLACES, Column, Constant, Expression, Kind, call, time_constant
 from lapwing.curator.groups import Grouping, Key, key_for
+from lapwing.curator.opened import Opened, PublicTable, context_of, known_tables
 from lapwing.curator.plan import (
     Combine,
     Exists,
@@ -34,10 +35,8 @@ from lapwing.curator.plan import (
     Where,
     scans,
 )
-from lapwing.curator.query import Post, Query, bounding_of
+from lapwing.curator.query import Post, Query, ask, bounding_of
 from lapwing.curator.saved import VERSION
-from lapwing.curator.sql import context_of, known_tables
-from lapwing.curator.table import Grouped, PrivateTable, PublicTable
 from lapwing.curator.values import storable
 from lapwing.errors import InvalidParameter, LapwingError
 
@@ -52,7 +51,7 @@ T = TypeVar("T")
 class _Tables:
     """The tables at hand, by their own names."""
 
-    private: Mapping[str, PrivateTable]
+    private: Mapping[str, Opened]
     public: Mapping[str, Public]
 
 
@@ -60,7 +59,7 @@ class _Answer(dict[str, Column]):
     """The columns of an answer, which is public: arithmetic on them needs no bounds."""
 
 
-def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
+def read(data: Any, table: Opened, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
     """The question that data stands for, about these tables."""
     try:
         return _query(_mapping(data, "question", _FIELDS), table, known_tables(table, tables))
@@ -71,7 +70,7 @@ def read(data: Any, table: PrivateTable, tables: Iterable[Any] | Mapping[str, An
     raise InvalidParameter("question", "", "is none that can be asked", _HINT)
 
 
-def _query(data: Mapping[str, Any], table: PrivateTable, known: Mapping[str, PrivateTable | PublicTable]) -> Query:
+def _query(data: Mapping[str, Any], table: Opened, known: Mapping[str, Opened | PublicTable]) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
         why = "is no question, or one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
@@ -79,16 +78,15 @@ def _query(data: Mapping[str, Any], table: PrivateTable, known: Mapping[str, Pri
     bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
     keys = tuple(_key(one, plan.by_name) for one in _list(data.get("group_by", []), "group_by"))
     asked = [_aggregate(one, plan.by_name) for one in _list(data.get("ask"), "ask")]
-    rows = PrivateTable(plan, context_of(plan, table, known), bounding)
-    query = Grouped(rows, Grouping(keys)).agg(*asked)
+    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(asked), bounding)
     return replace(query, post=_post(data, _Answer(query.output_columns())))
 
 
-def _by_name(tables: Iterable[PrivateTable | PublicTable]) -> _Tables:
-    private: dict[str, PrivateTable] = {}
+def _by_name(tables: Iterable[Opened | PublicTable]) -> _Tables:
+    private: dict[str, Opened] = {}
     public: dict[str, Public] = {}
     for one in tables:
-        if isinstance(one, PrivateTable):
+        if isinstance(one, Opened):
             name = next(scans(one.plan)).table
             clash = private.setdefault(name, one) is not one
         else:

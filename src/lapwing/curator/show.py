@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lapwing.curator import digits, words
-from lapwing.curator.answer import Answer, Column
 from lapwing.curator.words import CLIPPED
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
     from rich.table import Table
     from rich.text import Text
+
+    from lapwing.curator.answer import Answer, Column
 
 PALETTE: Mapping[str, str] = MappingProxyType(
     {"private": "#2a9d8f", "noise": "#b5651d", "adversary": "#c1121f", "budget": "#d99a00"}

@@ -9,13 +9,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, notebook, show
-from lapwing.curator.check import LONGEST_EXAMPLE, Check, ColumnCheck, Example, PerUnit, percent
-from lapwing.curator.limits import Limit
+from lapwing.curator.limits import LONGEST_EXAMPLE, Limit, percent
 from lapwing.errors import MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import RenderableType
+
+    from lapwing.curator.check import Check, ColumnCheck, Example, PerUnit
 
 WARNING = (
     "NOT PRIVATE. This check is for the owner of the data only: it shows single records. "

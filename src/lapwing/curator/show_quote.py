@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator import digits, notebook, show
 from lapwing.curator.answer import Column, Type
-from lapwing.curator.quote import Expected, Quote
 from lapwing.privacy.quotes import amount, risk
 from lapwing.privacy.written import written_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from lapwing.curator.quote import Expected, Quote
 
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")

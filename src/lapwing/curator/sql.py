@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 from sqlglot import exp
@@ -22,25 +21,23 @@ from lapwing.curator.aggregates.base import Aggregate, Asked
 from lapwing.curator.evaluate import released
 from lapwing.curator.expressions import Column, Constant, Expression, call
 from lapwing.curator.groups import Grouping, Key, key_for
+from lapwing.curator.opened import Opened, PublicTable, Tables, context_of, known_tables
 from lapwing.curator.parse import cut, parse_one, refused, shown
-from lapwing.curator.plan import Plan, scans
-from lapwing.curator.query import Context, Post, Query, bounding_of
+from lapwing.curator.plan import Plan
+from lapwing.curator.query import Post, Query, bounding_of
 from lapwing.curator.sql_groups import Groups
 from lapwing.curator.sql_names import Declared
 from lapwing.curator.sql_rows import Reader
 from lapwing.curator.sql_syntax import clauses, inner_query, part, unwrapped
-from lapwing.curator.table import PrivateTable, PublicTable, together
-from lapwing.errors import InvalidParameter, UnsupportedQuery
-
-Tables = Mapping[str, PrivateTable | PublicTable]
+from lapwing.errors import UnsupportedQuery
 
 
 @helpful
 def read(
     sql: str,
-    table: PrivateTable,
+    table: Opened,
     *,
-    tables: Iterable[PrivateTable | PublicTable] | Tables = (),
+    tables: Iterable[Opened | PublicTable] | Tables = (),
     bounds: Mapping[str, Any] | None = None,
     keys: Mapping[str, Iterable[Any]] | None = None,
     max_groups_per_unit: int | None = None,
@@ -70,46 +67,6 @@ def read(
         return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
     except RecursionError:
         raise UnsupportedQuery(cut(sql), "it is nested too deeply", "Write a flatter one.") from None
-
-
-def known_tables(table: PrivateTable, tables: Iterable[PrivateTable | PublicTable] | Tables) -> dict[str, Any]:
-    """The tables that may be named, by name."""
-    known: dict[str, Any] = {_name(table): table}
-    if isinstance(tables, PrivateTable | PublicTable):
-        tables = [tables]
-    if not isinstance(tables, Iterable):
-        raise InvalidParameter("tables", tables, "must be a list of tables", "Write tables=[visits, regions].")
-    named = tables.items() if isinstance(tables, Mapping) else ((None, one) for one in tables)
-    for name, one in named:
-        if not isinstance(one, PrivateTable | PublicTable):
-            raise InvalidParameter("tables", type(one), "is no table", "Open it with lw.open or lw.public.")
-        called = _name(one) if name is None else name
-        if not isinstance(called, str):
-            raise InvalidParameter("tables", called, "is no name", "Write tables={'other_name': table}.")
-        if known.get(called, one) is not one:
-            why = "two tables have this name"
-            raise InvalidParameter("tables", called, why, "Write tables={'other_name': table}.")
-        known[called] = one
-    return known
-
-
-def _name(table: PrivateTable | PublicTable) -> str:
-    return table.name if isinstance(table, PublicTable) else next(scans(table.plan)).table
-
-
-def context_of(plan: Plan, table: PrivateTable, known: Tables) -> Context:
-    """Everybody who is asked about is charged, to whoever opened any of the tables.
-
-    These are the contexts of all private tables that are read; of `table` itself, if it is not, only who opened it.
-    """
-    read = {scan.table for scan in scans(plan)}
-    contexts = [
-        one.context
-        for one in known.values()
-        if isinstance(one, PrivateTable) and read & {scan.table for scan in scans(one.plan)}
-    ]
-    found, asking = reduce(together, contexts), table.context.analyst
-    return together(found, replace(found, analyst=asking)) if asking else found
 
 
 def _select(tree: exp.Expr) -> exp.Select:

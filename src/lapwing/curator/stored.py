@@ -12,12 +12,14 @@ import math
 from collections.abc import Callable
 from dataclasses import fields
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.answer import Answer, Column
 from lapwing.errors import InvalidParameter
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.renyi import RenyiDP
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Answer, Column
 
 FORMAT = 1
 _LOSSES: dict[str, type[Loss]] = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, RenyiDP)}
@@ -39,8 +41,8 @@ def written(answer: Answer) -> str:
     return json.dumps(record, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
-def read(text: str | bytes) -> Answer:
-    """The answer that was written."""
+def read(text: str | bytes) -> dict[str, Any]:
+    """The parts of the answer that was written; those of its columns among them."""
     try:
         record = json.loads(text)
     except ValueError:
@@ -49,14 +51,14 @@ def read(text: str | bytes) -> Answer:
         why = "is not an answer, or one of a later version of Lapwing"
         raise InvalidParameter("text", f"<{type(text).__name__}>", why, "Pass what answer.to_json() gave.")
     remaining = record["remaining"]
-    return Answer(
-        columns=tuple(_read_column(column) for column in record["columns"]),
-        loss=_read_loss(record["loss"]),
-        remaining=None if remaining is None else _read_loss(remaining),
-        confidence=record["confidence"],
-        notes=tuple(record["notes"]),
-        provenance=record["provenance"],
-    )
+    return {
+        "columns": [_read_column(column) for column in record["columns"]],
+        "loss": _read_loss(record["loss"]),
+        "remaining": None if remaining is None else _read_loss(remaining),
+        "confidence": record["confidence"],
+        "notes": tuple(record["notes"]),
+        "provenance": record["provenance"],
+    }
 
 
 def _column(column: Column) -> dict[str, Any]:
@@ -68,12 +70,12 @@ def _column(column: Column) -> dict[str, Any]:
     return record
 
 
-def _read_column(record: dict[str, Any]) -> Column:
+def _read_column(record: dict[str, Any]) -> dict[str, Any]:
     found = {**record, "values": tuple(_read_value(value) for value in record["values"])}
     for name in ("noise", "interval"):
         if record[name] is not None:
             found[name] = tuple(None if s is None else (_read_value(s[0]), _read_value(s[1])) for s in record[name])
-    return Column(**found)
+    return found
 
 
 def _value(value: Any) -> Any:

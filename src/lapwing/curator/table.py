@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate, Alone
+from lapwing.curator import reread
+from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.breaker import Fuse
+from lapwing.curator.context import Context, together
 from lapwing.curator.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
 from lapwing.curator.expressions import Column, Expression, Kind
 from lapwing.curator.groups import Grouping, key_for
 from lapwing.curator.joins import apart, join_public
+from lapwing.curator.opened import Opened, PublicTable
 from lapwing.curator.parse import expression
 from lapwing.curator.plan import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
 from lapwing.curator.promises import group_sizes, promised
-from lapwing.curator.query import Context, Post, Query, bounding_of, named
+from lapwing.curator.query import Query, ask, bounding_of, named
 from lapwing.curator.sources import find_source, rows_of
-from lapwing.curator.statistics import Bounding
+from lapwing.curator.sql import read
 from lapwing.curator.written import notation
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Ledger, Loss, Rules
@@ -38,28 +41,9 @@ LONGEST_PUBLIC = 100_000
 """Rows of a public table, which is written into the statement."""
 
 
-@dataclass(frozen=True)
-class PublicTable:
-    """A table that anybody may know, to be joined with private ones.
-
-    Its owner states that it was not derived from private data, except from a release.
-    """
-
-    plan: Public
-
-    @property
-    def name(self) -> str:
-        """What SQL calls it."""
-        return self.plan.table
-
-
-@dataclass(frozen=True)
-class PrivateTable:
+@dataclass(frozen=True, repr=False)
+class PrivateTable(Opened):
     """Rows about units of protection. Nothing is read before a release is paid for."""
-
-    plan: Plan
-    context: Context = field(repr=False, compare=False)
-    bounding: Bounding = field(default_factory=Bounding)
 
     def __repr__(self) -> str:
         columns = ", ".join(map(_described, self.plan.columns))
@@ -151,14 +135,16 @@ class PrivateTable:
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
         """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit."""
-        from lapwing.curator.sql import read
-
         for word in options:
             if word not in _READ:
                 meant = closest(word, _READ) or closest(word, _RELEASE)
                 hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
                 raise InvalidCall("sql", f"there is no {word}", hint)
         return read(sql, self, **options)
+
+    def reread(self, data: Any, tables: Any = ()) -> Query:
+        """The question that plain data stands for: what `Query.from_yaml` has read."""
+        return reread.read(data, self, tables)
 
     @helpful
     def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:
@@ -226,53 +212,8 @@ class Grouped:
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
-        asked, table = named(aggregates, called), self.table
-        for one in asked:
-            if isinstance(one, Alone):
-                if len(asked) > 1:
-                    why = "it makes rows of its own"
-                    raise UnsupportedQuery(str(one), why, "Ask it in a query of its own.")
-                return self._arranged(one)
-        return Query(table.context, table.plan, self.grouping, asked, table.bounding)
-
-    def _arranged(self, asked: Alone) -> Query:
-        """What is asked instead of an aggregate that makes rows of its own."""
-        table, found = self.table, asked.arrange(self.grouping, self.table.plan.by_name)
-        post, one = Post(), found.aggregate
-        if found.shown is not None:
-            post = Post(order=((Column(one.output, "integer"), True),), limit=found.shown)
-        return Query(table.context, table.plan, found.grouping, (one,), table.bounding, post)
-
-
-def together(one: Context, other: Context) -> Context:
-    """Two tables in one question: the same engine, the same unit, and every data set is charged."""
-    if one.engine != other.engine:
-        why, hint = "the two tables live in different databases", "Open both from the same engine."
-        raise UnsupportedQuery("join", why, hint)
-    if one.unit != other.unit:
-        why = f"one table is about {one.unit}, the other about {other.unit}"
-        raise UnsupportedQuery("join", why, "Open both with the same unit: allowance=lw.PureDP(3, unit='patient').")
-    clash = [name for name, relation in other.relations.items() if one.relations.get(name, relation) is not relation]
-    if clash:
-        raise UnsupportedQuery(clash[0], "two tables have this name", "Open one of them with another name=.")
-    if one.ledger is not None and other.ledger is not None and one.ledger != other.ledger:
-        raise UnsupportedQuery(
-            "join", "the two tables keep count in different ledgers", "Open both with the same ledger=."
-        )
-    if one.analyst and other.analyst and one.analyst != other.analyst:
-        why = f"one table was opened by {one.analyst}, the other by {other.analyst}"
-        raise UnsupportedQuery("join", why, "Open both with the same analyst=.")
-    sizes = {**one.max_units_per, **other.max_units_per}
-    return replace(
-        one,
-        relations={**one.relations, **other.relations},
-        datasets=tuple(dict.fromkeys((*one.datasets, *other.datasets))),
-        ledger=one.ledger or other.ledger,
-        analyst=one.analyst or other.analyst,
-        population=max(one.population or 0, other.population or 0) or None,
-        max_units_per={unit: max(size, one.max_units_per.get(unit, 0)) for unit, size in sizes.items()},
-        fuses=(*one.fuses, *(fuse for fuse in other.fuses if not any(fuse is known for known in one.fuses))),
-    )
+        table = self.table
+        return ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
 
 
 @helpful

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates import named
-from lapwing.curator.answer import Answer, Column
 from lapwing.curator.digits import percent, visible
 from lapwing.privacy.explain import Explanation
 from lapwing.privacy.quotes import cost as cost
 from lapwing.privacy.quotes import remains as remains
 from lapwing.privacy.quotes import risk as risk
+
+if TYPE_CHECKING:
+    from lapwing.curator.answer import Answer, Column
 
 CLIPPED = "†"
 """The mark of a column that bounds may bias."""
