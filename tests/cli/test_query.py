@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from lapwing.cli import waiting
 from lapwing.cli.commands import app
-from lapwing.curator.answer import Answer
+from lapwing.curator.show.answer import Answer
 
 ROOT = Path(__file__).parents[2]
 COUNT = {"lapwing_query": 1, "rows": [{"table": "visits"}], "ask": [{"count": []}]}

@@ -13,7 +13,7 @@ import pytest
 import lapwing as lw
 import lapwing.curator.aggregates as package
 from lapwing.curator.aggregates import AGGREGATES, PER_UNIT, Aggregate, named
-from lapwing.curator.answer import Column
+from lapwing.curator.show.answer import Column
 from lapwing.errors import InvalidCall
 from lapwing.noise import Reproducible
 

@@ -21,8 +21,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from lapwing.curator import digits
-from lapwing.curator.answer import Answer, Column
+from lapwing.curator.show import digits
+from lapwing.curator.show.answer import Answer, Column
 from lapwing.errors import InvalidCall, InvalidParameter, MissingExtra
 from lapwing.privacy import ZCDP, ApproxDP, PureDP
 

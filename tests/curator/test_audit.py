@@ -17,11 +17,11 @@ from sweeps import few
 
 import lapwing as lw
 from lapwing.adversary import Pair, audit
-from lapwing.curator import release as releases
-from lapwing.curator.compile import Compiler
-from lapwing.curator.query import Query
-from lapwing.curator.statistics import Bounding
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask import release as releases
+from lapwing.curator.ask.query import Query
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.plan.statistics import Bounding
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.noise import Entropy, Reproducible
 from lapwing.privacy import ApproxDP, Loss
 

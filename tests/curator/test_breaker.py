@@ -14,8 +14,8 @@ import duckdb
 import pytest
 
 import lapwing as lw
-from lapwing.curator import release as releasing
-from lapwing.curator.breaker import Reading, read
+from lapwing.curator.ask import release as releasing
+from lapwing.curator.ask.breaker import Reading, read
 from lapwing.errors import DatasetClosed, EngineFailed, EngineUnreachable
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import lapwing as lw
 from lapwing.cli.commands import app
-from lapwing.curator.limits import Frequencies, Means, trade_off
+from lapwing.curator.plan.limits import Frequencies, Means, trade_off
 from lapwing.errors import InvalidParameter, LapwingError
 
 if TYPE_CHECKING:

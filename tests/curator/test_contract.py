@@ -31,9 +31,9 @@ from questions import (
 )
 
 import lapwing as lw
-from lapwing.curator.plan import Combine, PerUnit
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.plan.nodes import Combine, PerUnit
+from lapwing.curator.tables.table import PrivateTable
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.curator.described import describe, open_described
-from lapwing.curator.sources import find_source, rows_of
-from lapwing.curator.written import Notation, notation
+from lapwing.curator.plan.written import Notation, notation
+from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.errors import InvalidParameter
 
 ANA = """Patient;Umsatz;Kinder;Datum;Ort

@@ -17,11 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing.curator as lw
-from lapwing.curator import documents, reread, saved
-from lapwing.curator.groups import Grouping
-from lapwing.curator.plan import Combine, JoinUnit, PerUnit, Select
-from lapwing.curator.query import Post, Query
-from lapwing.curator.table import together
+from lapwing.curator.ask import documents, reread, saved
+from lapwing.curator.ask.query import Post, Query
+from lapwing.curator.plan.groups import Grouping
+from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Select
+from lapwing.curator.tables.table import together
 from lapwing.errors import InvalidParameter, LapwingError, MissingBounds, UnsupportedQuery
 from lapwing.privacy import ZCDP, ApproxDP, PureDP, quotes
 
@@ -164,7 +164,7 @@ def test_a_template_that_is_filled_in_opens_the_table(folder: Path) -> None:
 
 
 def test_a_template_leaves_out_passwords(folder: Path) -> None:
-    from lapwing.curator.described import _place
+    from lapwing.curator.tables.described import _place
 
     place = _place("postgresql://ada:pass:w/rd@host/db", None)
     assert documents.read_yaml(place) == "postgresql://ada@host/db"
@@ -205,7 +205,7 @@ def test_every_field_of_a_description_reaches_the_table(folder: Path) -> None:
     ],
 )
 def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
-    from lapwing.curator.described import allowance_of
+    from lapwing.curator.tables.described import allowance_of
 
     assert allowance_of(value) == loss
 

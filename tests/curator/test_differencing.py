@@ -16,7 +16,7 @@ import pytest
 from chance import assert_seldom, assert_share
 
 import lapwing as lw
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded
 
 FALSE_ALARM = 1e-6

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import lapwing as lw
 from lapwing.cli.commands import app
-from lapwing.curator import encodings
-from lapwing.curator.described import describe, open_described
-from lapwing.curator.encodings import ENCODINGS, Copies, encoding_of
-from lapwing.curator.sources import find_source
+from lapwing.curator.engines import encodings
+from lapwing.curator.engines.encodings import ENCODINGS, Copies, encoding_of
+from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.tables.sources import find_source
 from lapwing.errors import InvalidParameter
 
 OTHERS = ["latin-1", "windows-1252", "utf-16"]

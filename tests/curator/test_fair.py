@@ -23,12 +23,12 @@ from scipy import stats
 from sqlglot import exp
 
 import lapwing as lw
-from lapwing.curator import sample, selection
-from lapwing.curator.bounded import Bounded
-from lapwing.curator.dialects import Dialect, whole
-from lapwing.curator.query import Query
-from lapwing.curator.sample import Order, Sample
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.engines import sample, selection
+from lapwing.curator.engines.bounded import Bounded
+from lapwing.curator.engines.dialects import Dialect, whole
+from lapwing.curator.engines.sample import Order, Sample
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.noise import Reproducible
 
 if TYPE_CHECKING:

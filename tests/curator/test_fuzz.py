@@ -15,7 +15,7 @@ from fuzzing import Broken
 from mutants import MUTANTS, Mutant
 from places import InDuckDB, InFiles, InPostgres, InSpark, Place
 
-from lapwing.curator.expressions import _OPERATORS
+from lapwing.curator.plan.expressions import _OPERATORS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

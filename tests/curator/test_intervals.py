@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import lapwing as lw
-from lapwing.curator.estimates import Confidence
+from lapwing.curator.aggregates.estimates import Confidence
 
 ALL = [
     lw.count(),

@@ -15,11 +15,11 @@ from oracle import integers, survivors
 from questions import draw_query, draw_world, fetch, fetch_rows, salted
 
 import lapwing as lw
-from lapwing.curator import multiplicity
-from lapwing.curator.multiplicity import LARGEST_JOIN, limits_of, most_rows
-from lapwing.curator.plan import scans
-from lapwing.curator.room import limited
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.plan import multiplicity
+from lapwing.curator.plan.multiplicity import LARGEST_JOIN, limits_of, most_rows
+from lapwing.curator.plan.nodes import scans
+from lapwing.curator.plan.room import limited
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:

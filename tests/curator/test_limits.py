@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.curator.evaluate import evaluate
-from lapwing.curator.expressions import Column, Constant, call
-from lapwing.curator.query import Query
+from lapwing.curator.ask.query import Query
+from lapwing.curator.plan.evaluate import evaluate
+from lapwing.curator.plan.expressions import Column, Constant, call
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
 
 PATIENT = lw.PureDP(100, unit="patient")

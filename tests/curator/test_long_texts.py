@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.curator import patterns, values
-from lapwing.curator.expressions import Call, Column, Constant
-from lapwing.curator.plan import Where
-from lapwing.curator.written import LONGEST_TEXT
+from lapwing.curator.plan import patterns, values
+from lapwing.curator.plan.expressions import Call, Column, Constant
+from lapwing.curator.plan.nodes import Where
+from lapwing.curator.plan.written import LONGEST_TEXT
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 FRAME = pd.DataFrame({"p": range(9), "s": list("abcabcabc")})

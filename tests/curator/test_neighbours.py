@@ -20,9 +20,9 @@ from questions import literal
 from sweeps import few
 
 import lapwing as lw
-from lapwing.curator.dialects import Dialect
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.engines.dialects import Dialect
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.noise import Reproducible
 
 HUGE = 1000

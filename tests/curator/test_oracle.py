@@ -18,7 +18,7 @@ from questions import COSTS, draw_query, draw_world, fetch, fetch_rows, literal,
 from sweeps import few
 
 import lapwing as lw
-from lapwing.curator.gridded import gridded
+from lapwing.curator.plan.gridded import gridded
 from lapwing.noise import Reproducible
 
 PROFILE = settings(max_examples=40, derandomize=True, deadline=None, database=None)
@@ -48,7 +48,7 @@ def as_read(values: list[Any], declared: str, kind: Any) -> list[Any]:
     """What the curator makes of the values of a column, in order."""
     from sqlglot import exp
 
-    from lapwing.curator.compile import Compiler
+    from lapwing.curator.engines.compile import Compiler
 
     types = {"value": kind} if declared == "VARCHAR" else {}
     rows = list(enumerate(values))
@@ -190,7 +190,7 @@ def test_dates_that_no_calendar_has_are_missing() -> None:
 def test_numpy_counts_what_the_engine_counts(values: list[float], edges: list[float], bounds: Any) -> None:
     import numpy as np
 
-    from lapwing.curator.arrays import bin_counts, cells_of
+    from lapwing.curator.engines.arrays import bin_counts, cells_of
 
     with np.errstate(all="raise"):  # a warning would tell of a value
         table = lw.open({"x": np.array(values)}, unit=lw.EACH_ROW, bounds={"x": bounds})

@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 import lapwing as lw
-from lapwing.curator.pricing import Picks, check
-from lapwing.curator.query import Query
+from lapwing.curator.ask.pricing import Picks, check
+from lapwing.curator.ask.query import Query
 from lapwing.errors import InvalidParameter
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.curator.proposals import ladder
+from lapwing.curator.tables.proposals import ladder
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Reproducible
 

@@ -18,11 +18,11 @@ from questions import PLACES, Row, World, by_group, draw_query, draw_world, fetc
 from sweeps import few
 
 import lapwing as lw
-from lapwing.curator.compile import Compiler
-from lapwing.curator.groups import Grouping, key_for
-from lapwing.curator.query import Query
-from lapwing.curator.release import statement_of
-from lapwing.curator.statistics import Bounding
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.release import statement_of
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.plan.groups import Grouping, key_for
+from lapwing.curator.plan.statistics import Bounding
 
 Integers = Mapping[Any, tuple[int, ...]]
 

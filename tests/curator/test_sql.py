@@ -14,8 +14,8 @@ import pytest
 from sweeps import few
 
 import lapwing as lw
-from lapwing.curator.expressions import Column
-from lapwing.curator.plan import Exists, JoinUnit, PerUnit, scans
+from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.nodes import Exists, JoinUnit, PerUnit, scans
 from lapwing.errors import InvalidCall, InvalidParameter, LapwingError, MissingBounds, UnsupportedQuery
 
 ENOUGH = 10**25

@@ -12,7 +12,7 @@ import pytest
 from questions import fetch, salted
 
 import lapwing as lw
-from lapwing.curator.cells import total
+from lapwing.curator.engines.cells import total
 from lapwing.errors import InvalidParameter
 
 pa = pytest.importorskip("pyarrow")

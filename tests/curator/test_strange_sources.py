@@ -14,7 +14,7 @@ import pytest
 from questions import fetch, salted
 
 import lapwing as lw
-from lapwing.curator.arrays import bin_counts, cells_of
+from lapwing.curator.engines.arrays import bin_counts, cells_of
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery, WeakPrivacyWarning
 from lapwing.noise import Reproducible
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 import lapwing as lw
-from lapwing.curator.expressions import Column, call, span_of
+from lapwing.curator.plan.expressions import Column, call, span_of
 from lapwing.errors import UnsupportedQuery
 
 

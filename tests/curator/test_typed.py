@@ -12,12 +12,12 @@ import pytest
 
 import lapwing as lw
 from lapwing.curator.aggregates import named
-from lapwing.curator.expressions import Call, Column, Constant, Span, call, clamp
-from lapwing.curator.groups import Grouping, Key
-from lapwing.curator.parse import expression
-from lapwing.curator.plan import JoinPublic, JoinUnit, PerUnit, Select, Where
-from lapwing.curator.query import Post, Query
-from lapwing.curator.release import release
+from lapwing.curator.ask.query import Post, Query
+from lapwing.curator.ask.release import release
+from lapwing.curator.plan.expressions import Call, Column, Constant, Span, call, clamp
+from lapwing.curator.plan.groups import Grouping, Key
+from lapwing.curator.plan.nodes import JoinPublic, JoinUnit, PerUnit, Select, Where
+from lapwing.curator.plan.parse import expression
 from lapwing.errors import LapwingError, UnsupportedQuery
 from lapwing.noise import SYSTEM
 

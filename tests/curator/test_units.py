@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import lapwing as lw
-from lapwing.curator.promises import word_for
+from lapwing.curator.tables.promises import word_for
 from lapwing.errors import InvalidParameter
 
 

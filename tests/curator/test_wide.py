@@ -16,10 +16,10 @@ from oracle import integers, survivors
 from questions import draw_query, draw_world, fetch, fetch_rows, salted
 
 import lapwing as lw
-from lapwing.curator import room
-from lapwing.curator.multiplicity import limits_of
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.plan import room
+from lapwing.curator.plan.multiplicity import limits_of
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:

@@ -100,7 +100,7 @@ def test_imports_are_followed_inside_a_room(tmp_path: Path) -> None:
     ("proof", "file", "code", "broken"),
     [
         ("laplace", "mechanisms/laplace.py", "SMALLEST_SCALE = Fraction(1, 512)", "SMALLEST_SCALE = Fraction(1, 4)"),
-        ("curator", "curator/compile.py", "_clamped(raw, low, high)", "raw"),
+        ("curator", "curator/engines/compile.py", "_clamped(raw, low, high)", "raw"),
         ("curator", "curator/engines/postgres.py", "query.offset(0, copy=False)", "query"),
     ],
 )
@@ -115,7 +115,7 @@ def test_a_proof_notices(tmp_path: Path, proof: str, file: str, code: str, broke
 
 
 def test_every_dialect_is_covered() -> None:
-    curator = importlib.import_module("lapwing.curator.dialects")
+    curator = importlib.import_module("lapwing.curator.engines.dialects")
     for engine in ("postgres", "spark"):
         importlib.import_module(f"lapwing.curator.engines.{engine}")
     [proof] = [proof for proof in proofs.all_proofs() if proof.name == "curator"]

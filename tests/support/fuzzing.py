@@ -24,10 +24,10 @@ from places import InFiles, InSpark, Place, is_readable
 from questions import Author, salted
 from worlds import Rows, World, draw_world
 
-from lapwing.curator import multiplicity
-from lapwing.curator.expressions import KINDS, Call, Column, Constant, Expression
-from lapwing.curator.query import Query
-from lapwing.curator.selection import Salt
+from lapwing.curator.ask.query import Query
+from lapwing.curator.engines.selection import Salt
+from lapwing.curator.plan import multiplicity
+from lapwing.curator.plan.expressions import KINDS, Call, Column, Constant, Expression
 from lapwing.errors import LapwingError
 
 TOGETHER = 4

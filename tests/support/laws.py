@@ -22,12 +22,12 @@ from unparse import Unwritten, written
 from worlds import Rows, World
 
 import lapwing as lw
-from lapwing.curator.compile import Compiler
-from lapwing.curator.plan import JoinPublic, Plan, is_each_row
-from lapwing.curator.query import Query
-from lapwing.curator.release import statement_of
-from lapwing.curator.selection import Salt
-from lapwing.curator.table import PublicTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.release import statement_of
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.selection import Salt
+from lapwing.curator.plan.nodes import JoinPublic, Plan, is_each_row
+from lapwing.curator.tables.table import PublicTable
 from lapwing.errors import EngineFailed, LapwingError
 from lapwing.noise import Reproducible
 

@@ -15,15 +15,17 @@ import laws
 import pytest
 from sqlglot import exp
 
-from lapwing.curator import compile as compiling
-from lapwing.curator import dialects, expressions, plan, release, saved, selection
-from lapwing.curator.compile import Compiler
-from lapwing.curator.engines import spark
-from lapwing.curator.expressions import Call, Expression, span_of
-from lapwing.curator.inputs import TRUTH, Input
-from lapwing.curator.plan import Combine, Exists, JoinUnit, PerUnit
-from lapwing.curator.query import Query
-from lapwing.curator.statistics import Bounding, Statistic
+from lapwing.curator.ask import release, saved
+from lapwing.curator.ask.query import Query
+from lapwing.curator.engines import compile as compiling
+from lapwing.curator.engines import dialects, selection, spark
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.plan import expressions
+from lapwing.curator.plan import nodes as plan
+from lapwing.curator.plan.expressions import Call, Expression, span_of
+from lapwing.curator.plan.inputs import TRUTH, Input
+from lapwing.curator.plan.nodes import Combine, Exists, JoinUnit, PerUnit
+from lapwing.curator.plan.statistics import Bounding, Statistic
 
 Patch = pytest.MonkeyPatch
 

@@ -17,10 +17,11 @@ from functools import lru_cache, reduce
 from operator import xor
 from typing import Any
 
-from lapwing.curator.expressions import Call, Column, Constant, Expression
-from lapwing.curator.gridded import Gridded
-from lapwing.curator.groups import Grouping, Key
-from lapwing.curator.plan import (
+from lapwing.curator.ask.query import Query
+from lapwing.curator.plan.expressions import Call, Column, Constant, Expression
+from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.groups import Grouping, Key
+from lapwing.curator.plan.nodes import (
     Combine,
     Exists,
     JoinPublic,
@@ -31,8 +32,7 @@ from lapwing.curator.plan import (
     Select,
     Where,
 )
-from lapwing.curator.query import Query
-from lapwing.curator.statistics import Statistic
+from lapwing.curator.plan.statistics import Statistic
 
 Q = 16_777_213
 LARGEST_JOIN = 2**20

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from oracle import Beyond
 
-from lapwing.curator.expressions import KINDS, Column
+from lapwing.curator.plan.expressions import KINDS, Column
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[T]], T]

@@ -15,7 +15,7 @@ from phrases import literal
 from worlds import Rows, Storage, World, hide, load
 
 import lapwing as lw
-from lapwing.curator.query import Context, Query
+from lapwing.curator.ask.query import Context, Query
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:

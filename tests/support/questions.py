@@ -29,16 +29,16 @@ from worlds import (
 
 import lapwing as lw
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.compile import Compiler
-from lapwing.curator.expressions import KINDS, Column, Expression
-from lapwing.curator.groups import Grouping, key_for
-from lapwing.curator.parse import expression
-from lapwing.curator.plan import Combine, JoinUnit, PerUnit, Plan, Select, Where
-from lapwing.curator.query import Query
-from lapwing.curator.release import statement_of
-from lapwing.curator.selection import Salt
-from lapwing.curator.statistics import Bounding
-from lapwing.curator.table import Grouped, PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.release import statement_of
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.selection import Salt
+from lapwing.curator.plan.expressions import KINDS, Column, Expression
+from lapwing.curator.plan.groups import Grouping, key_for
+from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Plan, Select, Where
+from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.statistics import Bounding
+from lapwing.curator.tables.table import Grouped, PrivateTable
 from lapwing.errors import LapwingError
 
 MANY = (1, 1, 1, 2, 2, 2, 3, 3, 5, 7, 100, 2**30, 2**31 - 1)

@@ -14,7 +14,7 @@ from laws import Broken
 from places import Place
 from worlds import Rows
 
-from lapwing.curator.query import Query
+from lapwing.curator.ask.query import Query
 from lapwing.errors import LapwingError
 
 TRIES = 150

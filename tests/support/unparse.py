@@ -9,8 +9,9 @@ from typing import Any
 
 from phrases import literal
 
-from lapwing.curator.expressions import Column, Constant, Expression
-from lapwing.curator.plan import (
+from lapwing.curator.ask.query import Query
+from lapwing.curator.plan.expressions import Column, Constant, Expression
+from lapwing.curator.plan.nodes import (
     Combine,
     Exists,
     JoinPublic,
@@ -22,7 +23,6 @@ from lapwing.curator.plan import (
     Select,
     Where,
 )
-from lapwing.curator.query import Query
 from lapwing.errors import LapwingError
 
 
@@ -75,7 +75,7 @@ def written(query: Query) -> Text:
 
 def usual(expression: Expression) -> Any:
     """The public values that need not be named."""
-    from lapwing.curator.groups import key_for
+    from lapwing.curator.plan.groups import key_for
 
     try:
         return key_for("k", expression).values

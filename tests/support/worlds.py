@@ -14,8 +14,8 @@ from oracle import Beyond, Row, read
 from phrases import literal
 
 import lapwing as lw
-from lapwing.curator.expressions import Kind
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.plan.expressions import Kind
+from lapwing.curator.tables.table import PrivateTable
 
 T = TypeVar("T")
 Choose = Callable[[Sequence[T]], T]

@@ -95,7 +95,7 @@ def _told(told: Sequence[Learned]) -> list[Padding]:
 
 def _learned(one: Learned, because: str) -> Text:
     sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
-    from lapwing.curator.digits import visible
+    from lapwing.curator.show.digits import visible
 
     said = Text.assemble(f"{visible(one.about)}: ", (_word(one.guess), "adversary"), f", {sure}. ")
     if one.truth is not None:
@@ -104,7 +104,7 @@ def _learned(one: Learned, because: str) -> Text:
 
 
 def _word(value: object) -> str:
-    from lapwing.curator.digits import visible
+    from lapwing.curator.show.digits import visible
 
     return ("no", "yes")[value] if isinstance(value, bool) else visible(str(value))
 

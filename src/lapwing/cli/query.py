@@ -51,7 +51,7 @@ def quote(question: Question, as_json: AsJson = False) -> None:
     with theme.told():
         found = question.query().quote(**question.spending())
     if as_json:
-        from lapwing.curator.show_quote import data
+        from lapwing.curator.show.quote import data
 
         typer.echo(json.dumps(data(found)))
     else:
@@ -66,7 +66,7 @@ def _check(
     plot: Annotated[Path | None, typer.Option(help="Also draw what limits per unit cost into this file.")] = None,
 ) -> None:
     """Compare a table with what you say about it. NOT PRIVATE: for the owner of the data only; nothing is spent."""
-    from lapwing.curator.check import check as look
+    from lapwing.curator.tables.check import check as look
 
     with theme.told():
         if plot is not None:
@@ -93,7 +93,7 @@ def describe(
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
 ) -> None:
     """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
-    from lapwing.curator.described import describe
+    from lapwing.curator.tables.described import describe
 
     with theme.told():
         text = describe(source, output, table=table, delimiter=delimiter, encoding=encoding)

@@ -16,8 +16,8 @@ import typer
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from lapwing.curator.query import Query
-    from lapwing.curator.table import PrivateTable
+    from lapwing.curator.ask.query import Query
+    from lapwing.curator.tables.table import PrivateTable
 
 _TABLE, _SPENDING, _UNIT, _BOOK = (
     "What is public about the table",
@@ -133,8 +133,9 @@ class Question:
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""
-        from lapwing.curator import described, reread
-        from lapwing.curator.table import public
+        from lapwing.curator.ask import reread
+        from lapwing.curator.tables import described
+        from lapwing.curator.tables.table import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
@@ -153,7 +154,7 @@ class Question:
 
     def _kept(self, table: PrivateTable, later: Mapping[str, Mapping[str, Any]]) -> Any:
         """The saved question as data; what it says stays."""
-        from lapwing.curator import documents
+        from lapwing.curator.ask import documents
 
         for column in (column for given in later.values() for column in given):
             raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
@@ -187,7 +188,7 @@ class Question:
 
         Where nobody `keeps_count`, a description is read without its ledger, of which nothing is touched then.
         """
-        from lapwing.curator import described
+        from lapwing.curator.tables import described
 
         is_described = Path(self.source).suffix.lower() in described.SUFFIXES
         facts: dict[str, Any] = described.read(self.source) if is_described else {"source": self.source}
@@ -352,7 +353,7 @@ def _named(text: str, option: str, example: str) -> dict[str, Any]:
 
 def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of the source and what they are, by its catalogue and by declaration."""
-    from lapwing.curator.sources import find_source
+    from lapwing.curator.tables.sources import find_source
 
     said = {name: facts[name] for name in ("table", "delimiter", "encoding") if name in facts}
     found = find_source(facts["source"], **said)

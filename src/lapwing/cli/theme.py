@@ -22,7 +22,7 @@ def console(**options: Any) -> Console:
     """A console that knows our colours. What it takes is imported here: `--help` must not wait for it."""
     from rich.theme import Theme
 
-    from lapwing.curator.show import STYLES
+    from lapwing.curator.show.terminal import STYLES
 
     return Console(theme=Theme(dict(STYLES)), highlight=False, **options)
 
@@ -42,7 +42,7 @@ def told() -> Iterator[None]:
         return
     from rich.text import Text
 
-    from lapwing.curator.digits import visible
+    from lapwing.curator.show.digits import visible
 
     console(stderr=True).print(Text.assemble(("✗ ", "adversary"), visible(why)))
     raise typer.Exit(2)

@@ -18,13 +18,13 @@ from lapwing.curator.aggregates import (
     units,
     variance,
 )
-from lapwing.curator.answer import Answer
-from lapwing.curator.check import Check
-from lapwing.curator.described import describe, open_described
-from lapwing.curator.proposals import Proposal, bounds
-from lapwing.curator.query import Query
-from lapwing.curator.quote import Quote
-from lapwing.curator.table import EACH_ROW, PrivateTable, PublicTable, open, public
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.quote import Quote
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.tables.check import Check
+from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.tables.proposals import Proposal, bounds
+from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable, open, public
 
 checks.add_examples(
     source="'visits.csv'",

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.show import PALETTE
+from lapwing.curator.show.terminal import PALETTE
 from lapwing.errors import MissingExtra
 
 if TYPE_CHECKING:

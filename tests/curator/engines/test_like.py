@@ -16,12 +16,12 @@ from everywhere import in_duckdb, in_postgres, in_spark
 from oracle import like
 
 import lapwing as lw
-from lapwing.curator import patterns
-from lapwing.curator.compile import Compiler
-from lapwing.curator.evaluate import evaluate
-from lapwing.curator.expressions import Column, Constant, call
-from lapwing.curator.plan import Select
-from lapwing.curator.written import LONGEST_TEXT
+from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.plan import patterns
+from lapwing.curator.plan.evaluate import evaluate
+from lapwing.curator.plan.expressions import Column, Constant, call
+from lapwing.curator.plan.nodes import Select
+from lapwing.curator.plan.written import LONGEST_TEXT
 
 TYPES = {"p": "integer", "s": "text"}
 LONG = 1_000

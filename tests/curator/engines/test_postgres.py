@@ -12,12 +12,12 @@ from questions import fetch, salted
 from sqlglot import exp
 
 import lapwing as lw
-from lapwing.curator.compile import Compiler
+from lapwing.curator.ask.release import statement_of
 from lapwing.curator.engines import postgres
+from lapwing.curator.engines.compile import Compiler
 from lapwing.curator.engines.engine import Session
-from lapwing.curator.expressions import Kind
-from lapwing.curator.release import statement_of
-from lapwing.curator.selection import Salt
+from lapwing.curator.engines.selection import Salt
+from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import EngineFailed, EngineUnreachable, InvalidParameter
 
 VISITS = "CREATE TABLE visits (person bigint, cost numeric); INSERT INTO visits VALUES (1, 2.5), (2, NULL)"

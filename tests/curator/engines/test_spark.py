@@ -10,7 +10,7 @@ import pytest
 from sqlglot import exp, parse_one
 
 from lapwing.curator.engines import spark as engine
-from lapwing.curator.sources import find_source
+from lapwing.curator.tables.sources import find_source
 from lapwing.errors import EngineFailed, InvalidParameter
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from everywhere import everywhere, in_duckdb, in_postgres
 from oracle import from_text
 from sqlglot import exp
 
-from lapwing.curator.expressions import KINDS, Kind
-from lapwing.curator.sources import find_source
-from lapwing.curator.written import LONGEST, PLAIN, Notation
+from lapwing.curator.plan.expressions import KINDS, Kind
+from lapwing.curator.plan.written import LONGEST, PLAIN, Notation
+from lapwing.curator.tables.sources import find_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -13,9 +13,9 @@ from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
 from lapwing.curator.aggregates.counts import Count, Units
-from lapwing.curator.expressions import KINDS, Column, Expression
-from lapwing.curator.groups import Grouping, binned, key_for
-from lapwing.curator.parse import expression
+from lapwing.curator.plan.expressions import KINDS, Column, Expression
+from lapwing.curator.plan.groups import Grouping, binned, key_for
+from lapwing.curator.plan.parse import expression
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import estimates
+from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
+from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.aggregates.spreads import NOISY
-from lapwing.curator.estimates import Confidence, Estimate
-from lapwing.curator.statistics import Statistic
+from lapwing.curator.plan.statistics import Statistic
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

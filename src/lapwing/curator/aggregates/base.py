@@ -18,12 +18,12 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.checks import Number
-from lapwing.curator.estimates import Confidence, Estimate
-from lapwing.curator.expressions import NULL, NUMERIC, Call, Column, Constant, Expression, Kind, call, span_of
-from lapwing.curator.gridded import MOMENT_BITS, SUM_BITS, Gridded, gridded
-from lapwing.curator.parse import expression, only
-from lapwing.curator.plan import Total
-from lapwing.curator.statistics import Pick, Statistic
+from lapwing.curator.aggregates.estimates import Confidence, Estimate
+from lapwing.curator.plan.expressions import NULL, NUMERIC, Call, Column, Constant, Expression, Kind, call, span_of
+from lapwing.curator.plan.gridded import MOMENT_BITS, SUM_BITS, Gridded, gridded
+from lapwing.curator.plan.nodes import Total
+from lapwing.curator.plan.parse import expression, only
+from lapwing.curator.plan.statistics import Pick, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 Key = tuple[Expression, tuple[Fraction, Fraction] | None]

@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import estimates
+from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import ONE, Aggregate, Asked, Bound, Reading, Shared
-from lapwing.curator.estimates import Confidence, Estimate
-from lapwing.curator.expressions import KINDS, Column, Constant, Expression, call, never_null
-from lapwing.curator.gridded import Gridded
-from lapwing.curator.parse import only, shown
-from lapwing.curator.statistics import Statistic
+from lapwing.curator.aggregates.estimates import Confidence, Estimate
+from lapwing.curator.plan.expressions import KINDS, Column, Constant, Expression, call, never_null
+from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.parse import only, shown
+from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
 

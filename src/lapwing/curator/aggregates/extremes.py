@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
-from lapwing.curator.expressions import KINDS, Expression
+from lapwing.curator.plan.expressions import KINDS, Expression
 from lapwing.errors import UnsupportedQuery
 
 

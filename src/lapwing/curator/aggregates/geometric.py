@@ -16,12 +16,12 @@ from typing import Any
 
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import estimates
+from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import Bound, Key, Shared, public_bounds
+from lapwing.curator.aggregates.estimates import Confidence, Estimate, Interval
 from lapwing.curator.aggregates.sums import Mean, moments
-from lapwing.curator.estimates import Confidence, Estimate, Interval
-from lapwing.curator.expressions import FINEST, Call, Column, Constant, Expression, Span, call, never_null
-from lapwing.curator.gridded import LARGEST_BOUND, Gridded, gridded
+from lapwing.curator.plan.expressions import FINEST, Call, Column, Constant, Expression, Span, call, never_null
+from lapwing.curator.plan.gridded import LARGEST_BOUND, Gridded, gridded
 from lapwing.errors import InvalidParameter
 
 PIECES = 64

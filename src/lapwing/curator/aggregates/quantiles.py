@@ -12,9 +12,9 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates.base import Aggregate, Asked, Bound, Reading, Shared, WithBounds, exactly
-from lapwing.curator.expressions import Constant, Expression
-from lapwing.curator.parse import only, shown
-from lapwing.curator.statistics import Pick
+from lapwing.curator.plan.expressions import Constant, Expression
+from lapwing.curator.plan.parse import only, shown
+from lapwing.curator.plan.statistics import Pick
 from lapwing.errors import UnsupportedQuery
 
 HALF = Fraction(1, 2)

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import estimates
+from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
+from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.aggregates.sums import moments
-from lapwing.curator.estimates import Confidence, Estimate
 
 NOISY = "the number of rows is noisy itself"
 """Why nothing is divided by n − 1."""

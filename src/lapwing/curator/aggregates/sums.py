@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator import estimates
+from lapwing.curator.aggregates import estimates
 from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
-from lapwing.curator.estimates import Confidence, Estimate
-from lapwing.curator.expressions import Expression, never_null
-from lapwing.curator.gridded import Gridded
-from lapwing.curator.plan import Total
-from lapwing.curator.statistics import Statistic
+from lapwing.curator.aggregates.estimates import Confidence, Estimate
+from lapwing.curator.plan.expressions import Expression, never_null
+from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.nodes import Total
+from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
 

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 from lapwing.errors import EngineFailed, EngineUnreachable, LapwingError
 
 if TYPE_CHECKING:
-    from lapwing.curator.compile import Relation
+    from lapwing.curator.engines.compile import Relation
 
 Result = TypeVar("Result")
 _SAID: WeakKeyDictionary[EngineFailed, str] = WeakKeyDictionary()

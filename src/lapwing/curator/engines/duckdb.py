@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from lapwing.curator import cells
-from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import ZONED, Dialect, DuckDB
-from lapwing.curator.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
+from lapwing.curator.engines import cells
+from lapwing.curator.engines.compile import Relation
 from lapwing.curator.engines.contained import Result, contained, reached, unchanged
 from lapwing.curator.engines.databases import Database
+from lapwing.curator.engines.dialects import ZONED, Dialect, DuckDB
+from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import closing, waited
-from lapwing.curator.expressions import Kind
+from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:

@@ -7,13 +7,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from lapwing.curator.expressions import Kind
+from lapwing.curator.plan.expressions import Kind
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from lapwing.curator.compile import Relation
-    from lapwing.curator.dialects import Dialect
+    from lapwing.curator.engines.compile import Relation
+    from lapwing.curator.engines.dialects import Dialect
 
 
 class Session(Protocol):

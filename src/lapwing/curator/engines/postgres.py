@@ -11,8 +11,9 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import (
+from lapwing.curator.engines.compile import Relation
+from lapwing.curator.engines.contained import contained, reached, unchanged
+from lapwing.curator.engines.dialects import (
     SQL_TYPES,
     Dialect,
     double,
@@ -22,10 +23,9 @@ from lapwing.curator.dialects import (
     whole,
     whole_part,
 )
-from lapwing.curator.engines.contained import contained, reached, unchanged
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import closing, waited
-from lapwing.curator.expressions import Kind
+from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:

@@ -16,14 +16,14 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from lapwing.curator import patterns
-from lapwing.curator.compile import Relation
-from lapwing.curator.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
-from lapwing.curator.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
+from lapwing.curator.engines.compile import Relation
 from lapwing.curator.engines.contained import contained, reached
+from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
+from lapwing.curator.engines.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
 from lapwing.curator.engines.engine import Session, Source
 from lapwing.curator.engines.waited import waited
-from lapwing.curator.expressions import Kind
+from lapwing.curator.plan import patterns
+from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from contextvars import copy_context
 from typing import Any, TypeVar
 
 from lapwing.curator.engines.contained import contained
-from lapwing.curator.progress import Fraction, shown_now
+from lapwing.curator.show.progress import Fraction, shown_now
 
 Result = TypeVar("Result")
 EVERY = 0.1

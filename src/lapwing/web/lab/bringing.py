@@ -10,7 +10,7 @@ from typing import IO
 from anyio import CancelScope
 from fastapi.concurrency import run_in_threadpool
 
-from lapwing.curator.encodings import WINDOWS
+from lapwing.curator.engines.encodings import WINDOWS
 from lapwing.web.lab.arrivals import too_large
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.bundled import Example

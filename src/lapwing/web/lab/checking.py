@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing.curator.check import Check, ColumnCheck, PerUnit
-from lapwing.curator.limits import percent
+from lapwing.curator.plan.limits import percent
+from lapwing.curator.tables.check import Check, ColumnCheck, PerUnit
 from lapwing.web.lab import asking
 from lapwing.web.lab.analyses.curated import stopping
 from lapwing.web.lab.bench import Bench

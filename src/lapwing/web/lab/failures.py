@@ -1,7 +1,7 @@
 """The breaker of a table of the lab: what fails once rows are read is on record before anybody hears of it.
 
-The curator has its own failures on record (`lapwing.curator.breaker`). This is for what the lab does itself: rows that
-it reads for a model, the fit, and every question that takes too long.
+The curator has its own failures on record (`lapwing.curator.ask.breaker`). This is for what the lab does itself: rows
+that it reads for a model, the fit, and every question that takes too long.
 """
 
 from __future__ import annotations

@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from lapwing.curator import digits
-from lapwing.curator.show import PALETTE
+from lapwing.curator.show import digits
+from lapwing.curator.show.terminal import PALETTE
 from lapwing.web.lab.result import Result, Series, Value
 from lapwing.web.service.spreadsheets import defused
 

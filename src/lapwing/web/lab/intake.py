@@ -14,7 +14,7 @@ from pathlib import Path
 
 import duckdb
 
-from lapwing.curator.encodings import UTF_16, WINDOWS
+from lapwing.curator.engines.encodings import UTF_16, WINDOWS
 from lapwing.web.lab.engine import SPARE, engine, free_at, quoted, readable, size_of, text, watched
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.names import Name, cleaned

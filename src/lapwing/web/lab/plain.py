@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from lapwing.curator.encodings import encoding_of
+from lapwing.curator.engines.encodings import encoding_of
 from lapwing.errors import LapwingError
 from lapwing.web.lab.engine import readable
 from lapwing.web.lab.jobs import Progress

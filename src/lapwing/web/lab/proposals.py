@@ -16,8 +16,8 @@ from pathlib import Path
 from sqlglot import exp
 
 import lapwing as lw
-from lapwing.curator.dialects import DuckDB
-from lapwing.curator.written import PLAIN, Notation
+from lapwing.curator.engines.dialects import DuckDB
+from lapwing.curator.plan.written import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses.curated import answered
 from lapwing.web.lab.analysis import Data, Progress

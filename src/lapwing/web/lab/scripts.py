@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pprint import pformat
 
-from lapwing.curator.encodings import is_csv
+from lapwing.curator.engines.encodings import is_csv
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.parquet import Parquet
 from lapwing.web.lab.statement import DATASET, Statement

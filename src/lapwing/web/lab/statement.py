@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import lapwing as lw
 from lapwing.curator.engines.duckdb import Embedded
-from lapwing.curator.promises import word_for
-from lapwing.curator.table import PrivateTable
-from lapwing.curator.written import FALSE, TRUE, Notation, notation
+from lapwing.curator.plan.written import FALSE, TRUE, Notation, notation
+from lapwing.curator.tables.promises import word_for
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.engine import ASKING, Stoppable, connected

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from lapwing.curator.written import LONGEST, notation
+from lapwing.curator.plan.written import LONGEST, notation
 from lapwing.errors import LapwingError
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.intake import Found

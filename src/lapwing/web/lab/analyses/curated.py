@@ -9,9 +9,9 @@ from dataclasses import replace
 from math import isclose
 from typing import Any, ClassVar
 
-from lapwing.curator.answer import Answer
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, Loss
 from lapwing.privacy.quotes import after

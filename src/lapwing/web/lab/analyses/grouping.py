@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing.curator.table import Grouped, PrivateTable
+from lapwing.curator.tables.table import Grouped, PrivateTable
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.filters import literal
 from lapwing.web.lab.analyses.rows import Rows

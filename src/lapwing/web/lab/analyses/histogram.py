@@ -8,8 +8,8 @@ from itertools import pairwise
 from typing import Any, ClassVar, Self
 
 import lapwing as lw
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
 from lapwing.web.lab.analyses.curated import EACH, Simple

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import lapwing as lw
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.web.lab.analyses import filters, forms
 from lapwing.web.lab.analyses.count import chained, condition
 from lapwing.web.lab.analyses.curated import Simple

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import lapwing as lw
-from lapwing.curator.answer import Answer
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.curated import Simple

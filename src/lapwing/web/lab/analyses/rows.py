@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from lapwing.curator.dialects import DuckDB
 from lapwing.curator.engines.contained import reached
+from lapwing.curator.engines.dialects import DuckDB
 from lapwing.curator.engines.duckdb import NAME, told
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import connected

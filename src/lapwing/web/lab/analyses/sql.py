@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from lapwing.curator.answer import Answer
-from lapwing.curator.query import Query
-from lapwing.curator.table import PrivateTable
+from lapwing.curator.ask.query import Query
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
 from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank, stopping

@@ -1,0 +1,171 @@
+"""From noisy integers to what people asked for, with the interval in which the exact answer lies.
+
+All of it is post-processing. An interval holds as soon as every integer below it is within its half-width; the caller
+shares the failure probability between them. It is about the clamped values: where a mean or a product is made of them,
+it is wider by what the grid may have moved, half a step for each value. (A sum of n values is moved by n half steps at
+most, each 2^-30 of the bounds.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+from lapwing.curator.plan.gridded import Gridded
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure an interval shall be, and how many rows of one unit a group may have: they are no sample of people."""
+
+    level: float
+    rows: int
+
+    @property
+    def deviations(self) -> float:
+        """How many standard deviations of a normal distribution."""
+        return _deviations(self.level)
+
+
+@lru_cache(maxsize=16)
+def _deviations(level: float) -> float:
+    return -NormalDist().inv_cdf((1 - level) / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A number, where its exact (clamped, bounded) value lies, and where the population's lies if that differs.
+
+    The number is in both intervals: one outside would be known to be wrong.
+    """
+
+    value: int | float
+    noise: Interval
+    interval: Interval | None = None
+
+
+def counted(value: int, width: float) -> Estimate:
+    """A count: never below 0 in truth, though its noisy value may be, which is kept so that sums stay unbiased."""
+    return Estimate(value, (min(float(value), 0.0) if value < width else value - width, max(0.0, value + width)))
+
+
+def summed(value: int, width: float, grid: Gridded) -> Estimate:
+    """A sum, back from steps."""
+    step = grid.step
+    return Estimate(value * step, ((value - width) * step, (value + width) * step))
+
+
+def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gridded) -> Estimate:
+    """A sum from the statistics of a mean: Σ(x − m) + m·n."""
+    middle = grid.middle
+    return summed(centred + middle * count, widths[1] + abs(middle) * widths[0], grid)
+
+
+def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: Confidence) -> Estimate:
+    """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
+    low, high, middle, step = grid.low, grid.high, grid.middle, grid.step
+
+    def back(steps: float) -> float:
+        return min(max((middle + steps) * step, low), high)
+
+    noise = _quotient((centred - widths[1], centred + widths[1]), (count - widths[0], count + widths[0]))
+    ends = (back(noise[0] - grid.moved), back(noise[1] + grid.moved))
+    value = _inside(back(centred / count) if count > 0 else back(0), ends)
+    fewest = count - widths[0]
+    if fewest < 1:
+        return Estimate(value, ends)
+    # Popoviciu: a value between the bounds has a standard deviation of at most half their distance. The rows of one
+    # unit may all be the same: n rows of units with at most r rows each say as much as n/r.
+    sampling = confidence.deviations * (high - low) / 2 / math.sqrt(fewest / confidence.rows)
+    return Estimate(value, ends, (max(low, ends[0] - sampling), min(high, ends[1] + sampling)))
+
+
+def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *, root: bool) -> Estimate:
+    """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
+    count, first, second = statistics
+    most, step = (grid.reach + grid.moved) ** 2, grid.step
+    point = second / count - (first / count) ** 2 if count > 0 else 0.0
+    counts = (count - widths[0], count + widths[0])
+    mean = _quotient((first - widths[1], first + widths[1]), counts)
+    square = _quotient((second - widths[2], second + widths[2]), counts)
+    low, high = _moved(_difference(square, _squared(mean)), grid)
+
+    def back(variance: float) -> float:
+        inside = min(max(variance, 0.0), float(most))
+        return math.sqrt(inside) * step if root else inside * step**2
+
+    ends = (back(low), back(high))
+    return Estimate(_inside(back(point), ends), ends)
+
+
+def association(
+    statistics: Sequence[int], widths: Sequence[float], grids: Sequence[Gridded], *, correlation: bool
+) -> Estimate:
+    """Covariance or correlation, from n, Σx, Σy, Σxy and, for the correlation, Σx² and Σy²."""
+    counts = (statistics[0] - widths[0], statistics[0] + widths[0])
+    pairs = list(zip(statistics[1:], widths[1:], strict=True))
+    point = [value / max(statistics[0], 1) for value, _ in pairs]
+    x, y, xy, *squares = [_quotient((value - width, value + width), counts) for value, width in pairs]
+    value, ends = point[2] - point[0] * point[1], _difference(xy, _product(x, y))
+    # |cov(g + d, h + e) − cov(g, h)| ≤ σ(d)σ(h) + σ(g)σ(e) + σ(d)σ(e), for what the grid moved by d and e
+    (g, d), (h, e) = ((grid.reach, grid.moved) for grid in grids)
+    ends = (ends[0] - (d * h + g * e + d * e), ends[1] + (d * h + g * e + d * e))
+    if not correlation:
+        step = float(grids[0].granularity * grids[1].granularity)
+        most = (g + d) * (h + e)
+        cut = [min(max(number, -most), most) * step for number in (value, *ends)]
+        return Estimate(_inside(cut[0], (cut[1], cut[2])), (cut[1], cut[2]))
+    spreads = [max(point[3 + i] - point[i] ** 2, 0.0) for i in (0, 1)]
+    scale = math.sqrt(spreads[0] * spreads[1])
+    lows, highs = zip(
+        *(
+            _moved(_difference(square, _squared(mean)), grid)
+            for square, mean, grid in zip(squares, (x, y), grids, strict=True)
+        ),
+        strict=True,
+    )
+    narrow, wide = math.sqrt(max(lows[0], 0) * max(lows[1], 0)), math.sqrt(max(highs[0], 0) * max(highs[1], 0))
+    corners = [end / size for end in ends for size in (narrow, wide)] if narrow > 0 else [-1.0, 1.0]
+    within = (_unit(min(corners)), _unit(max(corners)))
+    return Estimate(_inside(_unit(value / scale) if scale else 0.0, within), within)
+
+
+def _moved(variance: Interval, grid: Gridded) -> Interval:
+    """A variance before the grid moved the values: a standard deviation changes by at most that of what was moved."""
+    low, high = (math.sqrt(max(end, 0.0)) for end in variance)
+    return max(low - grid.moved, 0.0) ** 2, (high + grid.moved) ** 2
+
+
+def _inside(value: float, ends: Interval) -> float:
+    """A number that its interval rules out, at the nearest end of it: with a noisy count of 0, say."""
+    return min(max(value, ends[0]), ends[1])
+
+
+def _unit(value: float) -> float:
+    return min(max(value, -1.0), 1.0)
+
+
+def _quotient(top: Interval, bottom: Interval) -> Interval:
+    """Where a/b lies for a count b of at least 1; an unknown count gives the whole of a/1."""
+    low, high = max(bottom[0], 1.0), max(bottom[1], 1.0)
+    corners = [end / size for end in top for size in (low, high)]
+    return min(corners), max(corners)
+
+
+def _product(x: Interval, y: Interval) -> Interval:
+    corners = [a * b for a in x for b in y]
+    return min(corners), max(corners)
+
+
+def _squared(x: Interval) -> Interval:
+    corners = (x[0] ** 2, x[1] ** 2)
+    return (0.0 if x[0] <= 0 <= x[1] else min(corners)), max(corners)
+
+
+def _difference(x: Interval, y: Interval) -> Interval:
+    return x[0] - y[1], x[1] - y[0]

@@ -1,0 +1,1 @@
+"""A question: checked, priced, quoted, charged, released; and saved and read again."""

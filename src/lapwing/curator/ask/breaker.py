@@ -1,0 +1,111 @@
+"""The breaker: a failure that may depend on rows is one fixed text, whatever failed, and an alarm to the owner.
+
+Failures are told apart by *when* they happen. Before the first statement that reads rows, a failure depends on the
+tables and not on the question, and is shown as it is. From then on a failure may be the answer to the question: an
+engine that stumbles over one row, memory that one person's rows fill, an error in our own code at a strange value.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lapwing.curator.engines.contained import written
+from lapwing.errors import DatasetClosed, EngineFailed
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+    from lapwing.curator.ask.context import Context
+    from lapwing.curator.engines.engine import Session
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Reading:
+    """A session that remembers whether rows may have been read in it."""
+
+    session: Session
+    began: bool = False
+
+    def begin(self) -> None:
+        """From now on a failure may depend on a row."""
+        self.began = True
+
+    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        self.begin()
+        return self.session.fetch(query)
+
+    def keep(self, query: exp.Query) -> exp.Table:
+        """The rows of a query as a temporary table."""
+        self.begin()
+        return self.session.keep(query)
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Of several questions that end together, the first to fail is the only one that is seen to."""
+
+
+@dataclass
+class Fuse:
+    """The breaker of a table without a ledger: it lasts as long as what `lw.open` gave."""
+
+    dataset: str
+    blown: bool = False
+
+
+def admit(context: Context, analyst: str | None) -> None:
+    """Refuse a question to data sets that failures have closed. With a ledger, its charge does that."""
+    if context.ledger is None:
+        for fuse in context.fuses:
+            if fuse.blown:
+                raise DatasetClosed(fuse.dataset, None, ledger=False)
+
+
+def read(
+    context: Context, look: Callable[[Reading], Result], *, analyst: str | None = None, charge: int | None = None
+) -> Result:
+    """What `look` finds in a session; `EngineFailed` and nothing else if anything fails once it has begun to read.
+
+    The failure is on record before it is shown. A question that was under way when another one failed shows neither an
+    answer nor a failure: here without a ledger, else where the answer is recorded (`Ledger.record`). Who interrupts a
+    question (KeyboardInterrupt) learns how long it has been running, as by waiting: no failure.
+    """
+    reading: Reading | None = None
+    try:
+        with context.engine.session(context.relations.values()) as session:
+            reading = Reading(session)
+            found = look(reading)
+    except Exception as error:
+        began = reading is not None and reading.began
+        if not began and not isinstance(error, EngineFailed):  # a frame that is taken in, a file that is copied: rows
+            raise
+        said = written(error)
+    else:
+        with _ONE_AT_A_TIME:
+            admit(context, analyst)
+        return found
+    try:
+        closed = _trip(context, said, analyst, charge)
+    finally:
+        del said  # some programs print the variables of a frame that an error went through
+    raise closed or EngineFailed(context.engine.name)  # not above, where Python would attach what was caught
+
+
+def _trip(context: Context, said: str, analyst: str | None, charge: int | None) -> DatasetClosed | None:
+    """Stop the analyst in every data set of the question; what to show instead of a failure, if not that.
+
+    Where the ledger cannot be written, it says so as it would have for the answer, which is recorded as well.
+    """
+    with _ONE_AT_A_TIME:
+        admit(context, analyst)
+        for fuse in context.fuses:
+            fuse.blown = True
+    if context.ledger is not None:
+        who = {} if analyst is None else {"analyst": analyst}
+        return context.ledger.trip(context.datasets, said, charge=charge, **who)
+    return None

@@ -1,0 +1,205 @@
+"""What a release would cost and how accurate it would be, before anything is spent or read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Bound
+from lapwing.curator.ask.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
+from lapwing.curator.plan.carried import carries_text
+from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.multiplicity import limits_of, most_rows
+from lapwing.curator.plan.room import limited
+from lapwing.curator.plan.written import LONGEST_CARRIED
+from lapwing.errors import UnsupportedQuery
+from lapwing.privacy import quotes
+from lapwing.privacy.quotes import Line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from lapwing.curator.ask.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """How far one output may be off; None where that depends on the data."""
+
+    output: str
+    error: float | None
+    measured_in: str
+    """"" for the value itself, "ranks" for a quantile, "units" for the size from which on a key is shown."""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class Quote(quotes.Quote):
+    """The price of a question."""
+
+    question: str
+    expected: tuple[Expected, ...]
+    confidence: float
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        from lapwing.curator.show import quote as show_quote
+
+        return show_quote.text(self)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> RenderableType:
+        from lapwing.curator.show import quote as show_quote
+
+        return show_quote.quote(self)
+
+    def _repr_html_(self) -> str:
+        from lapwing.curator.show import quote as show_quote
+
+        return show_quote.html(self)
+
+
+def quote(query: Query, spend: Budget, confidence: Number, count: int | None) -> Quote:
+    """The quote for a budget."""
+    sure = float(checks.probability(confidence=confidence))
+    items = query.items(spend)
+    lines = tuple(Line(item.label, item.privacy_loss(), serves=item.outputs) for item in items)
+    remaining = query.context.remaining(query.context.analyst)
+    expected = [_expected(query, bound, items, sure, count) for bound in query.bounds]
+    for item in items:
+        if isinstance(item, Keys):
+            expected.insert(
+                0, Expected("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
+            )
+    told = (*notes(query), *noise_notes(items, spend))
+    return Quote(
+        question=query.explain(),
+        loss=spend.stated,
+        lines=lines,
+        expected=tuple(expected),
+        confidence=sure,
+        remaining=remaining,
+        notes=told,
+    )
+
+
+def notes(query: Query) -> tuple[str, ...]:
+    """What a reader of the answer must know about the question."""
+    from lapwing.curator.plan.nodes import is_each_row
+
+    found = []
+    context, keys = query.context, query.grouping.keys
+    if is_each_row(query.plan):
+        found.append("every row is a unit of its own: nobody with several rows is protected as a person")
+    else:
+        found.append(query.effective.explain(context.unit, grouped=bool(keys)))
+        asked, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
+        if keys and used < asked:
+            found.append(f"max_groups_per_unit is {asked}, but there are only {used} groups: {used} needs less noise")
+        if leaves_rows_out(query):
+            found.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
+            found += _counts_units(query)
+    plan = limited(query)
+    for rows in sorted(set(limits_of(plan))):
+        found.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
+    if carries_text(plan):
+        found.append(
+            f"where rows are joined, compared or grouped first, text of more than {LONGEST_CARRIED:,} bytes is NULL"
+        )
+    for key in keys:
+        if key.values is None:
+            found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
+        elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
+            found.append(f"rows with another {key.name} than the public ones are left out")
+    if context.ledger is None:
+        found.append("no ledger was given, so nothing records what was spent")
+    return tuple(found)
+
+
+def _counts_units(query: Query) -> list[str]:
+    """A count of rows of which one per unit counts is a count of units: 4,045 planes, not 336,776 flights."""
+    unit, counts = query.context.unit, [one for one in query.aggregates if one.counts_rows]
+    if not counts or query.effective.rows > 1:
+        return []
+    which = " and ".join(one.output for one in counts)
+    once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
+    instead = "to count more rows, raise max_rows_per_unit; to count units, ask for lw.units() or COUNT(DISTINCT unit)"
+    return [f"{which} counts each {unit} {once}, not every row: {instead}"]
+
+
+def leaves_rows_out(query: Query) -> bool:
+    """Whether rows of a unit with many may be left out of an answer, as far as the question alone tells."""
+    limits, most = query.effective, most_rows(query.plan)
+    if not query.grouping.keys and all(one.by_any_row for one in query.aggregates):
+        return False  # a unit counts by any of its rows
+    fewest = min(limits.rows, limits.touched) if query.grouping.keys else limits.rows
+    return most is None or most > fewest
+
+
+def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
+    """Which noise was chosen where a delta allowed either, and why."""
+    if not spend.noise_delta:
+        return ()
+    gaussian = [item.label for item in items if item.concentrated]
+    if not gaussian:
+        return ("delta is not spent: Laplace noise needs none, and Gaussian noise would be larger here",)
+    where = "" if len(gaussian) == len(items) else f" for {', '.join(gaussian)}"
+    return (f"delta is spent on Gaussian noise{where}: Laplace noise would be larger here",)
+
+
+def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:
+    measured_in = "" if bound.pick is None else "ranks"
+    try:
+        return Expected(bound.output, error_of(bound, items, confidence, count), measured_in)
+    except UnsupportedQuery as unknown:
+        return Expected(bound.output, None, measured_in, unknown.instead)
+
+
+def _ranks(item: Picks, confidence: float) -> float:
+    low, high = item.pick.grid.steps
+    return ranks_off(item.epsilon, item.rows, item.pick.share, high - low + 1, confidence)
+
+
+def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> float:
+    """How far an output may be off, exceeded with probability 1 − confidence at most; refused where data decides."""
+    if bound.pick is not None:
+        return _ranks(next(one for one in items if isinstance(one, Picks) and one.pick == bound.pick), confidence)
+    each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
+    by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
+    widths = [by_statistic[statistic].half_width(each) for statistic in bound.statistics]
+    return bound.aggregate.error(bound, widths, count)
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """The largest error among the outputs, in multiples of what was asked for."""
+
+    query: Query
+    items: tuple[Item, ...]
+    targets: Mapping[str, Fraction]
+    rows: int | None
+
+    def accuracy(self, confidence: float) -> float:
+        """1 or less if every output is accurate enough."""
+        by_name = {bound.output: bound for bound in self.query.bounds}
+        if not by_name:
+            why, hint = "it has no error to speak of", "Say what to spend: epsilon=1."
+            raise UnsupportedQuery(self.query.explain(), why, hint)
+        errors = [
+            Fraction(error_of(by_name[name], self.items, confidence, self.rows)) / target
+            for name, target in self.targets.items()
+        ]
+        return float(max(errors))
+
+
+def ranks_note(bound: Bound, items: Sequence[Item], confidence: float) -> str:
+    """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
+    ranks = error_of(bound, items, confidence, None)
+    spread = "how far that is in values is a secret, so ask for a lower and a higher quantile as well"
+    return f"within {ranks:g} ranks of the exact one, with {100 * confidence:.6g} % confidence; {spread}"

@@ -1,0 +1,370 @@
+"""Questions from plain data: what `saved.written` wrote, or somebody by hand, made anew by the usual constructors.
+
+A file is believed nothing: names must be those of the tables at hand, operators and aggregates those of the language,
+in the numbers they take, and whatever the constructors refuse in Python or SQL they refuse here.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, TypeVar, get_args
+
+from lapwing import checks
+from lapwing.calls import closest
+from lapwing.curator.aggregates import AGGREGATES, Aggregate
+from lapwing.curator.ask.opened import Opened, PublicTable, context_of, known_tables
+from lapwing.curator.ask.query import Post, Query, ask, bounding_of
+from lapwing.curator.ask.saved import VERSION
+from lapwing.curator.plan.declarations import fitting
+from lapwing.curator.plan.evaluate import released
+from lapwing.curator.plan.expressions import (
+    KINDS,
+    NUMERIC,
+    PLACES,
+    Column,
+    Constant,
+    Expression,
+    Kind,
+    call,
+    time_constant,
+)
+from lapwing.curator.plan.groups import Grouping, Key, key_for
+from lapwing.curator.plan.nodes import (
+    Combine,
+    Exists,
+    JoinPublic,
+    JoinUnit,
+    Outer,
+    PerUnit,
+    Plan,
+    Public,
+    Select,
+    Setting,
+    Total,
+    Where,
+    scans,
+)
+from lapwing.curator.plan.values import storable
+from lapwing.errors import InvalidParameter, LapwingError
+
+DEEPEST = 100
+_FIELDS = ("lapwing_query", "rows", "group_by", "ask", "bounding", "outputs", "having", "order_by", "limit", "offset")
+_HINT = "Save a question with query.to_yaml() to see how it is written."
+Columns = Mapping[str, Column]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Tables:
+    """The tables at hand, by their own names."""
+
+    private: Mapping[str, Opened]
+    public: Mapping[str, Public]
+
+
+class _Answer(dict[str, Column]):
+    """The columns of an answer, which is public: arithmetic on them needs no bounds."""
+
+
+def read(data: Any, table: Opened, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
+    """The question that data stands for, about these tables."""
+    try:
+        return _query(_mapping(data, "question", _FIELDS), table, known_tables(table, tables))
+    except LapwingError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        pass  # of a constructor that nobody meant to be called so
+    raise InvalidParameter("question", "", "is none that can be asked", _HINT)
+
+
+def _query(data: Mapping[str, Any], table: Opened, known: Mapping[str, Opened | PublicTable]) -> Query:
+    if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
+        why = "is no question, or one of a later version of Lapwing"
+        raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
+    plan = _rows(data.get("rows"), _by_name(known.values()), 0)
+    bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
+    keys = tuple(_key(one, plan.by_name) for one in _list(data.get("group_by", []), "group_by"))
+    asked = [_aggregate(one, plan.by_name) for one in _list(data.get("ask"), "ask")]
+    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(asked), bounding)
+    return replace(query, post=_post(data, _Answer(query.output_columns())))
+
+
+def _by_name(tables: Iterable[Opened | PublicTable]) -> _Tables:
+    private: dict[str, Opened] = {}
+    public: dict[str, Public] = {}
+    for one in tables:
+        if isinstance(one, Opened):
+            name = next(scans(one.plan)).table
+            clash = private.setdefault(name, one) is not one
+        else:
+            name = one.name
+            clash = public.setdefault(name, one.plan) is not one.plan
+        if clash:
+            raise InvalidParameter("tables", name, "two tables have this name", "Open one with another name=.")
+    return _Tables(private, public)
+
+
+def _rows(data: Any, tables: _Tables, depth: int) -> Plan:
+    """The plan of a list of steps."""
+    if depth > DEEPEST:
+        raise InvalidParameter("rows", "…", "are nested too deeply", "Write less.")
+    first, *steps = _list(data, "rows")
+    name = _mapping(first, "rows", ("table",)).get("table")
+    plan = _known(name, tables.private, "there is no private table of this name at hand").plan
+    for step in steps:
+        name, content = _single(step, "rows")
+        plan = _known(name, _STEPS, "there is no such step")(plan, content, tables, depth + 1)
+    return plan
+
+
+def _where(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    return Where(plan, _expression(content, plan.by_name))
+
+
+def _select(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    return Select(plan, _named(content, plan.by_name))
+
+
+def _join(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    parts = _mapping(content, "join", ("table", "columns", "on", "how"))
+    public = _known(parts.get("table"), tables.public, "there is no public table of this name at hand")
+    names = [_text(name, "columns") for name in _list(parts.get("columns"), "columns")]
+    if len(names) != len(public.fields):
+        why = f"{public.table} has {len(public.fields)} columns"
+        raise InvalidParameter("columns", names, why, "Name each of them as it is called after the join.")
+    fields = tuple(replace(one, name=name) for one, name in zip(public.fields, names, strict=True))
+    on = []
+    for pair in _list(parts.get("on"), "on"):
+        mine, theirs = _list(pair, "on")
+        on.append((_expression(mine, plan.by_name), _known(theirs, {n: n for n in names}, "there is no such column")))
+    return JoinPublic(plan, replace(public, fields=fields), tuple(on), _one_of(Outer, parts, "how"))
+
+
+def _join_unit(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    parts = _mapping(content, "join_unit", ("rows", "how", "condition"))
+    other, how = _rows(parts.get("rows"), tables, depth), _one_of(Outer, parts, "how")
+    asked, both = parts.get("condition"), {**plan.by_name, **other.by_name}
+    return JoinUnit(plan, other, how, None if asked is None else _expression(asked, both))
+
+
+def _exists(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    parts = _mapping(content, "exists", ("rows", "negated"))
+    negated = checks.true_or_false(negated=parts.get("negated", False))
+    return Exists(plan, _rows(parts.get("rows"), tables, depth), negated)
+
+
+def _combine(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    parts = _mapping(content, "combine", ("setting", "with"))
+    others = [_rows(one, tables, depth) for one in _list(parts.get("with"), "with")]
+    setting = _one_of(Setting, parts, "setting")
+    if not others and setting != "union":
+        raise InvalidParameter("combine", setting, "needs another side", "Write setting: union for distinct rows.")
+    return Combine(setting, (plan, *others))
+
+
+def _per_unit(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
+    parts = _mapping(content, "per_unit", ("unit", "keys", "totals"))
+    totals = []
+    for name, one in _mapping(parts.get("totals", {}), "totals").items():
+        total, of = _single(one, "totals")
+        argument = None if of is None else _expression(of, plan.by_name)
+        if argument is None and total != "count":
+            raise InvalidParameter("totals", total, "needs an expression", "Write {sum: {column: cost}}.")
+        totals.append((name, _one_of(Total, {"total": total}, "total"), argument))
+    keys = _named(parts.get("keys", {}), plan.by_name)
+    return PerUnit(plan, _text(parts.get("unit"), "unit"), keys, tuple(totals))
+
+
+_STEPS: dict[str, Callable[[Plan, Any, _Tables, int], Plan]] = {
+    "where": _where,
+    "select": _select,
+    "join": _join,
+    "join_unit": _join_unit,
+    "exists": _exists,
+    "combine": _combine,
+    "per_unit": _per_unit,
+}
+
+
+def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
+    if depth > DEEPEST:
+        raise InvalidParameter("expression", "…", "is nested too deeply", "Write a flatter one.")
+    if not isinstance(data, dict):
+        return _constant(data, None)
+    name, content = _single(data, "expression")
+    if name == "column":
+        return _column(content, columns)
+    if name == "constant" and content is None:
+        return Constant(None, None)
+    if name in KINDS:
+        return _constant(content, name)
+    fewest, most = _known(name, PLACES, "there is no such operator")
+    arguments = [_expression(one, columns, depth + 1) for one in _list(content, name)]
+    if not fewest <= len(arguments) <= most or (name == "case" and len(arguments) % 2 == 0):
+        raise InvalidParameter(name, len(arguments), "takes another number of arguments", _HINT)
+    first = arguments[0]
+    if name == "coalesce" and len(arguments) == 1 and isinstance(first, Column) and isinstance(columns, _Answer):
+        return released(first.name, first.kind)
+    return call(name, *arguments)
+
+
+def _column(data: Any, columns: Columns) -> Column:
+    """A column by its name, perhaps with bounds and keys that are public knowledge: as bounds= and keys= beside SQL."""
+    if not isinstance(data, dict):
+        return _known(data, columns, "there is no such column")
+    parts = _mapping(data, "column", ("name", "bounds", "keys"))
+    column = _known(parts.get("name"), columns, "there is no such column")
+    if "bounds" in parts:
+        if column.kind not in NUMERIC:
+            raise InvalidParameter("bounds", column.name, f"is of kind {column.kind}, which has no bounds", _HINT)
+        ends = [_number(end, "bounds") for end in _list(parts["bounds"], "bounds")]
+        column = replace(column, bounds=checks.interval(bounds=ends))
+    if "keys" in parts:
+        values = tuple(_value(one, column.kind) for one in _list(parts["keys"], "keys"))
+        fitting(column.name, column.kind, values)
+        column = replace(column, keys=tuple(dict.fromkeys(values)))
+    return column
+
+
+_NATURAL: dict[type, Kind] = {bool: "boolean", int: "integer", float: "number", str: "text"}
+
+
+def _constant(value: Any, kind: Kind | None) -> Constant:
+    """A constant as the parser would make it: text that engines can hold, numbers that doubles can."""
+    known = kind or _NATURAL.get(type(value))
+    if known in ("date", "timestamp") and isinstance(value, str):
+        return time_constant(value, known)
+    if known is None:
+        raise InvalidParameter("constant", type(value), "is no value of a column", _HINT)
+    fitting("constant", known, (value,))
+    if value is None or (isinstance(value, str) and not storable(value)):
+        raise InvalidParameter("constant", known, "no engine has a value like that", _HINT)
+    if known == "integer" and not -(1 << 63) <= value < 1 << 63:
+        raise InvalidParameter("constant", value, "is beyond 64 bits", "Write it as a number: 1.0e+20.")
+    if known == "number" and not (value == 0 or 1e-250 <= abs(value) <= 1e300):
+        why = "is too large or too small for the arithmetic of doubles"
+        raise InvalidParameter("constant", value, why, "Use another scale.")
+    return Constant(float(value) if known == "number" else value, known)
+
+
+def _named(data: Any, columns: Columns) -> tuple[tuple[str, Expression], ...]:
+    return tuple((name, _expression(one, columns)) for name, one in _mapping(data, "columns").items())
+
+
+def _key(data: Any, columns: Columns) -> Key:
+    parts = _mapping(data, "group_by", ("name", "by", "everything_else", "values", "labels"))
+    name, by = _text(parts.get("name"), "name"), _expression(parts.get("by"), columns)
+    if by.kind is None:
+        raise InvalidParameter("group_by", name, "NULL has no kind", "Group by a column.")
+    rest = checks.true_or_false(everything_else=parts.get("everything_else", False))
+    if parts.get("values") is None:
+        return key_for(name, by, everything_else=rest)
+    values = tuple(_value(one, by.kind) for one in _list(parts["values"], "values"))
+    if len(set(values)) < len(values):
+        raise InvalidParameter("values", name, "one of them is there twice", "Leave one out.")
+    fitting(name, by.kind, values)
+    key = key_for(name, by, everything_else=rest, values=values)
+    if parts.get("labels") is None:
+        return key
+    labels = tuple(_text(label, "labels") for label in _list(parts["labels"], "labels"))
+    if len(labels) != len(values):
+        raise InvalidParameter("labels", name, "must be as many as values", "Write one for each, or none.")
+    return replace(key, labels=labels)
+
+
+def _value(value: Any, kind: Kind | None) -> Any:
+    if isinstance(value, str) and kind == "date":
+        return dt.date.fromisoformat(value)
+    return dt.datetime.fromisoformat(value) if isinstance(value, str) and kind == "timestamp" else value
+
+
+_ASK: dict[str, type[Aggregate]] = {one.kind: one for one in AGGREGATES if one.options is not None}
+
+
+def _aggregate(data: Any, columns: Columns) -> Aggregate:
+    parts = _mapping(data, "ask")
+    kind = next((name for name in parts if name in _ASK), next(iter(parts), ""))
+    aggregate = _known(kind, _ASK, "there is no such aggregate")
+    of = [one if isinstance(one, str) else _expression(one, columns) for one in _list(parts[kind], kind)]
+    if len(of) not in aggregate.places:
+        raise InvalidParameter(kind, len(of), "takes another number of columns", _HINT)
+    given = _mapping({name: value for name, value in parts.items() if name != kind}, kind, aggregate.options)
+    for name in ("q", "weight"):
+        if name in given:
+            given[name] = _number(given[name], name)
+    if "bounds" in given:
+        given["bounds"] = tuple(_number(end, "bounds") for end in _list(given["bounds"], "bounds"))
+    if "name" in given:
+        _text(given["name"], "name")
+    return aggregate.reread(*of, **given)
+
+
+def _post(data: Mapping[str, Any], columns: Columns) -> Post:
+    order = []
+    for pair in _list(data.get("order_by", []), "order_by"):
+        by, way = _list(pair, "order_by")
+        order.append((_expression(by, columns), checks.one_of(("asc", "desc"), order_by=way) == "desc"))
+    outputs, having, limit = data.get("outputs"), data.get("having"), data.get("limit")
+    if outputs == {}:
+        raise InvalidParameter("outputs", outputs, "an answer needs columns", "Name one, or leave it out.")
+    condition = None if having is None else _expression(having, columns)
+    if condition is not None and condition.kind != "boolean":
+        raise InvalidParameter("having", condition.kind, "is not a truth value", "Write a comparison.")
+    return Post(
+        None if outputs is None else _named(outputs, columns),
+        condition,
+        tuple(order),
+        None if limit is None else checks.whole(minimum=0, limit=limit),
+        checks.whole(minimum=0, offset=data.get("offset", 0)),
+    )
+
+
+def _number(value: Any, name: str) -> Fraction:
+    if isinstance(value, str):
+        above, _, below = value.partition("/")
+        if above.lstrip("-").isdecimal() and below.isdecimal() and int(below):
+            return Fraction(int(above), int(below))
+    return checks.exact(**{name: value})
+
+
+def _one_of(options: Any, parts: Mapping[str, Any], name: str) -> Any:
+    return checks.one_of(get_args(options), **{name: parts.get(name)})
+
+
+def _known(name: Any, known: Mapping[str, T], why: str) -> T:
+    if isinstance(name, str) and name in known:
+        return known[name]
+    meant = closest(name, known) if isinstance(name, str) else None
+    hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(known) or 'none'}."
+    raise InvalidParameter("question", name, why, hint)
+
+
+def _mapping(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+    if not isinstance(data, dict) or not all(isinstance(one, str) for one in data):
+        raise InvalidParameter(name, type(data), "must be a mapping", _HINT)
+    for one in data if known is not None else ():
+        _known(one, dict.fromkeys(known or ()), f"{name} has no such field")
+    return data
+
+
+def _single(data: Any, name: str) -> tuple[str, Any]:
+    parts = _mapping(data, name)
+    if len(parts) != 1:
+        raise InvalidParameter(name, sorted(parts), "must be a mapping with one name", _HINT)
+    [item] = parts.items()
+    return item
+
+
+def _list(data: Any, name: str) -> list[Any]:
+    if not isinstance(data, list):
+        raise InvalidParameter(name, type(data), "must be a list", _HINT)
+    return data
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidParameter(name, value, "must be text", _HINT)
+    return value

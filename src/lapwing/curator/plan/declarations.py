@@ -1,0 +1,114 @@
+"""What an owner declares about the columns of a table: kinds, bounds, keys, whose rows they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from lapwing import checks
+from lapwing.calls import closest
+from lapwing.curator.plan.expressions import KINDS, Column, Kind
+from lapwing.curator.plan.values import LONGEST, is_short, value_of
+from lapwing.errors import InvalidParameter
+
+
+class EachRow:
+    """Every row is a unit of its own: right only if nobody has two rows."""
+
+    def __repr__(self) -> str:
+        return "EACH_ROW"
+
+
+EACH_ROW: Final = EachRow()
+
+
+def declared_fields(
+    kinds: Mapping[str, Kind | None],
+    unit: str | EachRow | None,
+    bounds: Mapping[str, Any],
+    keys: Mapping[str, Iterable[Any]],
+    types: Mapping[str, Kind],
+) -> tuple[Column, ...]:
+    """The columns of a table with everything that is publicly known about them."""
+    if unit is None:
+        why, hint = "every row needs exactly one unit of protection", "Write unit='patient_id', or unit=lw.EACH_ROW."
+        raise InvalidParameter("unit", unit, why, hint)
+    for given in (bounds, keys, types, *([] if isinstance(unit, EachRow) else [{unit: None}])):
+        for column in given:
+            if column not in kinds:
+                meant = closest(str(column), kinds)
+                hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(kinds)}."
+                raise InvalidParameter("column", column, "is not in the table", hint)
+    fields = []
+    for column, native in kinds.items():
+        kind = types.get(column, native)
+        if kind is None:
+            continue  # of a type that cannot be used; whoever names it is told that there is no such column
+        checks.one_of(KINDS, types=kind)
+        if native not in (kind, "text") and (kind, native) not in _READABLE:
+            why = f"{column} is of {f'kind {native}' if native else 'another kind'}, and engines would differ about it"
+            raise InvalidParameter("types", kind, why, "Leave it out, or convert the column in the source.")
+        fields.append(_field(column, kind, native, unit == column, bounds.get(column), keys.get(column)))
+    return tuple(fields)
+
+
+def completed(fields: tuple[Column, ...], complete: Sequence[str]) -> tuple[Column, ...]:
+    """The columns, some of which are declared to have a value in every row."""
+    if isinstance(complete, str):
+        raise InvalidParameter("complete", complete, "is one text, not a list", f"Write complete=[{complete!r}].")
+    known = {field.name for field in fields if field.bounds is not None}
+    for column in complete:
+        if column not in known:
+            why = "only a column with bounds can have the middle of them in place of what is missing"
+            raise InvalidParameter("complete", column, why, f"Write bounds={{{column!r}: (0, 100)}} as well.")
+    return tuple(replace(field, complete=field.name in complete) for field in fields)
+
+
+_READABLE = (("number", "integer"), ("text", "integer"), ("text", None))
+"""Kinds that a column may be read as, beside its own and those that text can be read as; None is a type without."""
+
+
+def _field(
+    column: str, kind: Kind, native: Kind | None, is_unit: bool, bounds: Any, keys: Iterable[Any] | None
+) -> Column:
+    ends = None if bounds is None else checks.interval(bounds=bounds)
+    if ends is not None and kind not in ("integer", "number"):
+        if native != "text" or kind != "text":
+            raise InvalidParameter("bounds", column, f"is of kind {kind}, which has no bounds", "Leave it out.")
+        kind = "number"  # a CSV has nothing but text; bounds say that this is a number
+    if is_unit and kind not in ("integer", "text"):
+        why = f"is of kind {kind}, and a unit needs a whole number or text"
+        raise InvalidParameter("unit", column, why, "Declare its type when you write the data, or types={'…': 'text'}.")
+    values = None if keys is None else different(column, keys)
+    if values is not None:
+        if kind == "text" and native == "text" and values and all(type(value) is int for value in values):
+            kind = "integer"
+        fitting(column, kind, values)
+    return Column(column, kind, ends, values, is_unit)
+
+
+def different(column: str, keys: Iterable[Any]) -> tuple[Any, ...]:
+    """Each key once, as Python's own number or text."""
+    if isinstance(keys, str):  # a text is a list of letters, which nobody means
+        raise InvalidParameter("keys", keys, "is one text, not a list", f"Write keys={{{column!r}: [{keys!r}, …]}}.")
+    try:
+        return tuple(dict.fromkeys(key.item() if type(key).__module__ == "numpy" else key for key in keys))
+    except TypeError:
+        raise InvalidParameter("keys", keys, f"{column} needs a list of values", "Write keys={'…': [1, 2]}.") from None
+
+
+def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
+    """Refuse values that a column of this kind cannot have."""
+    for value in values:
+        try:
+            value_of(value, kind)
+        except ValueError:
+            why = f"{column} is of kind {kind}"
+            hint = f"Write keys of that kind, or types={{{column!r}: '…'}}."
+            raise InvalidParameter("keys", value, why, hint) from None
+        if not is_short(value):
+            why = f"{column} has a key of {len(value):,} characters, and at most {LONGEST:,} are allowed"
+            raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
+    if not values:
+        raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")

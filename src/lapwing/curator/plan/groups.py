@@ -1,0 +1,112 @@
+"""What an answer is grouped by: keys whose values are public, or secret and shown only after a private test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from math import prod
+from typing import Any
+
+from lapwing.checks import Number
+from lapwing.curator.plan.expressions import Call, Column, Constant, Expression, call
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+
+EVERYTHING_ELSE = "everything else"
+LARGEST = 10_000_000
+"""Public combinations of keys: each is a row of the answer, whether anybody has it or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One column of the answer by which it is grouped."""
+
+    name: str
+    expression: Expression
+    values: tuple[Any, ...] | None
+    """The public values, in the order of the answer; None if they are secret."""
+    everything_else: bool = False
+    """Whether rows with other values are counted together, in a group of their own, or left out."""
+    labels: tuple[Any, ...] | None = None
+    """What to show for the values, if not themselves."""
+
+    @property
+    def size(self) -> int:
+        """The number of public groups."""
+        return len(self.values or ()) + self.everything_else
+
+    def label(self, value: Any) -> Any:
+        """What to show for a value."""
+        return value if self.labels is None or self.values is None else self.labels[self.values.index(value)]
+
+    def shown(self) -> list[Any]:
+        """What stands in the answer, in order."""
+        return [*(self.labels or self.values or ()), *([EVERYTHING_ELSE] if self.everything_else else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """All keys of a query; none means one group of everything."""
+
+    keys: tuple[Key, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.size > LARGEST:
+            why = f"there are {self.size} combinations of public keys"
+            raise InvalidParameter("keys", f"{self.size} groups", why, "Group by fewer keys at once.")
+        if self.secret and any(key.everything_else for key in self.keys):
+            why = "everything else than secret keys would be a secret as well"
+            raise InvalidParameter(
+                "everything_else", True, why, "Name the keys of every column when you open the table."
+            )
+
+    @property
+    def secret(self) -> bool:
+        """Whether some keys are secret."""
+        return any(key.values is None for key in self.keys)
+
+    @property
+    def size(self) -> int:
+        """The number of public groups."""
+        return 0 if self.secret else prod(key.size for key in self.keys)
+
+    def labels(self) -> Iterator[tuple[Any, ...]]:
+        """The keys of every public group, in the order of their numbers."""
+        return product(*(key.shown() for key in self.keys))
+
+
+def key_for(
+    name: str, expression: Expression, *, everything_else: bool = False, values: Sequence[Any] | None = None
+) -> Key:
+    """A key with public values where they are known: declared, or written in the query itself."""
+    if isinstance(expression, Column) and expression.unit:
+        why = "every group would be one unit"
+        raise UnsupportedQuery(f"group by {name}", why, "Group by something that several units share.")
+    known = tuple(values) if values is not None else _public_values(expression)
+    if known is None and expression.kind in ("number", "timestamp"):
+        instead = "Name its values with keys=, or use lw.histogram(…, edges=[…])."
+        raise UnsupportedQuery(f"group by {name}", f"a {expression.kind} makes a group of nearly every row", instead)
+    return Key(name, expression, known, everything_else)
+
+
+def binned(name: str, expression: Expression, edges: Sequence[Number]) -> Key:
+    """A key with one public value for each bin: edges[i] ≤ x < edges[i + 1], the last bin closed."""
+    ends = [float(edge) for edge in edges]
+    if any(not low < high for low, high in pairwise(ends)):
+        raise InvalidParameter("edges", edges, "must still rise as doubles", "Write edges=[0, 10, 20].")
+    labels = tuple(f"{low:g} – {high:g}" for low, high in pairwise(ends))
+    place = call("bin", expression, *(Constant(end, "number") for end in ends))
+    return Key(name, place, tuple(range(len(labels))), labels=labels)
+
+
+def _public_values(expression: Expression) -> tuple[Any, ...] | None:
+    """Values that the query itself names: those of a column with keys, truth values, and constants of a CASE."""
+    if isinstance(expression, Column) and expression.keys is not None:
+        return expression.keys
+    if expression.kind == "boolean":
+        return (False, True)
+    if isinstance(expression, Call) and expression.operator == "case":
+        results = (*expression.arguments[1::2], expression.arguments[-1])
+        if all(isinstance(result, Constant) for result in results):
+            return tuple(dict.fromkeys(result.value for result in results if isinstance(result, Constant)))
+    return None

@@ -1,0 +1,169 @@
+"""The integers that an engine returns for each group, and how far one unit can move them; and what is picked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import prod
+from typing import Literal
+
+from lapwing import checks
+from lapwing.curator.plan.expressions import Expression
+from lapwing.curator.plan.gridded import Gridded
+from lapwing.errors import InvalidParameter
+
+LARGEST = (1 << 31) - 1
+"""Limits are at most that, so that the arithmetic of `sample` cannot overflow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounding:
+    """How much of one unit is kept: some groups with some rows in each, or some rows in all.
+
+    Which groups and rows count is a fair draw that depends on the unit's own rows alone (curator.md, point 2).
+    """
+
+    max_groups_per_unit: int = 1
+    max_rows_per_group: int = 1
+    max_rows_per_unit: int | None = None
+    public_groups: int | None = None
+    """How many groups there are, where that is public: no unit is in more."""
+
+    def __post_init__(self) -> None:
+        _at_most("max_groups_per_unit", checks.whole(max_groups_per_unit=self.max_groups_per_unit))
+        _at_most("max_rows_per_group", checks.whole(max_rows_per_group=self.max_rows_per_group))
+        if self.max_rows_per_unit is not None:
+            _at_most("max_rows_per_unit", checks.whole(max_rows_per_unit=self.max_rows_per_unit))
+            if (self.max_groups_per_unit, self.max_rows_per_group) != (1, 1):
+                why = "is a bound on all rows of a unit, in whatever groups"
+                hint = "Leave out max_groups_per_unit and max_rows_per_group, or this one."
+                raise InvalidParameter("max_rows_per_unit", self.max_rows_per_unit, why, hint)
+
+    @property
+    def touched(self) -> int:
+        """How many groups one unit can change."""
+        if self.max_rows_per_unit is None:
+            return self.max_groups_per_unit
+        return min(self.max_rows_per_unit, self.public_groups or self.max_rows_per_unit)
+
+    @property
+    def rows(self) -> int:
+        """How many rows of one unit a group can have."""
+        return self.max_rows_per_unit or self.max_rows_per_group
+
+    def without_groups(self) -> Bounding:
+        """The same where everything is one group."""
+        if self.max_rows_per_unit is not None:
+            return Bounding(1, self.max_rows_per_unit)
+        return Bounding(1, self.max_rows_per_group)
+
+    def by_rows(self) -> Bounding:
+        """The same, drawn fairly where it can be: one row in one group is one row in all, whatever its group.
+
+        The noise is the same. A group drawn first would give a rare group as much weight as a usual one.
+        """
+        if self.max_rows_per_unit is None and self.max_groups_per_unit == self.max_rows_per_group == 1:
+            return replace(self, max_rows_per_unit=1)
+        return self
+
+    def among(self, groups: int) -> Bounding:
+        """The same among this many public groups: what no unit can have is not paid for with noise."""
+        return replace(self, max_groups_per_unit=min(self.max_groups_per_unit, groups), public_groups=groups)
+
+    def explain(self, unit: str, *, grouped: bool) -> str:
+        """In words."""
+        if self.max_rows_per_unit is not None:
+            return f"at most {_several(self.max_rows_per_unit, 'row')} of one {unit} {_counts(self.max_rows_per_unit)}"
+        rows = _several(self.max_rows_per_group, "row")
+        if not grouped:
+            return f"at most {rows} of one {unit} {_counts(self.max_rows_per_group)}"
+        groups, verb = _several(self.max_groups_per_unit, "group"), _counts(self.max_groups_per_unit)
+        return f"at most {groups} of one {unit} {verb}, and {rows} in each"
+
+    def counted(self, unit: str, *, grouped: bool) -> str:
+        """In a few words, which rows an answer is about: "one per patient"."""
+        rows = f"up to {self.rows}" if self.rows > 1 else "one"
+        if not grouped or self.max_groups_per_unit == 1:
+            return f"{rows} per {unit}"
+        return f"{rows} per {unit} and group, in up to {self.max_groups_per_unit} groups"
+
+    def sampling_note(self, unit: str, *, grouped: bool) -> str:
+        """What to say beside an interval where rows of a unit may be left out."""
+        more = "rows or groups" if grouped and self.max_rows_per_unit is None else "rows"
+        return (
+            f"of a {unit} with more {more}, a fair sample counts; "
+            "the intervals do not include the error of leaving the others out"
+        )
+
+
+def _at_most(name: str, value: int) -> None:
+    if value > LARGEST:
+        raise InvalidParameter(name, value, f"is more than {LARGEST:,}", "Write a limit that fits most of your units.")
+
+
+def _counts(count: int) -> str:
+    return "counts" if count == 1 else "count"
+
+
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One whole number per group, changed by at most `row_size` by one row.
+
+    rows      the rows of the group
+    units     the units with a row in the group
+    distinct  the different values of an expression
+    sum       Σ v, in steps
+    moment    Σ Π (v_i − middle_i)^power_i over rows in which no v_i is NULL; all powers 0 count such rows
+    """
+
+    kind: Literal["rows", "units", "distinct", "sum", "moment"]
+    arguments: tuple[Gridded, ...] = ()
+    powers: tuple[int, ...] = ()
+    of: Expression | None = None
+
+    @property
+    def row_size(self) -> int:
+        """How far one row can move it."""
+        if self.kind == "sum":
+            return max(1, *(abs(step) for step in self.arguments[0].steps))
+        return prod(value.reach**power for value, power in zip(self.arguments, self.powers, strict=True)) or 1
+
+    def sensitivity(self, bounding: Bounding) -> tuple[int, int]:
+        """How far one unit can move the numbers of all groups together: l1, and the square of l2."""
+        if self.kind == "units":
+            return bounding.touched, bounding.touched
+        if bounding.max_rows_per_unit is not None:
+            most = bounding.max_rows_per_unit * self.row_size
+            return most, most**2
+        most = bounding.max_rows_per_group * self.row_size
+        return bounding.max_groups_per_unit * most, bounding.max_groups_per_unit * most**2
+
+    def __str__(self) -> str:
+        if self.kind in ("rows", "units"):
+            return self.kind
+        if self.kind == "distinct":
+            return f"distinct {self.of}"
+        names = [str(value) for value in self.arguments]
+        if self.kind == "sum":
+            return f"sum of {names[0]}"
+        if not any(self.powers):
+            return f"rows with {' and '.join(names)}"
+        return " × ".join(
+            f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One step of a grid per group, chosen by how many values lie below it."""
+
+    label: str
+    output: str
+    """What it is for: two outputs are two picks."""
+    grid: Gridded
+    share: Fraction
+    """Of the values, how many lie below it."""

@@ -1,0 +1,110 @@
+"""How values are written where a source has text: the forms that every engine reads by one rule, and the owner's word.
+
+Each form is a pattern that a cell matches as a whole, without the spaces around it; what matches none is NULL. No form
+is read in two ways: what could be (1,234 may be a thousand or one) is read only if the owner says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.curator.plan.expressions import Kind
+from lapwing.errors import InvalidParameter
+
+LONGEST = 100
+"""Bytes of a cell that can be anything but text. Longer ones are NULL before a pattern is tried, at which some engines
+would run out of memory."""
+LONGEST_TEXT = 1 << 20
+"""Bytes of text; longer text is NULL, so that no single cell fills the memory of an engine."""
+LONGEST_CARRIED = 1 << 11
+"""Bytes of text that is held on the way, in a join or another step that looks at several rows; longer text is NULL."""
+LONGEST_KEY = 1 << 10
+"""Bytes of text that is a secret key; longer text is NULL."""
+LONGEST_UNIT = 200
+"""Bytes of text that names a unit, which every row is held with; rows with longer ones are left out."""
+LONGEST_DIFFERENT = 32
+"""Bytes of text whose different values are counted; for longer text its MD5 stands, as so many digits."""
+
+WHOLE = "[+-]?[0-9]{1,18}([.]0)?"
+"""12, and 12.0 as programs write it where a column also has missing values; 12.000 may be twelve thousand."""
+NUMBER = "[+-]?([0-9]{1,15}([.][0-9]{0,15})?|[.][0-9]{1,15})([eE][+-]?[0-9]{1,2})?"
+DAY = (
+    "([0-9]{4}-(0[13578]|1[02])-(0[1-9]|[12][0-9]|3[01])|[0-9]{4}-(0[469]|11)-(0[1-9]|[12][0-9]|30)"
+    "|[0-9]{4}-02-(0[1-9]|1[0-9]|2[0-8])"
+    "|([0-9]{2}(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+)
+"""Exactly the days of the calendar: no engine can fail to read what matches."""
+CLOCK = "[ T]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{1,9})?)?"
+ZONE = " ?([zZ]|[+-](0[0-9]|1[0-5])(:?[0-5][0-9])?)"
+LOCAL_MOMENT = f"{DAY}({CLOCK})?"
+ZONED_MOMENT = f"{DAY}{CLOCK}{ZONE}"
+MOMENT = f"{DAY}({CLOCK}({ZONE})?)?"
+
+_SIGNS = ("[.]", "[ \u00a0\u202f]", "['\u2019]")
+"""What may stand between groups of three digits where a comma is the decimal sign; one of them in one number."""
+_GROUPED = "|".join(f"[0-9]{{1,3}}({sign}[0-9]{{3}}){{1,4}}" for sign in _SIGNS)
+COMMA_NUMBER = f"[+-]?([0-9]{{1,15}}|{_GROUPED})(,[0-9]{{1,15}})?"
+COMMA_WHOLE = f"[+-]?([0-9]{{1,18}}|{_GROUPED.replace('{1,4}', '{1,5}')})"
+COMMA_DATE = "[0-9]{1,2}[.][0-9]{1,2}[.][0-9]{4}"
+"""Numbers and a day as much of Europe writes them: 1.234,50 and 31.12.2026."""
+
+TRUE = ("true", "True", "TRUE", "t", "T", "yes", "Yes", "YES", "y", "Y", "1")
+FALSE = ("false", "False", "FALSE", "f", "F", "no", "No", "NO", "n", "N", "0")
+THOUSANDS = (",", "'", " ", "_")
+"""Between groups of three digits, where the owner says so and the decimal sign is a point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notation:
+    """The owner's word on how a source writes what is not text."""
+
+    decimal: str = "."
+    thousands: str = ""
+    true: tuple[str, ...] = TRUE
+    false: tuple[str, ...] = FALSE
+
+    def pattern(self, kind: Kind) -> str:
+        """What a whole or other number looks like here; only for a decimal point."""
+        plain = WHOLE if kind == "integer" else NUMBER
+        if not self.thousands:
+            return plain
+        most, rest = (5, "([.]0)?") if kind == "integer" else (4, "([.][0-9]{0,15})?")
+        return f"{plain}|[+-]?[0-9]{{1,3}}({self.thousands}[0-9]{{3}}){{1,{most}}}{rest}"
+
+
+PLAIN = Notation()
+
+
+def notation(decimal: Any = ".", thousands: Any = None, true: Any = None, false: Any = None) -> Notation:
+    """The notation that these keywords of `lw.open` stand for."""
+    if decimal not in (".", ","):
+        why, hint = "must be a point or a comma", "Write decimal=',' for numbers like 1.234,50."
+        raise InvalidParameter("decimal", decimal, why, hint)
+    if thousands is not None and decimal == ",":
+        why = "beside a decimal comma, points, spaces and apostrophes between thousands are read anyway"
+        raise InvalidParameter("thousands", thousands, why, "Leave it out.")
+    if thousands is not None and thousands not in THOUSANDS:
+        why = "must be a comma, an apostrophe, a space or an underscore"
+        raise InvalidParameter("thousands", thousands, why, "Write thousands=',' for numbers like 1,234.50.")
+    yes, no = _words("true", true, TRUE), _words("false", false, FALSE)
+    for word in yes:
+        if word in no:
+            why = f"{word!r} would mean both"
+            raise InvalidParameter("true", true, why, "Say true= and false=, with different words.")
+    return Notation(decimal, thousands or "", yes, no)
+
+
+def _words(name: str, given: Any, usual: tuple[str, ...]) -> tuple[str, ...]:
+    if given is None:
+        return usual
+    words = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else ()
+    if not words or not all(isinstance(word, str) and word == word.strip(" ") and word for word in words):
+        why = "must be a word, or a list of words, without spaces around them"
+        raise InvalidParameter(name, given, why, f"Write {name}='{'Y' if name == 'true' else 'N'}', for example.")
+    if any(len(word.encode("utf-8", "replace")) > LONGEST or not word.isprintable() for word in words):
+        raise InvalidParameter(
+            name, given, "has a word that is too long, or not printable", "Write the words as they stand."
+        )
+    return words

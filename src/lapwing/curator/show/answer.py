@@ -1,0 +1,327 @@
+"""What a release hands back: values, where the exact answer lies, what it cost, and how it came about.
+
+An `Answer` is public: everything in it was paid for, so whatever is done with it is post-processing and free.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from lapwing import checks
+from lapwing.curator.aggregates import named
+from lapwing.errors import InvalidCall, InvalidParameter
+from lapwing.privacy.explain import Explanation
+from lapwing.privacy.losses import Loss, as_loss
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console, RenderableType
+
+Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
+Span = tuple[float, float]
+Spans = tuple[Span | None, ...]
+
+_PLAIN = (bool, int, float, str, dt.datetime, dt.date, type(None))
+_TYPES: tuple[tuple[type, Type], ...] = (
+    (bool, "boolean"),
+    (int, "integer"),
+    (float, "number"),
+    (str, "text"),
+    (dt.datetime, "timestamp"),
+    (dt.date, "date"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of an answer: a key ("key") or an aggregate ("count", "sum", "mean", "quantile", …).
+
+    `noise` says where the exact, clamped and bounded answer lies, at the answer's confidence; `interval` where the
+    population's value lies, sampling included, if that is known and different. None is a value without an answer.
+    `type` is the declared type; left out, it follows from the kind, for keys from their values.
+    """
+
+    name: str
+    kind: str
+    values: tuple[Any, ...]
+    noise: Spans | None = None
+    interval: Spans | None = None
+    note: str = ""
+    clipped: bool = False
+    type: Type | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", tuple(_plain(self.name, value) for value in self.values))
+        for name in ("noise", "interval"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, _spans(self.name, getattr(self, name), len(self.values)))
+        if self.type is None:
+            object.__setattr__(self, "type", type_of(self.kind, self.values))
+        if self.type == "integer" and any(isinstance(value, float) for value in self.values):
+            hint = 'Round them, or write type="number".'
+            raise InvalidParameter("values", self.name, f"a {self.kind} holds whole numbers", hint)
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the column names the groups instead of answering."""
+        return self.kind == "key"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether its values are numbers of rows, units or values."""
+        aggregate = named(self.kind)
+        return aggregate is not None and aggregate.counts
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether its values are parts of a whole: counts and sums."""
+        aggregate = named(self.kind)
+        return aggregate is not None and aggregate.adds_up
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its values are numbers: what is computed from answers may be text, a date or a truth value."""
+        return self.type in ("integer", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The rows of an answer: `len(table)`, `table[0]`, `table["n"]`, and `for row in table`."""
+
+    columns: tuple[Column, ...]
+
+    def __len__(self) -> int:
+        return len(self.columns[0].values) if self.columns else 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        names = [column.name for column in self.columns]
+        for values in zip(*(column.values for column in self.columns), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: str) -> tuple[Any, ...]: ...
+    def __getitem__(self, place: int | str) -> dict[str, Any] | tuple[Any, ...]:
+        if isinstance(place, str):
+            return self.column(place).values
+        return {column.name: column.values[place] for column in self.columns}
+
+    def column(self, name: str) -> Column:
+        """The column of that name, with its noise and notes."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        names = ", ".join(repr(column.name) for column in self.columns)
+        raise InvalidParameter("column", name, "is not in this answer", f"It has {names}.")
+
+    def __str__(self) -> str:
+        from lapwing.curator.show import terminal as show
+
+        return show.plain(show.table(self.columns))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        from lapwing.curator.show import notebook
+
+        return notebook.table(self.columns)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Answer:
+    """What one release says.
+
+    >>> from lapwing.privacy import PureDP
+    >>> column = Column("n", "count", (1203,), noise=((1191.0, 1215.0),))
+    >>> answer = Answer((column,), PureDP(0.25), None, 0.95, (), {})
+    >>> answer.value
+    1203
+    >>> Answer.from_json(answer.to_json()) == answer
+    True
+    """
+
+    columns: tuple[Column, ...]
+    loss: Loss
+    remaining: Loss | None = None
+    confidence: float = 0.95
+    notes: tuple[str, ...] = ()
+    provenance: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    repeated: bool = field(default=False, compare=False)
+    """Whether it was asked again under its key: then it cost nothing this time."""
+
+    def __post_init__(self) -> None:
+        assign = object.__setattr__
+        assign(self, "columns", _fitting(tuple(self.columns)))
+        assign(self, "notes", tuple(self.notes))
+        assign(self, "confidence", float(checks.probability(confidence=self.confidence)))
+        as_loss(self.loss)
+        assign(self, "provenance", _json_able(self.provenance))
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return Table(self.columns)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: str) -> tuple[Any, ...]: ...
+    def __getitem__(self, place: int | str) -> dict[str, Any] | tuple[Any, ...]:
+        """The values of a column, by its name; or a row, by its number."""
+        return self.table[place]
+
+    @property
+    def value(self) -> int | float | None:
+        """The one value, of an answer that has one."""
+        values = [column for column in self.columns if not column.is_key]
+        if len(values) == 1 and len(self.table) == 1:
+            value: int | float | None = values[0].values[0]
+            return value
+        why = f"this answer has {len(self.table)} rows and {len(values)} columns of values, not one of each"
+        raise InvalidCall("answer.value", why, "Use answer.table, which has rows and columns.")
+
+    def explain(self) -> Explanation:
+        """The guarantee and every column in words, and the same as data."""
+        from lapwing.curator.show import words
+
+        return words.explain(self)
+
+    def __str__(self) -> str:
+        from lapwing.curator.show import terminal as show
+
+        return show.plain(show.answer(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> RenderableType:
+        from lapwing.curator.show import terminal as show
+
+        return show.answer(self)
+
+    def show(self, console: Console | None = None) -> None:
+        """Print in colour, on the terminal or on a console of rich."""
+        from rich.console import Console
+
+        (console or Console(highlight=False)).print(self)
+
+    def _repr_html_(self) -> str:
+        from lapwing.curator.show import notebook
+
+        return notebook.answer(self)
+
+    def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
+        """Draw every column of values, or the one named, with error bars; into a file if a path is given."""
+        from lapwing.curator.show import plot
+
+        return plot.draw(self, path, column)
+
+    def to_json(self) -> str:
+        """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back."""
+        from lapwing.curator.show import stored
+
+        return stored.written(self)
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Answer:
+        """The answer that `to_json` wrote."""
+        from lapwing.curator.show import stored
+
+        parts = stored.read(text)
+        return Answer(**{**parts, "columns": tuple(Column(**column) for column in parts["columns"])})
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Lists by name: the keys, the values, and after each value its `…_low` and `…_high`, the ends of the noise.
+
+        Where a column has a confidence interval as well, its ends are `…_population_low` and `…_population_high`.
+        """
+        from lapwing.curator.show import frames
+
+        return {name: list(values) for name, _, values in frames.flat(self.columns)}
+
+    def to_arrow(self) -> Any:
+        """The columns of `to_dict` as a table of pyarrow."""
+        from lapwing.curator.show import frames
+
+        return frames.arrow(self.columns)
+
+    def to_polars(self) -> Any:
+        """The columns of `to_dict` as a frame of Polars."""
+        from lapwing.curator.show import frames
+
+        return frames.polars(self.columns)
+
+    def to_pandas(self) -> Any:
+        """The columns of `to_dict` as a frame of pandas."""
+        from lapwing.curator.show import frames
+
+        return frames.pandas(self.columns)
+
+    def to_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """The columns of `to_dict` as CSV: the text, also written to a file if a path is given. NULL is empty."""
+        from lapwing.curator.show import frames
+
+        text = frames.csv(self.columns)
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        return text
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A value of Python's own types: numpy's become those, NaN is refused."""
+    if type(value) not in _PLAIN and hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, _PLAIN) or value != value:
+        why = f"the column {name!r} must hold Python's numbers, text, dates or None"
+        raise InvalidParameter("values", type(value), why, "Write None where there is no answer.")
+    return value
+
+
+def _spans(name: str, spans: Any, count: int) -> Spans:
+    found = tuple(None if span is None else (float(span[0]), float(span[1])) for span in spans)
+    if len(found) != count:
+        raise InvalidParameter("noise", len(found), f"{name!r} has {count} values", "Write one pair for each, or None.")
+    if any(span is not None and not span[0] <= span[1] for span in found):
+        raise InvalidParameter("noise", name, "an interval ends before it begins", "Write (low, high).")
+    return found
+
+
+def type_of(kind: str, values: tuple[Any, ...]) -> Type:
+    """The type of a column of which only the kind and the values are known."""
+    if kind != "key":
+        aggregate = named(kind)
+        return "integer" if aggregate is not None and aggregate.whole else "number"
+    found = {name for value in values for type_, name in _TYPES if type(value) is type_}
+    if found == {"integer", "number"}:
+        return "number"
+    return found.pop() if len(found) == 1 else "text"
+
+
+def _fitting(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns, which must be at least one, equally long and named differently."""
+    names = [column.name for column in columns]
+    if not columns or len(set(names)) < len(names):
+        hint = "Name every column of the query differently, with AS."
+        raise InvalidParameter("columns", names, "an answer needs columns with names of their own", hint)
+    if len({len(column.values) for column in columns}) > 1:
+        lengths = {column.name: len(column.values) for column in columns}
+        raise InvalidParameter("columns", lengths, "they differ in length", "Write None where there is no answer.")
+    return columns
+
+
+def _json_able(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """A copy that nobody else holds, in exactly the types that JSON gives back."""
+    try:
+        copy: dict[str, Any] = json.loads(json.dumps(dict(provenance), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        why = f"it cannot be written as JSON ({error})"
+        raise InvalidParameter("provenance", sorted(map(str, provenance)), why, "Use text and numbers.") from None
+    return copy

@@ -1,0 +1,151 @@
+"""Values of an answer as text: as many digits as the noise leaves meaningful, and nothing that a screen would obey."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from typing import TYPE_CHECKING, Any
+
+from lapwing.privacy.written import visible as visible
+
+if TYPE_CHECKING:
+    from lapwing.curator.show.answer import Column, Span, Spans
+
+NOTHING = "–"
+NULL = "NULL"
+_LONGEST, _FINEST = 15, 9  # digits before and after the point; beyond, powers of ten are written
+_LOPSIDED = Decimal("0.1")
+_EXACT = Context(prec=20_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A value with what is written beside it."""
+
+    value: str
+    noise: str = ""
+    interval: str = ""
+
+    @property
+    def beside(self) -> str:
+        """The noise as it is written after a value: "± 12", or "from 0 to 16" where it is lopsided."""
+        return f"from {self.noise}" if " to " in self.noise else self.noise
+
+
+def shown(column: Column) -> list[Shown]:
+    """Every value of a column, to two digits of its noise; what is shown beside it is rounded outwards.
+
+    Accuracy: an interval as shown contains the one in the data, also around the value as shown.
+    """
+    if not column.is_number:
+        return [Shown(NOTHING if value is None else key(value)) for value in column.values]
+    noise: Spans = column.noise or (None,) * len(column.values)
+    interval: Spans = column.interval or (None,) * len(column.values)
+    whole = column.type == "integer"
+    rows = zip(column.values, noise, interval, strict=True)
+    return [_shown(value, span, wide, whole) for value, span, wide in rows]
+
+
+def key(value: Any) -> str:
+    """A key as one word: NULL without quotes, text in quotes where it could be mistaken for something else."""
+    if value is None:
+        return NULL
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return number(value).replace(",", "")  # a year is not 1,990
+    if isinstance(value, dt.datetime):
+        return value.isoformat(" ")
+    text = visible(str(value))
+    return f"'{text}'" if text in ("", NULL) or text != text.strip() else text
+
+
+def number(value: float, rounding: str = ROUND_HALF_EVEN) -> str:
+    """A number without noise: whole ones in full, others to six digits.
+
+    >>> number(1234567.5), number(0.1 + 0.2), number(-3.0)
+    ('1,234,568', '0.3', '−3')
+    """
+    exact = _written(value)
+    place = min(0, exact.adjusted() - 5)
+    if not value or exact == exact.to_integral_value():
+        place = 0
+    text = _fixed(_cut(exact, place, rounding), place)
+    return text.rstrip("0").rstrip(".") if "." in text and "E" not in text else text
+
+
+def percent(confidence: float) -> str:
+    """How sure an interval is.
+
+    >>> percent(0.95), percent(0.975), percent(0.999999)
+    ('95 %', '97.5 %', '99.9999 %')
+    """
+    return f"{100 * confidence:.6g} %"
+
+
+def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool) -> Shown:
+    if value is None:
+        return Shown(NOTHING)
+    place = _place(value, noise, whole)
+    if place is None:
+        return Shown(number(value), _range(noise, None), _range(interval, None))
+    rounded = _cut(_written(value), place, ROUND_HALF_EVEN)
+    beside = _around(rounded, noise, place) if noise and _is_even(value, noise) else _range(noise, place)
+    return Shown(_fixed(rounded, place), beside, _range(interval, place))
+
+
+def _place(value: float, noise: Span | None, whole: bool) -> int | None:
+    """The power of ten of the last digit that the noise leaves meaningful: the second digit of its half-width."""
+    if noise is None or not all(map(math.isfinite, noise)):
+        return None
+    half = max(_apart(end, _written(value)) for end in noise)
+    if not half:
+        return None
+    place = half.adjusted() - 1
+    return max(place, 0) if whole else place
+
+
+def _is_even(value: float, span: Span) -> bool:
+    """Whether ± says as much as both ends do."""
+    if not span[0] <= value <= span[1]:
+        return False
+    left, right = (_apart(end, _written(value)) for end in span)
+    return abs(left - right) <= _LOPSIDED * max(left, right)
+
+
+def _apart(end: float, value: Decimal) -> Decimal:
+    return _EXACT.subtract(_written(end), value).copy_abs()
+
+
+def _around(rounded: Decimal, span: Span, place: int) -> str:
+    half = max(_apart(end, rounded) for end in span)
+    return f"± {_fixed(_cut(half, place, ROUND_CEILING), place)}"
+
+
+def _range(span: Span | None, place: int | None) -> str:
+    if span is None:
+        return ""
+    return f"{_end(span[0], place, ROUND_FLOOR)} to {_end(span[1], place, ROUND_CEILING)}"
+
+
+def _end(end: float, place: int | None, rounding: str) -> str:
+    if math.isinf(end):
+        return "∞" if end > 0 else "−∞"
+    return number(end, rounding) if place is None else _fixed(_cut(_written(end), place, rounding), place)
+
+
+def _cut(value: Decimal, place: int, rounding: str) -> Decimal:
+    return value.quantize(Decimal(1).scaleb(place), rounding, _EXACT)
+
+
+def _written(value: float) -> Decimal:
+    """The number as one would write it: 44.6 is not 44.6000000000000014."""
+    return Decimal(value if isinstance(value, int) else repr(value))
+
+
+def _fixed(value: Decimal, place: int) -> str:
+    if place < -_FINEST or value.adjusted() >= _LONGEST:
+        return str(value.normalize(_EXACT)).replace("-", "−")
+    return f"{value if value else abs(value):,.{max(0, -place)}f}".replace("-", "−")

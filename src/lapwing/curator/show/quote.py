@@ -1,0 +1,147 @@
+"""A quote on a terminal and in a notebook: what each number costs, how far each output may be off, what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_CEILING
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.show import digits, notebook
+from lapwing.curator.show import terminal as show
+from lapwing.curator.show.answer import Column, Type
+from lapwing.privacy.quotes import amount, risk
+from lapwing.privacy.written import written_up
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from lapwing.curator.ask.quote import Expected, Quote
+
+_SPENT = ("what is released", "for", "costs")
+_ERRORS = ("output", "off by at most")
+_SHORT = partial(written_up, digits=4)
+
+
+def text(quote_: Quote) -> str:
+    """As text, as wide as the terminal."""
+    return show.plain(quote(quote_))
+
+
+def quote(quote: Quote) -> RenderableType:
+    """The question, the costs, the errors, what remains, and the notes."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    costs, errors = _table(_SPENT), _table(_ERRORS)
+    *lines, total = _costs(quote)
+    for line in lines:
+        costs.add_row(*map(Text, line))
+    costs.add_row(*map(Text, total), style="bold")
+    for output, error, known in _errors(quote):
+        errors.add_row(Text(output), Text(error, style=show.STYLES["noise" if known else "quiet"]))
+    notes = Table.grid(padding=(0, 1))
+    for note in _notes(quote):
+        notes.add_row(Text("·", style=show.STYLES["quiet"]), Text(note, style=show.STYLES["quiet"]))
+    parts: list[RenderableType] = [Text(digits.visible(quote.question)), Text(), costs]
+    parts += [Text(), errors] if quote.expected else []
+    below: list[RenderableType] = [
+        Text(quote.spending(), style=show.STYLES["budget"]),
+        Text(risk(quote.loss)),
+        notes,
+    ]
+    return Padding(Group(*parts, Text(), *below), (0, 1))
+
+
+def html(quote: Quote) -> str:
+    """As one piece of HTML that loads nothing and runs nothing."""
+    costs = _html_table(_SPENT, [(*line[:2], f'<span class="budget">{line[2]}</span>') for line in _escaped(quote)])
+    errors = [
+        (escape(output), f'<span class="{"noise" if known else "quiet"}">{escape(error)}</span>')
+        for output, error, known in _errors(quote)
+    ]
+    notes = "".join(f"<li>· {escape(note)}</li>" for note in _notes(quote))
+    return notebook.framed(
+        f'<p class="quiet">{escape(digits.visible(quote.question))}</p>{costs}'
+        + (_html_table(_ERRORS, errors) if errors else "")
+        + f'<p class="budget">{escape(quote.spending())}</p><p>{escape(risk(quote.loss))}</p><ul>{notes}</ul>'
+    )
+
+
+def data(quote: Quote) -> dict[str, Any]:
+    """The same as plain data, for JSON."""
+    then = quote.remaining_after()
+    return {
+        "question": quote.question,
+        "loss": str(quote.loss),
+        "items": [{"what": line.what, "serves": list(line.serves), "loss": str(line.loss)} for line in quote.lines],
+        "expected": [
+            {"output": one.output, "error": one.error, "measured_in": one.measured_in or "value", "note": one.why}
+            for one in quote.expected
+        ],
+        "confidence": quote.confidence,
+        "remaining": None if quote.remaining is None else str(quote.remaining),
+        "remaining_after": None if then is None else str(then),
+        "notes": list(quote.notes),
+    }
+
+
+def _costs(quote: Quote) -> Iterator[tuple[str, str, str]]:
+    """What, for which outputs, at what cost; the sum comes last."""
+    for line in quote.lines:
+        serves = ", ".join(map(digits.visible, line.serves)) or "the groups"
+        yield digits.visible(line.what), serves, amount(line.loss, _SHORT)
+    yield "in all", "", amount(quote.loss)
+
+
+def _errors(quote: Quote) -> Iterator[tuple[str, str, bool]]:
+    """An output, its error in words, and whether it is known."""
+    for one in quote.expected:
+        yield digits.visible(one.output), _error(one), one.error is not None
+
+
+def _error(expected: Expected) -> str:
+    if expected.error is None:
+        return f"depends on the data. {expected.why}"
+    if expected.measured_in == "units":
+        return f"shown if {digits.number(expected.error, ROUND_CEILING)} units or more have it"
+    if expected.measured_in:
+        return f"{digits.number(expected.error, ROUND_CEILING)} {expected.measured_in}"
+    kind: Type = "integer" if float(expected.error).is_integer() else "number"
+    [shown] = digits.shown(Column("", "error", (0,), noise=((-expected.error, expected.error),), type=kind))
+    return shown.noise or "± 0"
+
+
+def _notes(quote: Quote) -> list[str]:
+    known = any(one.error is not None for one in quote.expected)
+    often = (
+        [f"the errors hold with {digits.percent(quote.confidence)} confidence, for each output by itself"]
+        if known
+        else []
+    )
+    return [*often, *map(digits.visible, quote.notes), "nothing was spent, and no record was read"]
+
+
+def _table(names: Sequence[str]) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in names:
+        style = show.STYLES["budget"] if name == "costs" else ""
+        table.add_column(name, style=style, overflow="fold", no_wrap=name == "costs")
+    return table
+
+
+def _escaped(quote: Quote) -> Iterator[tuple[str, str, str]]:
+    for what, serves, cost in _costs(quote):
+        yield escape(what), escape(serves), escape(cost)
+
+
+def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{name}</th>" for name in names)
+    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,106 @@
+"""An answer in words: what each column says, what beside it means, what it cost and what that means for one unit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.aggregates import named
+from lapwing.curator.show.digits import percent, visible
+from lapwing.privacy.explain import Explanation
+from lapwing.privacy.quotes import cost as cost
+from lapwing.privacy.quotes import remains as remains
+from lapwing.privacy.quotes import risk as risk
+
+if TYPE_CHECKING:
+    from lapwing.curator.show.answer import Answer, Column
+
+CLIPPED = "†"
+"""The mark of a column that bounds may bias."""
+_CLIPPED = "values outside the bounds count as the nearest bound, which may bias this"
+
+
+def explain(answer: Answer) -> Explanation:
+    """The guarantee of an answer and the meaning of its parts."""
+    guarantee = answer.loss.explain()
+    first = [f"{counted(answer)}:"] if counted(answer) else []
+    lines = [
+        guarantee.text,
+        "",
+        *first,
+        *(f"{visible(c.name)}: {meaning(c, answer.loss.unit)}." for c in answer.columns),
+        "",
+    ]
+    lines += [f"{visible(note)}." for note in (*beside(answer), *answer.notes)]
+    lines.append(_about_noise(answer))
+    if answer.remaining is not None and not answer.repeated:
+        lines.append(f"After this answer, {remains(answer.remaining)} for everybody who asks about the same data.")
+    columns = [_data(column, answer.loss.unit) for column in answer.columns]
+    remaining = None if answer.remaining is None else str(answer.remaining)
+    data = {
+        "guarantee": dict(guarantee.data),
+        "columns": columns,
+        "confidence": answer.confidence,
+        "notes": list(answer.notes),
+        "remaining": remaining,
+    }
+    return Explanation("\n".join(lines), data)
+
+
+def meaning(column: Column, unit: str) -> str:
+    """What a column says, with what is noted about it."""
+    aggregate = named(column.kind)
+    says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
+    says = "names the group" if column.is_key else says
+    return "; ".join(part for part in (says, note(column)) if part)
+
+
+def note(column: Column) -> str:
+    """What a reader of the column should know."""
+    return visible(column.note) or (_CLIPPED if column.clipped else "")
+
+
+def notes(answer: Answer) -> list[tuple[str, str]]:
+    """Everything a reader should know, each with its mark."""
+    about = [(CLIPPED if c.clipped else "·", f"{visible(c.name)}: {note(c)}") for c in answer.columns if note(c)]
+    return about + [("·", visible(text)) for text in (*beside(answer), *answer.notes)]
+
+
+def beside(answer: Answer) -> list[str]:
+    """What the marks beside the values mean."""
+    found = []
+    sure = percent(answer.confidence)
+    if any(column.noise for column in answer.columns):
+        rows = " over the rows that count" if counted(answer) else ""
+        found.append(f"beside each value: {sure} interval for the exact answer{rows}")
+    if any(column.interval for column in answer.columns):
+        spread = "it is wide, because it assumes nothing about how the values are spread"
+        found.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it; {spread}")
+    return found
+
+
+def counted(answer: Answer) -> str:
+    """The first line of an answer from which rows may have been left out."""
+    rows = answer.provenance.get("counted")
+    return f"Of the rows that count ({visible(str(rows))})" if rows else ""
+
+
+def spent(answer: Answer) -> str:
+    """What an answer cost and what it left; of one that is asked again, that it costs nothing more."""
+    if answer.repeated:
+        return f"cost {visible(str(answer.loss))} the first time, nothing now"
+    left = "" if answer.remaining is None else f" · {remains(answer.remaining)}"
+    return cost(answer.loss) + left
+
+
+def _about_noise(answer: Answer) -> str:
+    if not any(column.noise for column in answer.columns):
+        return "Noise was added to protect everybody; no interval is known for these values."
+    return (
+        "The interval of the noise is about the exact answer on these rows, after bounds and limits per "
+        f"{visible(answer.loss.unit)} were applied. It does not cover what those cut off, nor how well these rows "
+        "stand for a larger population."
+    )
+
+
+def _data(column: Column, unit: str) -> dict[str, Any]:
+    return {"name": column.name, "kind": column.kind, "says": meaning(column, unit), "clipped": column.clipped}

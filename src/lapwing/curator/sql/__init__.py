@@ -1,0 +1,1 @@
+"""SQL: a SELECT with groups becomes a question."""

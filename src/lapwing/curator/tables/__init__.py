@@ -1,0 +1,1 @@
+"""Tables: opened, described, checked by their owner, and bounds for their columns."""

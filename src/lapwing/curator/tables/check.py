@@ -1,0 +1,346 @@
+"""What the owner of a table should see before anybody asks: how well its cells fit what was declared about them.
+
+**Not private.** A check reads the records and shows some of them. It is for the owner, who may see them anyway. It
+spends nothing and writes nothing, and its output must not reach an analyst.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.engines.compile import Compiler, constant
+from lapwing.curator.engines.dialects import cast, double, when, whole
+from lapwing.curator.engines.encodings import is_packed
+from lapwing.curator.plan.expressions import Column, Constant, Kind, clamp
+from lapwing.curator.plan.limits import LONGEST_EXAMPLE, Frequencies, Limit, Means, percent, trade_off
+from lapwing.curator.plan.nodes import Plan, Scan, is_each_row
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import RenderableType
+
+    from lapwing.curator.engines.engine import Session
+    from lapwing.curator.tables.table import PrivateTable
+
+EXAMPLES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A cell as it is written, and how often."""
+
+    text: str
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """One column: what was declared, and how many cells fit that."""
+
+    name: str
+    kind: Kind
+    is_unit: bool
+    bounds: tuple[float, float] | None
+    keys: int | None
+    rows: int
+    absent: int
+    """Cells without content."""
+    unread: int
+    """Cells with content that is not of the declared kind: each counts as absent."""
+    below: int
+    above: int
+    """Cells beyond the bounds: each counts as the nearest bound."""
+    elsewhere: int
+    """Cells with another value than the declared keys."""
+    examples: tuple[Example, ...]
+    """The most frequent cells that were not read."""
+    others: tuple[Example, ...]
+    """The most frequent values that are no declared key."""
+
+    @property
+    def read(self) -> int:
+        """Cells that are of the declared kind."""
+        return self.rows - self.absent - self.unread
+
+
+@dataclass(frozen=True, slots=True)
+class PerUnit:
+    """How much of the table belongs to one unit, and what a limit on it would do."""
+
+    what: str
+    """"rows", or the column whose groups were counted."""
+    keyword: str
+    """The limit of `lw.open` that this is about."""
+    frequencies: Frequencies
+    limits: tuple[Limit, ...]
+    recommended: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Check:
+    """The report. Not private: it is for the owner of the data only."""
+
+    table: str
+    unit: str | None
+    """None if every row is a unit of its own."""
+    rows: int
+    rows_without_unit: int
+    duplicates: int
+    epsilon: float
+    columns: tuple[ColumnCheck, ...]
+    per_unit: tuple[PerUnit, ...]
+    hints: tuple[str, ...]
+
+    def __getitem__(self, column: str) -> ColumnCheck:
+        """What was found in one column."""
+        for one in self.columns:
+            if one.name == column:
+                return one
+        known = ", ".join(one.name for one in self.columns)
+        raise InvalidParameter("column", column, "was not checked", f"There are: {known}.")
+
+    @property
+    def units(self) -> int | None:
+        """How many units have rows."""
+        return self.per_unit[0].frequencies.units if self.per_unit else None
+
+    def __str__(self) -> str:
+        from lapwing.curator.show import check as show_check
+        from lapwing.curator.show import terminal as show
+
+        return show.plain(show_check.check(self))
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __rich__(self) -> RenderableType:
+        from lapwing.curator.show import check as show_check
+
+        return show_check.check(self)
+
+    def _repr_html_(self) -> str:
+        from lapwing.curator.show import check as show_check
+
+        return show_check.html(self)
+
+    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
+        """Draw what limits per unit cost: rows that are lost against noise; into a file if a path is given."""
+        from lapwing.curator.show import check as show_check
+
+        return show_check.draw(self, path)
+
+
+@helpful
+def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
+    """Compare a table with what was declared about it. Not private: for the owner only; nothing is spent or written.
+
+    `epsilon` is what a question would spend: the recommended limits balance lost rows against its noise.
+    """
+    if table.context.analyst is not None:
+        why = "a check shows records, and this table was opened for an analyst"
+        raise InvalidParameter("analyst", table.context.analyst, why, "Let the owner open it, without analyst=.")
+    if not isinstance(table.plan, Scan):
+        why = "a check compares a table with its declarations"
+        raise InvalidParameter("table", table.plan.explain(), why, "Check the table that lw.open returned.")
+    size = float(checks.positive(epsilon=epsilon))
+    context = table.context
+    with context.engine.session(context.relations.values()) as session:
+        look = _Look(Compiler(context.engine.dialect, context.relations), table.plan, session)
+        rows, columns = look.columns()
+        distinct = look.distinct_rows()
+        unit = None if is_each_row(table.plan) else context.unit
+        per_unit = () if unit is None else tuple(look.per_unit(size))
+    hints = _hints(table.plan, columns, per_unit, table.bounding.rows, table.bounding.max_groups_per_unit)
+    hints = (*_unreadable(context.relations[table.plan.table].table), *hints)
+    labelled = next((one.read for one in columns if one.is_unit), rows)
+    return Check(table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, hints)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The statements of a check."""
+
+    compiler: Compiler
+    plan: Scan
+    session: Session
+
+    def columns(self) -> tuple[int, tuple[ColumnCheck, ...]]:
+        """The number of rows, and every column."""
+        parts = [_Cells(self.compiler, self.plan, field) for field in self.plan.fields]
+        counts = [exp.Count(this=exp.Star()).as_("n")]
+        for i, cells in enumerate(parts):
+            for j, condition in enumerate((cells.absent, cells.unread, cells.below, cells.above, cells.elsewhere)):
+                counted: exp.Expr = whole(0) if condition is None else exp.Count(this=when(condition, whole(1)))
+                counts.append(counted.as_(f"n{i}_{j}"))
+        [[rows, *numbers]] = self.session.fetch(exp.select(*counts).from_(self._table()))
+        found = []
+        for i, cells in enumerate(parts):
+            absent, unread, below, above, elsewhere = map(int, numbers[5 * i : 5 * i + 5])
+            examples = self._examples(cells.written, cells.unread) if unread else ()
+            others = self._examples(cells.written, cells.elsewhere) if elsewhere else ()
+            field = cells.field
+            ends = None if field.bounds is None else (float(field.bounds[0]), float(field.bounds[1]))
+            keys = None if field.keys is None else len(field.keys)
+            found.append(
+                ColumnCheck(
+                    field.name, field.kind, field.unit, ends, keys, int(rows), absent, unread, below, above, elsewhere,
+                    examples, others,
+                )
+            )  # fmt: skip
+        return int(rows), tuple(found)
+
+    def distinct_rows(self) -> int:
+        """How many different rows there are among those with a unit."""
+        columns = [exp.column(f"c{i}") for i in range(len(self.plan.columns))]
+        different = exp.select(*columns).from_(self._rows()).distinct()
+        [[found]] = self.session.fetch(exp.select(exp.Count(this=exp.Star())).from_(different.subquery("d")))
+        return int(found)
+
+    def per_unit(self, epsilon: float) -> Iterable[PerUnit]:
+        """Rows per unit, and groups per unit for each column with keys; the rows are read once."""
+        numbers = [(i, field) for i, field in enumerate(self.plan.fields) if field.bounds is not None]
+        keyed = [(i, field) for i, field in enumerate(self.plan.fields) if field.keys is not None and not field.unit]
+        outputs: list[exp.Expr] = [exp.Count(this=exp.Star()).as_("n")]
+        for i, field in numbers:
+            value = cast(self.compiler.expression(clamp(field), {field.name: exp.column(f"c{i}")}), "DOUBLE")
+            outputs.append(exp.Count(this=value.copy()).as_(f"n{i}"))
+            outputs.append(exp.func("AVG", value.copy()).as_(f"m{i}"))
+            spread = exp.func("VAR_SAMP", value)
+            outputs.append(exp.Coalesce(this=spread, expressions=[double(0.0)]).as_(f"v{i}"))
+        for i, field in keyed:
+            known = when(_among(exp.column(f"c{i}"), field), exp.column(f"c{i}"))
+            outputs.append(exp.Count(this=exp.Distinct(expressions=[known])).as_(f"g{i}"))
+        units = self.session.keep(exp.select(*outputs).from_(self._rows()).group_by("u"))
+        rows = self._frequencies(units, "n")
+        limits, best = trade_off(rows, epsilon, means=[self._means(units, i, field.name) for i, field in numbers])
+        yield PerUnit("rows", "max_rows_per_unit", rows, limits, best)
+        for i, field in keyed:
+            groups, size = self._frequencies(units, f"g{i}"), len(field.keys or ())
+            limits, best = trade_off(groups, epsilon, groups=size)
+            yield PerUnit(field.name, "max_groups_per_unit", groups, limits, min(best, size))
+
+    def _frequencies(self, units: exp.Table, counted: str) -> Frequencies:
+        """How many units have how many of something."""
+        query = exp.select(counted, exp.Count(this=exp.Star()).as_("units")).from_(units.copy()).group_by(counted)
+        return Frequencies({int(n): int(units) for n, units in self.session.fetch(query) if n})
+
+    def _means(self, units: exp.Table, place: int, name: str) -> Means:
+        """Of one column, by the number of values of a unit: units, and the sums of their means and variances."""
+        counted = exp.column(f"n{place}")
+        sums = [exp.Sum(this=exp.column(f"{letter}{place}")).as_(f"s{letter}") for letter in ("m", "v")]
+        query = exp.select(counted, exp.Count(this=exp.Star()).as_("units"), *sums).from_(units.copy())
+        found = self.session.fetch(query.group_by(counted.copy()))
+        return Means(name, tuple((int(n), int(units), float(m), float(v)) for n, units, m, v in found if n))
+
+    def _examples(self, written: exp.Expr, condition: exp.Expr | None) -> tuple[Example, ...]:
+        """The most frequent cells for which something holds."""
+        assert condition is not None
+        cut = exp.func("LEFT", written.copy(), exp.Literal.number(LONGEST_EXAMPLE + 1)).as_("cell")
+        cells = exp.select(cut).from_(self._table()).where(condition.copy())
+        query = exp.select("cell", exp.Count(this=exp.Star()).as_("n")).from_(cells.subquery("e")).group_by("cell")
+        ordered = query.order_by(exp.column("n").desc(), "cell").limit(EXAMPLES)
+        return tuple(Example(str(text), int(count)) for text, count in self.session.fetch(ordered))
+
+    def _table(self) -> exp.Expr:
+        return exp.alias_(self.compiler.relations[self.plan.table].table.copy(), "s", table=True)
+
+    def _rows(self) -> exp.Subquery:
+        return self.compiler.rows(self.plan).subquery("r", copy=False)
+
+
+class _Cells:
+    """Conditions on the cells of one column."""
+
+    def __init__(self, compiler: Compiler, plan: Scan, field: Column) -> None:
+        relation, dialect = compiler.relations[plan.table], compiler.dialect
+        declared = relation.types[field.name]
+        raw = exp.column(exp.to_identifier(field.name, quoted=True), table="s")
+        value = compiler.cell(plan, field)
+        is_text = dialect.is_text(declared)
+        text = dialect.text(raw.copy(), declared) if is_text else cast(raw.copy(), "TEXT")
+        present = _not_null(raw)
+        if is_text and field.kind != "text":
+            present = exp.and_(present, exp.NEQ(this=exp.Trim(this=text.copy()), expression=exp.Literal.string("")))
+        self.field, self.written = field, text
+        self.absent: exp.Expr = exp.not_(exp.Paren(this=present.copy()))
+        self.unread: exp.Expr = exp.and_(present, exp.Is(this=exp.Paren(this=value.copy()), expression=exp.null()))
+        self.below: exp.Expr | None = None
+        self.above: exp.Expr | None = None
+        self.elsewhere: exp.Expr | None = None
+        if field.bounds is not None:
+            low, high = (double(float(end)) for end in field.bounds)
+            number = cast(value.copy(), "DOUBLE")
+            self.below, self.above = number < low, number.copy() > high
+        if field.keys is not None:
+            self.elsewhere = exp.and_(_not_null(exp.Paren(this=value)), exp.not_(_among(value, field)))
+
+
+def _among(value: exp.Expr, field: Column) -> exp.Expr:
+    """Whether a value is a declared key."""
+    known = [constant(Constant(key, field.kind)) for key in field.keys or () if key is not None]
+    return exp.Paren(this=exp.In(this=value.copy(), expressions=known)) if known else exp.false()
+
+
+def _not_null(value: exp.Expr) -> exp.Expr:
+    return exp.not_(exp.Is(this=value.copy(), expression=exp.null()))
+
+
+def _unreadable(table: exp.Expr) -> Iterable[str]:
+    """Say how many lines of a CSV are no UTF-8: their records are left out wherever that text is read."""
+    read = table.find(exp.Anonymous)
+    if read is None or read.name != "read_csv":
+        return
+    path = re.sub(r"\[([*?[])\]", r"\1", read.expressions[0].name)  # the file, not a pattern for it
+    opener: Any = gzip.open if is_packed(Path(path)) else open
+    with opener(path, "rb") as file:
+        lines = sum(not _is_utf8(line) for line in file)
+    if lines:
+        why = "A question that reads such text leaves the record out"
+        instead = "Open it with encoding='windows-1252' or encoding='latin-1' if it is that, or save it as UTF-8"
+        yield f"Lines that are not UTF-8 (Latin-1, perhaps): {lines:,}. {why}. {instead}."
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _hints(
+    plan: Plan, columns: Sequence[ColumnCheck], per_unit: Sequence[PerUnit], rows: int, groups: int
+) -> Iterable[str]:
+    """What to change, in order of importance."""
+    separators = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
+    for column in columns:
+        sign = next((sign for sign in separators if sign in column.name), None)
+        if sign is not None and len(plan.columns) == 1:
+            yield f"The file seems to be separated by {separators[sign]}: open it with delimiter={sign!r}."
+    for column in columns:
+        found = column.rows - column.absent
+        if found and column.unread == found:
+            yield f"No cell of {column.name} could be read as {column.kind}: declare another type."
+        if column.below + column.above > column.read / 20:
+            yield f"More than 5 % of {column.name} lie beyond its bounds: wider bounds would bias less."
+        if column.elsewhere > column.read / 20:
+            yield f"More than 5 % of {column.name} are none of its keys: name more keys, or use everything_else."
+    given: Mapping[str, int] = {"max_rows_per_unit": rows, "max_groups_per_unit": groups}
+    for part in per_unit:
+        kept = part.frequencies.kept(given[part.keyword])
+        if kept < part.frequencies.total / 2 and part.recommended > given[part.keyword]:
+            what = "rows" if part.what == "rows" else f"pairs of a unit and a {part.what}"
+            share = percent(kept, part.frequencies.total)
+            yield f"With {part.keyword}={given[part.keyword]} only {share} of all {what} count: see the table below."

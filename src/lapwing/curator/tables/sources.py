@@ -1,0 +1,220 @@
+"""Where tables come from: files, frames, databases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.curator.engines.encodings import UTF_8, Encoding, encoding_of, is_csv
+from lapwing.curator.plan.expressions import Column, Kind
+from lapwing.curator.plan.nodes import Public
+from lapwing.curator.plan.values import is_short
+from lapwing.curator.plan.written import PLAIN, Notation
+from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
+
+if TYPE_CHECKING:
+    from lapwing.curator.engines.engine import Source
+
+MOST_KEYS = 10_000
+"""Different values of a public column that may be keys: each is a row of an answer grouped by it."""
+_HINT = (
+    "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a dictionary of numpy arrays, a Spark DataFrame, "
+    "or a database and table='…'."
+)
+
+
+def find_source(
+    source: Any,
+    *,
+    table: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    notation: Notation = PLAIN,
+    memory: str | None = None,
+    threads: int | None = None,
+    names: Sequence[str] | None = None,
+) -> Source:
+    """The engine and the table that a source stands for."""
+    read_as = encoding_of(encoding)
+    if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)) and delimiter is None:
+        raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
+    if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
+        raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
+    if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
+        from lapwing.curator.engines.postgres import from_url
+
+        _pointed(notation)
+        return _noted(from_url(source, _needed(table)), notation)
+    module = type(source).__module__.partition(".")[0]
+    if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
+        from lapwing.curator.engines import spark
+
+        _pointed(notation)
+        return _noted(spark.from_spark(source, table, read_as), notation)
+    found = _embedded(
+        source, module, read_as, table=table, delimiter=delimiter, memory=memory, threads=threads, names=names
+    )
+    return _noted(found, notation)
+
+
+def _noted(found: Source, notation: Notation) -> Source:
+    return replace(found, relation=replace(found.relation, notation=notation))
+
+
+def _pointed(notation: Notation) -> None:
+    if notation.decimal != ".":
+        why = "text with decimal commas is read from files, frames and DuckDB only"
+        raise InvalidParameter(
+            "decimal", notation.decimal, why, "Give the column a type of numbers in the database, or export it."
+        )
+
+
+def _embedded(
+    source: Any,
+    module: str,
+    encoding: Encoding,
+    *,
+    table: str | None,
+    delimiter: str | None,
+    memory: str | None,
+    threads: int | None,
+    names: Sequence[str] | None,
+) -> Source:
+    from sqlglot import exp
+
+    from lapwing.curator.engines import duckdb as engines
+    from lapwing.curator.engines.databases import Database, within
+
+    if threads is not None:
+        checks.whole(threads=threads)
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        raise InvalidParameter("delimiter", delimiter, "must be one character", "Write delimiter=';', for example.")
+    if memory is not None:
+        within(memory)
+    engine = engines.Embedded(Database(memory, threads))
+    if module in ("duckdb", "_duckdb"):
+        return engines.source(
+            engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)
+        )
+    if isinstance(source, str | os.PathLike):
+        path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
+        if not path.is_file():
+            raise InvalidParameter("source", str(source), "there is no such file", _HINT)
+        is_database = path.suffix.lower() in (".duckdb", ".db") or str(source).startswith("duckdb://")
+        called = _needed(table) if is_database else ""
+        try:
+            if is_database:
+                return engines.from_database(path, called)
+            return engines.from_file(path, engine, delimiter=delimiter, encoding=encoding, names=names)
+        except EngineUnreachable:
+            why = f"DuckDB finds no table {called} in it" if is_database else "is not what its ending says"
+            raise InvalidParameter("source", str(source), why, _HINT) from None
+    if module == "polars" and not _has("pyarrow"):
+        raise MissingExtra("pyarrow", "arrow")
+    if module == "pyarrow" and type(source).__name__ in ("RecordBatchReader", "Scanner"):
+        raise InvalidParameter("source", type(source), "can be read only once", "Read it all: source.read_all().")
+    if module == "pyarrow" and type(source).__name__ not in ("Table", "RecordBatch"):
+        why = "is read in a way that stops at some cells"
+        raise InvalidParameter("source", type(source), why, "Open the file by its name, or source.to_table().")
+    if module in ("pandas", "polars", "pyarrow") or _is_arrays(source):
+        try:
+            return engines.from_frame(source, engine, table or "table")
+        except EngineUnreachable:
+            raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
+    raise InvalidParameter("source", type(source), "is no table that can be opened", _HINT)
+
+
+def _has(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
+
+
+def _is_arrays(source: Any) -> bool:
+    return isinstance(source, dict) and bool(source) and all(hasattr(column, "dtype") for column in source.values())
+
+
+def _needed(table: str | None) -> str:
+    if table is None:
+        raise InvalidParameter("table", None, "a database has many tables", "Write table='visits'.")
+    return table
+
+
+def rows_of(
+    source: Any,
+    *,
+    table: str | None,
+    types: Mapping[str, Kind] | None,
+    most: int,
+    notation: Notation = PLAIN,
+    encoding: str | None = None,
+) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """A public table as a whole: its name, columns and rows."""
+    from sqlglot import exp
+
+    if isinstance(source, list):
+        return _listed(source, types or {}, most)
+    found = find_source(source, table=table, notation=notation, encoding=encoding)
+    kinds = {name: (types or {}).get(name, kind) for name, kind in found.kinds.items()}
+    fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
+    columns = [
+        found.engine.dialect.read(
+            exp.column(exp.to_identifier(field.name, quoted=True), table="s"),
+            found.relation.types[field.name],
+            field.kind,
+            notation=notation,
+        ).as_(f"c{i}")
+        for i, field in enumerate(fields)
+    ]
+    query = exp.select(*columns).from_(exp.alias_(found.relation.table.copy(), "s", table=True)).limit(most + 1)
+    with found.engine.session([found.relation]) as session:
+        rows = tuple(session.fetch(query))
+    _check_length(rows, most)
+    return found.name, _known(fields, rows), rows
+
+
+def _listed(
+    source: list[Any], types: Mapping[str, Kind], most: int
+) -> tuple[str, tuple[Column, ...], tuple[tuple[Any, ...], ...]]:
+    """A public table from a list of dictionaries: it is public, so its kinds may follow from its values."""
+    from lapwing.curator.show.answer import type_of
+
+    if not source or not all(isinstance(row, dict) and row.keys() == source[0].keys() for row in source):
+        raise InvalidParameter(
+            "source", "<list>", "must be dictionaries with the same keys", "Write [{'zip': 1, …}, …]."
+        )
+    names = list(source[0])
+    rows = tuple(tuple(row[name] for name in names) for row in source)
+    _check_length(rows, most)
+    kinds = [types.get(name) or type_of("key", tuple(row[i] for row in rows)) for i, name in enumerate(names)]
+    fields = tuple(Column(name, kind) for name, kind in zip(names, kinds, strict=True))
+    rows = Public("public", fields, rows).rows
+    return "public", _known(fields, rows), rows
+
+
+def _known(fields: tuple[Column, ...], rows: tuple[tuple[Any, ...], ...]) -> tuple[Column, ...]:
+    """Columns of a public table with their values as public keys and bounds."""
+    known = []
+    for i, field in enumerate(fields):
+        values = list(dict.fromkeys(row[i] for row in rows))
+        present = [value for value in values if value is not None]
+        few = len(values) <= MOST_KEYS and all(map(is_short, values))
+        if field.kind in ("boolean", "integer", "text", "date") and few:
+            field = replace(field, keys=tuple(values))
+        if field.kind in ("integer", "number") and present and min(present) < max(present):
+            field = replace(field, bounds=(Fraction(min(present)), Fraction(max(present))))
+        known.append(field)
+    return tuple(known)
+
+
+def _check_length(rows: tuple[Any, ...], most: int) -> None:
+    if not 0 < len(rows) <= most:
+        why = f"a public table has between 1 and {most} rows"
+        raise InvalidParameter(
+            "source", f"{len(rows)} rows", why, "Filter it, or make it a column of the private table."
+        )
