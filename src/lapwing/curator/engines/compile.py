@@ -144,10 +144,8 @@ def constant(value: Constant) -> exp.Expr:
 
 def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
     # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
-    # What is long is copied no more often than it is written.
     below, above = exp.LT(this=value.copy(), expression=low), exp.GT(this=value.copy(), expression=high)
-    case = exp.Case().when(below, low.copy(), copy=False).when(above, high.copy(), copy=False)
-    return case.else_(value, copy=False)
+    return exp.Case().when(below, low.copy(), copy=False).when(above, high.copy(), copy=False).else_(value, copy=False)
 
 
 def _is_tiny(value: exp.Expr) -> exp.Expr:
