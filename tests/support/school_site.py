@@ -22,7 +22,7 @@ from jinja2.bccache import Bucket
 
 from lapwing.web import pages
 from lapwing.web.accounts import passwords
-from lapwing.web.accounts.sessions import cookie_name
+from lapwing.web.accounts.sessions import MARKER, cookie_name
 from lapwing.web.accounts.store import sessions, users
 from lapwing.web.app import create_app
 from lapwing.web.school.library import School
@@ -167,7 +167,8 @@ def browser_of(app: FastAPI, user: users.Account, *, verified: bool = True) -> T
         found = sessions.find(db, secret, now)
     assert found is not None
     client = visitor(app)
-    client.cookies.set(cookie_name(site_of(app).settings), secret, domain="testserver.local", path="/")
+    for cookie, value in ((cookie_name(site_of(app).settings), secret), (MARKER, "1")):
+        client.cookies.set(cookie, value, domain="testserver.local", path="/")
     client.headers["x-csrf-token"] = found.csrf
     return client
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from school_site import PASSWORD, account
+from school_site import PASSWORD, account, browser_of
 from sweeps import few
 
 from lapwing.web.statistics.weeks import MOST
@@ -22,11 +22,8 @@ _COUNT = iter(range(1000))
 def enter(live_school: Any, visit: Any, role: str = "learner") -> tuple[Page, str]:
     """A page of somebody new who signed in, and their name."""
     name = f"Person {chr(65 + next(_COUNT))}{role[0]}"
-    account(live_school.app, name, role)
-    page = visit.open("/account/sign-in")
-    sign_in(page, name)
-    page.wait_for_url("**/account")
-    return page, name
+    visit.become(browser_of(live_school.app, account(live_school.app, name, role)))
+    return visit.open("/account"), name
 
 
 def sign_in(page: Page, name: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 from playwright.sync_api import Page, expect
-from school_site import PASSWORD, account, site_of
+from school_site import PASSWORD, account, browser_of, site_of
 
 from lapwing.web.authoring import publishing
 from lapwing.web.authoring.store import nuggets
@@ -34,13 +34,8 @@ def as_it_was(live_school: Any) -> Iterator[None]:
 def enter(live_school: Any, browser: Any, role: str = "learner") -> tuple[Page, str]:
     """A page of somebody new who signed in."""
     name = f"Author {chr(65 + next(_COUNT))}{role[0]}"
-    account(live_school.app, name, role)
-    page = browser.open("/account/sign-in")
-    page.get_by_label("Name").fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.locator("main button.main").click()
-    page.wait_for_url("**/account")
-    return page, name
+    browser.become(browser_of(live_school.app, account(live_school.app, name, role)))
+    return browser.open("/account"), name
 
 
 def begin(page: Page, browser: Any, title: str) -> str:
