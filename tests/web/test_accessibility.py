@@ -80,8 +80,8 @@ def test_axe_finds_nothing_on_any_other_page(
 
 def go_to(begun: Any, page: Page, stop: Stop) -> None:
     """Look at a page in the browser of whoever looks."""
+    page.goto(f"{begun.url}/health")  # no script of the last page asks for anything in the name of the next person
     begun.become(stop.who)
-    begun.wrong.clear()
     with pytest.MonkeyPatch.context() as patch:
         if stop.instead:
             patch.setattr(*stop.instead)
