@@ -82,8 +82,8 @@ class Box:
     def steps(self, values: Floats, bits: int | None = BITS) -> Floats:
         """The same in whole steps from −2^bits to 2^bits, held in doubles; by the block, to stay in the cache."""
         largest, columns = 1.0 if bits is None else float(1 << bits), len(self.bounds)
-        found, rows = np.empty(values.shape), min(max(1, _BLOCK // columns), len(values))
-        given, made, size = values.reshape(-1), found.reshape(-1), rows * columns
+        scaled, rows = np.empty(values.shape), min(max(1, _BLOCK // columns), len(values))
+        given, made, size = values.reshape(-1), scaled.reshape(-1), rows * columns
         with np.errstate(all="ignore"):  # a warning would depend on a record
             factor = np.minimum(largest / self.half, np.finfo(float).max)  # 0 times infinity would be no number
             middles, factors = np.tile(self.middle, rows), np.tile(factor, rows)  # long loops are fast
@@ -96,7 +96,7 @@ class Box:
                 if not (out.min() >= -largest and out.max() <= largest):
                     np.clip(out, -largest, largest, out=out)
                     out[~np.isfinite(block)] = 0.0
-        return found
+        return scaled
 
     def back(self, unit: Floats) -> Floats:
         """From −1 … 1 to the data's own units."""
@@ -173,8 +173,8 @@ def places(y: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     array = column if isinstance(column, np.ndarray) else None
     if array is not None and array.dtype.kind in "biuf" and classes.dtype.kind in "biuf":
         order = np.argsort(classes, kind="stable")
-        found = np.searchsorted(classes[order], array).clip(0, len(classes) - 1)
-        chosen = order[found]
+        ranks = np.searchsorted(classes[order], array).clip(0, len(classes) - 1)
+        chosen = order[ranks]
         return np.where(classes[chosen] == array, chosen, -1).astype(np.int64)
     index = places_of(classes.tolist(), classes=classes)
     values = column_values(column) if not isinstance(column, list) else column

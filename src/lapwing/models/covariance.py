@@ -165,15 +165,15 @@ class _Second:
         everywhere = max(float(self.squares.mean()), float(np.sqrt(self.of_squares / columns)), _LEAST)
         least = max(min(everywhere / 20, float(np.sqrt(self.of_squares))), _LEAST)
         variance = np.clip(shrunk(self.squares, self.of_squares, everywhere), least, 4.0)
-        found = np.diag(variance)
+        matrix = np.diag(variance)
         if columns > 1:
             deviation = np.sqrt(variance)
             upper = np.triu_indices(columns, 1)
             scale = np.outer(deviation, deviation)[upper]
             target = self._correlation(float(variance.sum()), float(scale.sum()), columns) * scale
-            found[upper] = shrunk(self.crossed, self.of_crossed, target)
-            found.T[upper] = found[upper]
-        return positive(found, least / 50)
+            matrix[upper] = shrunk(self.crossed, self.of_crossed, target)
+            matrix.T[upper] = matrix[upper]
+        return positive(matrix, least / 50)
 
     def _correlation(self, variance: float, scale: float, columns: int) -> float:
         """One correlation of all columns: by row sums and by products, weighed by noise, and by what is common.
@@ -193,5 +193,5 @@ class _Second:
 def positive(matrix: Floats, least: float) -> Floats:
     """The nearest symmetric matrix without an eigenvalue below `least`."""
     values, vectors = np.linalg.eigh(matrix)
-    made: Floats = (vectors * np.maximum(values, least)) @ vectors.T
-    return (made + made.T) / 2
+    lifted: Floats = (vectors * np.maximum(values, least)) @ vectors.T
+    return (lifted + lifted.T) / 2

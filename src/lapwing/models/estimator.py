@@ -123,8 +123,8 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         """Refuse a call without the target that is needed, before anything is paid."""
 
     def _names(self) -> list[str] | None:
-        found = getattr(self, "feature_names_in_", None)
-        return None if found is None else list(found)
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else list(names)
 
     def _box(self, columns: int, names: Sequence[str] | None) -> Box:
         return Box.of(self.bounds, columns, names)

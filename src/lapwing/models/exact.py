@@ -72,10 +72,10 @@ def _summed(
     exact = (_EXACT - 1) // max(largest, 1)
     total = np.zeros(shape, dtype=object)
     for first in range(0, rows, exact):
-        last, found = min(first + exact, rows), np.zeros(shape)
+        last, sums = min(first + exact, rows), np.zeros(shape)
         for start in range(first, last, _ROWS):
-            found += of_block(slice(start, min(start + _ROWS, last)))
-        total += found.astype(np.int64)
+            sums += of_block(slice(start, min(start + _ROWS, last)))
+        total += sums.astype(np.int64)
     return total
 
 
@@ -94,13 +94,13 @@ def rowwise(rows: Floats, weights: Floats) -> Floats:
     >>> rowwise(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]])).tolist()
     [[11.0]]
     """
-    found = np.zeros((len(rows), weights.shape[1]))
+    products = np.zeros((len(rows), weights.shape[1]))
     with np.errstate(all="ignore"):
         for start in range(0, len(rows), _ROWS // 4):
-            block, out = rows[start : start + _ROWS // 4], found[start : start + _ROWS // 4]
+            block, out = rows[start : start + _ROWS // 4], products[start : start + _ROWS // 4]
             for column, weight in zip(block.T, weights, strict=True):
                 out += column[:, None] * weight
-    return found
+    return products
 
 
 def within_l2(rows: Floats, radius: int) -> Floats:

@@ -67,8 +67,8 @@ class Tree:
 
     def scores(self, cells: Cells) -> Integers:
         """What each row gets."""
-        found: Integers = self.values[leaves_of(self.levels, cells)]
-        return found
+        answers: Integers = self.values[leaves_of(self.levels, cells)]
+        return answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +142,9 @@ def voting_tree(spending: Spending, depth: int, cells: Cells, y: Integers, class
         is_last = level == depth - 1
         scores = votes_of_labels(*sides).reshape(1 << level, len(cells), -1) if is_last else votes(*sides)
         mechanism = choice(part, sensitivity=1, candidates=scores[0].size, monotone=True)
-        found = chosen_splits(mechanism, scores, entropy)
-        cuts, given = np.divmod(found.cuts, pairs if is_last else 1)
-        levels.append(Splits(found.columns, COARSE[cuts]))
+        splits = chosen_splits(mechanism, scores, entropy)
+        cuts, given = np.divmod(splits.cuts, pairs if is_last else 1)
+        levels.append(Splits(splits.columns, COARSE[cuts]))
         nodes = levels[-1].descend(cells, nodes)
     leaves = np.stack(np.divmod(given, classes), axis=1).ravel()
     return Tree(tuple(levels), SCORE * np.eye(classes, dtype=np.int64)[leaves])

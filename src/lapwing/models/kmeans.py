@@ -251,7 +251,7 @@ class _Grid:
 
 def _ordinary(points: Floats, weights: Floats, clusters: int, entropy: Entropy) -> Floats:
     """The best centres of several starts of weighted k-means, for a few points that are public by now."""
-    found = []
+    tries = []
     for _ in range(_STARTS):
         centers = _spread_out(points, weights, clusters, entropy)
         for _ in range(_SETTLED):
@@ -262,8 +262,8 @@ def _ordinary(points: Floats, weights: Floats, clusters: int, entropy: Entropy) 
             if np.array_equal(before, centers):
                 break
         cost = weights @ ((points - centers[_nearest(points, centers)]) ** 2).sum(axis=1)
-        found.append((cost, centers))
-    return min(found, key=lambda pair: pair[0])[1]
+        tries.append((cost, centers))
+    return min(tries, key=lambda pair: pair[0])[1]
 
 
 def _spread_out(points: Floats, weights: Floats, clusters: int, entropy: Entropy) -> Floats:

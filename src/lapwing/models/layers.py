@@ -102,8 +102,8 @@ def number_error(scores: Floats, targets: Floats) -> Floats:
 
 def squares(rows: Floats) -> Floats:
     """The sum of squares of every row: exact below 2^53, and at least 2^53 above."""
-    found: Floats = np.einsum("ij,ij->i", rows, rows)
-    return found
+    totals: Floats = np.einsum("ij,ij->i", rows, rows)
+    return totals
 
 
 def _with_one(rows: Floats) -> Floats:

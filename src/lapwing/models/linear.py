@@ -98,8 +98,8 @@ class Statistics:
     @property
     def path(self) -> tuple[Any, Any]:
         """Noise of what gives the direction, and of the line along it; they share the place of the products."""
-        one, other = self.parts[1].split(1, 1)
-        return _unit(one, self.width), _unit(other, PATH)
+        first, second = self.parts[1].split(1, 1)
+        return _unit(first, self.width), _unit(second, PATH)
 
     @property
     def level(self) -> Any:
@@ -131,11 +131,11 @@ class Statistics:
     def _all(self, columns: Floats, target: Floats, centre: Floats, entropy: Entropy) -> Fitted:
         noise, squared = self.products, self.spending.concentrated
         rows = weighed(columns, target, centre, constant=self.constant, squared=squared)
-        found = Moments.of(noise.release(flat(rows), entropy) / LIMIT, self.width + self.constant)
+        moments = Moments.of(noise.release(flat(rows), entropy) / LIMIT, self.width + self.constant)
         centre = centre / STEP
         reach = 1 + float(abs(centre[-1]))
         peak = _peak(self.constant, reach, squared=squared)
-        line = shrunken(found, noise.variance / LIMIT**2, reach, peak, constant=self.constant)
+        line = shrunken(moments, noise.variance / LIMIT**2, reach, peak, constant=self.constant)
         return replace(line, start=float(centre[-1] + line.start - centre[:-1] @ line.slopes))
 
     def _along(self, columns: Floats, target: Floats, centre: Floats, entropy: Entropy) -> Fitted:
@@ -186,8 +186,8 @@ class Functional:
         if self.constant:
             parts = [np.full(len(columns), float(STEP)), *parts]
         rows = np.column_stack(parts)
-        found = Moments.of(noise.release(flat(rows), entropy) / STEP**2, self.width + self.constant)
-        return trimmed(found, noise.variance / STEP**4, 1.0, 1.0, constant=self.constant)
+        moments = Moments.of(noise.release(flat(rows), entropy) / STEP**2, self.width + self.constant)
+        return trimmed(moments, noise.variance / STEP**4, 1.0, 1.0, constant=self.constant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,9 +232,9 @@ class Output:
         reach, ball = 1 + float(abs(centre[-1])) / STEP, self.ball(rows)
         solved = ball.solve(*sums(shrunk_rows(columns, np.trunc((target - centre[-1]) / reach))))
         noise = ball.noise(self.parts[1])
-        found = reach * np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
-        slopes = found[int(self.constant) :]
-        start = float(found[0]) + float(centre[-1] - centre[:-1] @ slopes) / STEP if self.constant else 0.0
+        solution = reach * np.asarray(noise.release(np.array(solved, dtype=np.int64), entropy), dtype=float) / GRID
+        slopes = solution[int(self.constant) :]
+        start = float(solution[0]) + float(centre[-1] - centre[:-1] @ slopes) / STEP if self.constant else 0.0
         return without_errors(slopes, start, "slopes")  # how far the ridge moved them nobody can tell
 
 
@@ -323,9 +323,9 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         return _Recipe(self._box(columns, names), self._target_box(), way, spending)
 
     def _learn(self, recipe: _Recipe, X: Floats, y: Any, entropy: Entropy) -> None:
-        told = np.isfinite(y)
-        if not told.all():
-            X, y = X[told], y[told]
+        known = np.isfinite(y)
+        if not known.all():
+            X, y = X[known], y[known]
         box, target_box = recipe.box, recipe.target_box
         if not self.fit_intercept:
             X, box = box.back(box.scaled(X)), _around_zero(box)
@@ -369,8 +369,8 @@ class LinearRegression(PrivateRegressor[_Recipe]):
         """The target for rows clamped to the bounds, itself within the bounds of the target."""
         rows = self._rows(X)
         box, target_box = self._box(rows.shape[1], self._names()), self._target_box()
-        found = rowwise(box.back(box.scaled(rows)), self.coef_[:, None])[:, 0] + self.intercept_
-        return np.clip(found, target_box.low[0], target_box.high[0])
+        predicted = rowwise(box.back(box.scaled(rows)), self.coef_[:, None])[:, 0] + self.intercept_
+        return np.clip(predicted, target_box.low[0], target_box.high[0])
 
 
 def _looked(

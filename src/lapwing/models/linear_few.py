@@ -48,8 +48,8 @@ def leaning_rows(columns: Floats, target: Floats, centre: Floats, *, squared: bo
 
 def path_of(columns: Floats, centre: Floats, direction: Floats) -> Floats:
     """How far each row is along the direction, in whole steps from the centre."""
-    found = np.rint(rowwise(columns - centre[:-1], direction[:, None])[:, 0])
-    return np.clip(found, -_FARTHEST, _FARTHEST)
+    steps = np.rint(rowwise(columns - centre[:-1], direction[:, None])[:, 0])
+    return np.clip(steps, -_FARTHEST, _FARTHEST)
 
 
 def along_rows(path: Floats, target: Floats, *, squared: bool) -> Floats:
@@ -63,9 +63,9 @@ def along_rows(path: Floats, target: Floats, *, squared: bool) -> Floats:
 
 def direction_of(sums: Floats, variance: float) -> Floats:
     """Of length 1, or 0 if nothing stands out from the noise."""
-    found = sums * _kept(sums, variance)
-    length = float(np.sqrt(found @ found))
-    return found / length if length > 0 else found
+    direction = sums * _kept(sums, variance)
+    length = float(np.sqrt(direction @ direction))
+    return direction / length if length > 0 else direction
 
 
 def level_of(plus: float, minus: float, variance: float) -> float:

@@ -81,10 +81,10 @@ def weighed(columns: Floats, target: Floats, centre: Floats, *, constant: bool, 
     adds is checked in the end; one that would add too much, which arithmetic does not let happen, adds nothing.
     """
     first, reach = int(constant), float(STEP + abs(centre[-1]))
-    found = np.empty((len(columns), first + columns.shape[1] + 1))
+    joined = np.empty((len(columns), first + columns.shape[1] + 1))
     most = float(LIMIT) ** 2 * _CERTAIN if squared else float(LIMIT)
     for start in range(0, len(columns), _BLOCK):
-        out = found[start : start + _BLOCK]
+        out = joined[start : start + _BLOCK]
         out[:, :first] = STEP
         np.subtract(columns[start : start + _BLOCK], centre[:-1], out=out[:, first:-1])
         np.subtract(target[start : start + _BLOCK], centre[-1], out=out[:, -1])
@@ -96,7 +96,7 @@ def weighed(columns: Floats, target: Floats, centre: Floats, *, constant: bool, 
             fits = sizes(out[:, :-1], out[:, -1], squared=squared) <= most
         if not fits.all():
             out[~fits] = 0.0
-    return found
+    return joined
 
 
 def centre_sums(columns: Floats, target: Floats, *, squared: bool) -> NDArray[np.int64]:

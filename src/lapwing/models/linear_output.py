@@ -64,25 +64,25 @@ class Ball:
         """The minimiser in steps of 1/GRID, up to the allowed error and rounding, from the exact sums."""
         digits = 15
         while True:
-            found = _minimum(columns, target, float(self.ridge), digits)
-            if self._certain(columns, target, found):
-                return [round(value * GRID) for value in found]
+            minimum = _minimum(columns, target, float(self.ridge), digits)
+            if self._certain(columns, target, minimum):
+                return [round(value * GRID) for value in minimum]
             digits *= 2
 
-    def _certain(self, columns: Whole, target: Whole, found: list[Fraction]) -> bool:
+    def _certain(self, columns: Whole, target: Whole, solution: list[Fraction]) -> bool:
         """Whether the solution is within the ball and near the minimiser, in exact arithmetic.
 
         λ·‖w − w*‖² ≤ ⟨∇F(w), w − w*⟩ ≤ ⟨∇F(w), w⟩ + ‖∇F(w)‖.
         """
-        if sum(value * value for value in found) > 1:
+        if sum(value * value for value in solution) > 1:
             return False
         slope = [
-            (sum(int(entry) * value for entry, value in zip(row, found, strict=True)) - int(aim)) / Fraction(STEP**2)
+            (sum(int(entry) * value for entry, value in zip(row, solution, strict=True)) - int(aim)) / Fraction(STEP**2)
             + self.ridge * value
-            for row, aim, value in zip(columns.tolist(), target.tolist(), found, strict=True)
+            for row, aim, value in zip(columns.tolist(), target.tolist(), solution, strict=True)
         ]
         length = sqrt_up(sum((s * s for s in slope), Fraction(0)))
-        gap = sum(s * value for s, value in zip(slope, found, strict=True)) + length
+        gap = sum(s * value for s, value in zip(slope, solution, strict=True)) + length
         allowed = _ERROR * LIPSCHITZ / self.ridge
         return gap <= self.ridge * allowed**2
 
@@ -101,11 +101,11 @@ def shrunk_rows(columns: Floats, target: Floats) -> Floats:
 
 def sums(rows: Floats) -> tuple[Whole, Whole]:
     """Exact products of the columns with each other and with the target, in Python integers, which nothing cuts."""
-    found = np.zeros((rows.shape[1] - 1, rows.shape[1]), dtype=object)
+    totals = np.zeros((rows.shape[1] - 1, rows.shape[1]), dtype=object)
     for start in range(0, len(rows), _PART):
         part = rows[start : start + _PART]
-        found += products(part[:, :-1], part, STEP**2).astype(object)
-    return found[:, :-1], found[:, -1]
+        totals += products(part[:, :-1], part, STEP**2).astype(object)
+    return totals[:, :-1], totals[:, -1]
 
 
 def _minimum(columns: Whole, target: Whole, ridge: float, digits: int) -> list[Fraction]:
@@ -125,8 +125,8 @@ def _minimum(columns: Whole, target: Whole, ridge: float, digits: int) -> list[F
         spread = np.array([max(root, mpmath.mpf(0)) + ridge for root in roots], dtype=object)
         aims = np.array(list(along), dtype=object)
         shift = _shift(spread, aims, mpmath.mpf(1), 4 * digits)
-        found = basis * mpmath.matrix(list(aims / (spread + shift)))
-        return [Fraction(int(mpmath.nint(value * 2 ** (4 * digits))), 2 ** (4 * digits)) for value in found]
+        solution = basis * mpmath.matrix(list(aims / (spread + shift)))
+        return [Fraction(int(mpmath.nint(value * 2 ** (4 * digits))), 2 ** (4 * digits)) for value in solution]
 
 
 def _shift(spread: Any, aims: Any, one: Any, rounds: int) -> Any:

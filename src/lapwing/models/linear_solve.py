@@ -107,8 +107,8 @@ def shrunken(moments: Moments, variance: float, reach: float, peak: float, *, co
         fit = -np.sum(np.log(total) + seen**2 / total, axis=1) / 2
         chances = np.exp(fit - fit.max()) / np.sum(np.exp(fit - fit.max()))
         means = values * spreads * seen / total
-        found: Floats = vectors @ (chances @ means)
-        return found
+        slopes: Floats = vectors @ (chances @ means)
+        return slopes
 
     slopes = given(centred.unexplained(np.zeros(len(seen))))
     return centred.line(given(centred.unexplained(slopes)))

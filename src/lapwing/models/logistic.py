@@ -287,5 +287,5 @@ def by_moments(sums: Floats, pairs: Floats, spread: float) -> Floats:
     inverse = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
     if len(sums) == 1:
         return np.asarray(2 * inverse @ sums.T)
-    found: Floats = len(sums) * inverse @ (sums - sums.mean(axis=0)).T
-    return found
+    weights: Floats = len(sums) * inverse @ (sums - sums.mean(axis=0)).T
+    return weights

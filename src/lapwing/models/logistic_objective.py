@@ -114,10 +114,10 @@ class Tilted:
         """Parameters with a column for each score, from rows in whole steps of 2^-16."""
         objective = Objective(X, places, self.classes, self.ridge, self.tilt.noise(entropy).T)
         cell = sqrt_up(Fraction(self.columns * self.scores)) / (2 * GRID)
-        found = objective.minimum(Fraction(self.slack) - cell)
+        minimum = objective.minimum(Fraction(self.slack) - cell)
         noise, grid = self.output
-        whole = _on_grid(found, grid)
-        return noise.release(whole.reshape(1, -1), entropy).reshape(found.shape) * float(grid)
+        whole = _on_grid(minimum, grid)
+        return noise.release(whole.reshape(1, -1), entropy).reshape(minimum.shape) * float(grid)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +194,10 @@ class Objective:
 
     def _gradient(self, theta: Whole, total: Whole, bits: int) -> Whole:
         """With the part of the loss given in steps of 2^-16 − bits."""
-        found: Whole = total * Fraction(1, STEP << bits) + theta * Fraction(self.ridge) + self.tilt * Fraction(1, GRID)
-        return found
+        gradient: Whole = (
+            total * Fraction(1, STEP << bits) + theta * Fraction(self.ridge) + self.tilt * Fraction(1, GRID)
+        )
+        return gradient
 
     def _size(self, gradient: Whole, error: Fraction) -> Fraction:
         """Its l2 size rounded up, if every row may have brought so much error to every number."""
@@ -216,8 +218,8 @@ def falling(x: Floats) -> Floats:
         series *= r
         series /= i
         series += 1.0
-    found: Floats = np.ldexp(series, -k.astype(np.int32))
-    return found
+    powers: Floats = np.ldexp(series, -k.astype(np.int32))
+    return powers
 
 
 def _fractions(theta: Floats) -> Whole:

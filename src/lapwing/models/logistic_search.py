@@ -22,8 +22,8 @@ _MANY, _SOME = 1 << 18, 16
 
 
 def _exp_neg(x: Floats) -> Floats:
-    found: Floats = np.exp(-x)
-    return found
+    powers: Floats = np.exp(-x)
+    return powers
 
 
 def likely(scores: Floats, falling: Callable[[Floats], Floats] = _exp_neg) -> Floats:
@@ -31,8 +31,8 @@ def likely(scores: Floats, falling: Callable[[Floats], Floats] = _exp_neg) -> Fl
     with np.errstate(all="ignore"):
         if scores.shape[1] == 1:
             small = falling(np.abs(scores))
-            found: Floats = np.where(scores >= 0, 1.0, small) / (1.0 + small)
-            return found
+            chances: Floats = np.where(scores >= 0, 1.0, small) / (1.0 + small)
+            return chances
         risen = falling(scores.max(axis=1, keepdims=True) - scores)
         shares: Floats = risen / risen.sum(axis=1, keepdims=True)
         return shares
@@ -74,11 +74,11 @@ class Search:
 
     def gradient(self, theta: Floats) -> Floats:
         """∇J."""
-        found: Floats = self.ridge * theta + self.tilt
+        slope: Floats = self.ridge * theta + self.tilt
         for start in range(0, len(self.X), _PART):  # read once, for both products
             X, places = self.X[start : start + _PART], self.places[start : start + _PART]
-            found += X.T @ residuals(X @ (theta / self.scale), places) / self.scale
-        return found
+            slope += X.T @ residuals(X @ (theta / self.scale), places) / self.scale
+        return slope
 
     def _some(self) -> Search:
         """The same for every sixteenth row."""
@@ -133,15 +133,15 @@ class Search:
         turned = (
             weighed * (1 - chances) if self.classes == 2 else weighed - chances * weighed.sum(axis=1, keepdims=True)
         )
-        found: Floats = self.X.T @ turned / self.scale + self.ridge * way
-        return found
+        curved: Floats = self.X.T @ turned / self.scale + self.ridge * way
+        return curved
 
     def _along(self, theta: Floats, slope: Floats, way: Floats) -> tuple[Floats, Floats]:
         """As far along the way as the loss surely does not rise much: convex, so its slope tells."""
         start, step = float(np.vdot(slope, way)), 1.0
         while True:
             there = theta + step * way
-            found = self.gradient(there)
-            if float(np.vdot(found, way)) <= -0.5 * start or step < 1e-9:
-                return there, found
+            slope = self.gradient(there)
+            if float(np.vdot(slope, way)) <= -0.5 * start or step < 1e-9:
+                return there, slope
             step /= 2

@@ -81,10 +81,10 @@ class Boxed:
 def numbers_of(places: Any, groups: int, spending: Spending, entropy: Entropy) -> tuple[Floats, float]:
     """About how many rows each group has, as far from equal as noise does not explain, and all have."""
     noise = spending.additive(l1=1, l2_squared=1, dimensions=groups)
-    found = noise.release(np.bincount(places, minlength=groups), entropy).astype(float)
+    counts = noise.release(np.bincount(places, minlength=groups), entropy).astype(float)
     least = np.sqrt(noise.variance) + 1
-    total = max(float(found.sum()), groups * least)
-    return np.maximum(shrunk(found, noise.variance, total / groups), least), total
+    total = max(float(counts.sum()), groups * least)
+    return np.maximum(shrunk(counts, noise.variance, total / groups), least), total
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ class Table:
         columns = self.rows.shape[1]
         reach = columns * self.step
         noise = spending.additive(l1=reach, l2_squared=reach**2, dimensions=1)
-        found = float(noise.release([int(self.sums.sum())], self.entropy)[0])
-        return int(np.clip(np.rint(found / (total * columns)), -self.step, self.step))
+        total_of_sums = float(noise.release([int(self.sums.sum())], self.entropy)[0])
+        return int(np.clip(np.rint(total_of_sums / (total * columns)), -self.step, self.step))
 
     def means(self, for_radius: Spending, for_sums: Spending, total: float, centre: int) -> Floats:
         """Of each column, from −1 to 1."""
@@ -145,11 +145,11 @@ class Around:
     """Where the shrunk rows stand in the table."""
     shrunk: Floats
 
-    def within(self, order: int, found: Floats, share: float, spending: Spending) -> tuple[Around, int]:
-        """All rows, whose sizes were found, shrunk to a private radius; and the radius."""
+    def within(self, order: int, norms: Floats, share: float, spending: Spending) -> tuple[Around, int]:
+        """All rows, whose sizes were norms, shrunk to a private radius; and the radius."""
         largest = largest_radius(len(self.centre), order, self.table.step)
-        radius = private_radius(found, order, largest, share, spending, self.table.entropy)
-        beyond = np.flatnonzero(~(found <= float(radius**order)))
+        radius = private_radius(norms, order, largest, share, spending, self.table.entropy)
+        beyond = np.flatnonzero(~(norms <= float(radius**order)))
         if not len(beyond):
             return self, radius
         places = np.union1d(self.places, beyond)
@@ -163,17 +163,17 @@ class Around:
         """The l1 size of each row (order 1), or the squared l2 size (2); by the block, to stay in the cache."""
         rows, columns = self.table.rows, len(self.centre)
         size = max(1, _BLOCK // columns)
-        found, ones = [np.empty(len(rows)) for _ in orders], np.ones(columns)
+        norms, ones = [np.empty(len(rows)) for _ in orders], np.ones(columns)
         repeated, less, powers = np.tile(self.centre, (size, 1)), np.empty((size, columns)), np.empty((size, columns))
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             out, raised = less[: len(block)], powers[: len(block)]
             np.subtract(block, repeated[: len(block)], out=out)
-            for order, sizes in zip(orders, found, strict=True):
+            for order, sizes in zip(orders, norms, strict=True):
                 np.matmul(_raised(out, order, raised), ones, out=sizes[start : start + size])
-        for order, sizes in zip(orders, found, strict=True):
+        for order, sizes in zip(orders, norms, strict=True):
             self.renew(sizes, order)
-        return found
+        return norms
 
     def renew(self, sizes: Floats, order: int) -> None:
         """Put the sizes of the rows that were shrunk since in their places."""
@@ -205,7 +205,7 @@ def largest_radius(columns: int, order: int, step: int) -> int:
     return min(2 * step * (columns if order == 1 else math.isqrt(columns - 1) + 1), _LARGEST)
 
 
-def private_radius(found: Floats, order: int, largest: int, share: float, spending: Spending, entropy: Entropy) -> int:
+def private_radius(norms: Floats, order: int, largest: int, share: float, spending: Spending, entropy: Entropy) -> int:
     """A limit that about this share of the sizes stays within, on a ladder of 21 public rungs up to the largest.
 
     Rungs are cubes, so that a choice that is mostly chance is an eighth of the largest in the middle. The rung of a
@@ -214,7 +214,7 @@ def private_radius(found: Floats, order: int, largest: int, share: float, spendi
     rungs = [-(-largest * at**3 // _CUBES**3) for at in range(_LOWEST, _CUBES + 1)]
     q = Fraction(min(max(share, 0.25), 0.999)).limit_denominator(1000)
     mechanism = Quantile(epsilon=spending.epsilon, bounds=(0, len(rungs) - 1), granularity=1, q=q)
-    below = [0, *(int(np.count_nonzero(found <= float(rung**order))) for rung in rungs[:-1]), len(found)]
+    below = [0, *(int(np.count_nonzero(norms <= float(rung**order))) for rung in rungs[:-1]), len(norms)]
     counts = [after - before for before, after in pairwise(below)]
     return rungs[int(mechanism.start([(at, 1, count) for at, count in enumerate(counts)], entropy).value)]
 

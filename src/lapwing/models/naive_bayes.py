@@ -128,11 +128,11 @@ class GaussianNB(PrivateClassifier[_Recipe]):
         mean, variance = (self.theta_ - box.middle) / box.half, self.var_ / box.half**2
         with np.errstate(divide="ignore"):
             prior = np.log(self.class_prior_)
-        found = np.empty((len(unit), len(prior)))
+        scores = np.empty((len(unit), len(prior)))
         for at in range(len(prior)):
             apart = rowwise((unit - mean[at]) ** 2, 1 / variance[at][:, None])[:, 0]
-            found[:, at] = prior[at] - 0.5 * (apart + np.log(2 * np.pi * self.var_[at]).sum())
-        return found
+            scores[:, at] = prior[at] - 0.5 * (apart + np.log(2 * np.pi * self.var_[at]).sum())
+        return scores
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithms of the probabilities."""

@@ -115,17 +115,17 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
         """Rows clamped to the bounds, each value replaced by the share of values below it (or its normal score)."""
         rows = self._rows(X)
         box = self._box(rows.shape[1], self._names())
-        values, found = box.back(box.scaled(rows)), np.empty(rows.shape)
+        values, shares = box.back(box.scaled(rows)), np.empty(rows.shape)
         for at in range(rows.shape[1]):
             points = self.quantiles_[:, at]
             up = np.interp(values[:, at], points, self.references_)
             down = np.interp(-values[:, at], -points[::-1], -self.references_[::-1])
-            found[:, at] = (up - down) / 2  # the middle of the shares that a repeated value has
+            shares[:, at] = (up - down) / 2  # the middle of the shares that a repeated value has
         if self.output_distribution == "normal":
             from scipy.special import ndtri
 
-            found = ndtri(np.clip(found, _MARGIN, 1 - _MARGIN))
-        return found
+            shares = ndtri(np.clip(shares, _MARGIN, 1 - _MARGIN))
+        return shares
 
     def inverse_transform(self, X: Any) -> Floats:
         """Back to the units of the data."""
@@ -160,12 +160,12 @@ def _consistent(levels: list[Floats]) -> Floats:
     for height, own in enumerate(reversed(levels[:-1]), start=2):
         weight = (_BRANCHES**height - _BRANCHES ** (height - 1)) / (_BRANCHES**height - 1)
         joined.insert(0, weight * own + (1 - weight) * _by_parent(joined[0]).sum(axis=2))
-    found = joined[0]
+    counts = joined[0]
     for below in joined[1:]:
         families = _by_parent(below)
-        missing = (found - families.sum(axis=2)) / _BRANCHES
-        found = (families + missing[:, :, None]).reshape(below.shape)
-    return found
+        missing = (counts - families.sum(axis=2)) / _BRANCHES
+        counts = (families + missing[:, :, None]).reshape(below.shape)
+    return counts
 
 
 def _by_parent(nodes: Floats) -> Floats:
@@ -183,5 +183,5 @@ def _inverse(leaves: Floats, shares: Floats) -> Floats:
     below[-1] = 1.0
     rises = np.concatenate([[True], np.diff(below) > 0])
     rises[:-1] |= rises[1:]  # the last point before each rise
-    found: Floats = np.interp(shares, below[rises], edges[rises])
-    return found
+    places: Floats = np.interp(shares, below[rises], edges[rises])
+    return places

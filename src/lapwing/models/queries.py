@@ -76,10 +76,10 @@ class QueryOracle:
         if count > self.remaining:
             why = f"{self.remaining} people are left, and nobody answers twice"
             raise InvalidCall("ask", why, "Ask fewer people, or fewer queries.")
-        asked = slice(self._asked, self._asked + count)
+        rows = slice(self._asked, self._asked + count)
         self._asked += count
         with np.errstate(all="ignore"):  # a warning would depend on a record
-            values = np.asarray(query(self._X[asked], self._y[asked]), dtype=float)
+            values = np.asarray(query(self._X[rows], self._y[rows]), dtype=float)
         if values.size != count:
             why = "the query gives not one number for each person, and nobody answers twice"
             raise InvalidCall("ask", why, "Return an array as long as the rows.")
@@ -187,8 +187,8 @@ def _learn_secret(oracle: QueryOracle, bits: int, people: int) -> tuple[bool, ..
     """r, from its d Walsh coefficients: each query is about all places at once, which saves a factor d of people."""
     each = max(1, people // check_power(bits))
     walsh = _walsh(bits)
-    found = np.array([oracle.ask(_coefficient(row), people=each) for row in walsh])
-    return tuple((walsh.T @ found < 0).tolist())
+    coefficients = np.array([oracle.ask(_coefficient(row), people=each) for row in walsh])
+    return tuple((walsh.T @ coefficients < 0).tolist())
 
 
 def _coefficient(signs: Floats) -> Query:

@@ -89,9 +89,9 @@ class PrivateScore(metaclass=Helpful):
         at, hit = places(y, classes), right(predicted, y)
         cells = np.bincount((2 * at + hit)[at >= 0], minlength=2 * len(classes))
         noisy = self._spending().additive(l1=1, l2_squared=1, dimensions=2 * len(classes)).release(cells, entropy)
-        missed, found = noisy.reshape(-1, 2).T.astype(float)
-        there = found + missed >= 1
-        shares = np.clip(found[there] / (found + missed)[there], 0.0, 1.0)
+        missed, hits = noisy.reshape(-1, 2).T.astype(float)
+        there = hits + missed >= 1
+        shares = np.clip(hits[there] / (hits + missed)[there], 0.0, 1.0)
         return float(shares.mean()) if len(shares) else 0.0
 
     def _numbers(self, predicted: Floats, truth: Floats, entropy: Entropy) -> float:
@@ -167,7 +167,7 @@ def right(predicted: Any, truth: Any) -> NDArray[np.bool_]:
     if isinstance(said, np.ndarray) and isinstance(true, np.ndarray) and said.dtype.kind == true.dtype.kind in "biuf":
         return np.asarray(said == true)  # of one kind, so that numpy compares as Python does
     pairs = zip(_listed(said), _listed(true), strict=True)
-    return np.array([_equal(one, other) for one, other in pairs], dtype=bool)
+    return np.array([_equal(left, right) for left, right in pairs], dtype=bool)
 
 
 def misses(box: Box, predicted: Floats, truth: Floats, *, absolute: bool) -> tuple[Floats, int]:
@@ -186,8 +186,8 @@ def _listed(column: Any) -> list[Any]:
     return column if isinstance(column, list) else list(column.tolist())
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(left: Any, right: Any) -> bool:
     try:
-        return bool(one == other)
+        return bool(left == right)
     except Exception:  # a missing value, an array: not equal, and not an error, which would tell
         return False

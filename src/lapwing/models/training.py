@@ -85,7 +85,7 @@ class Plan:
     @property
     def shapes(self) -> list[tuple[int, int]]:
         """Of the weights of every layer, that of the constant first."""
-        return [(given + 1, made) for given, made in pairwise(self.widths)]
+        return [(given + 1, taken) for given, taken in pairwise(self.widths)]
 
     @property
     def gradient(self) -> Gaussian:
@@ -145,14 +145,14 @@ def _guess(epsilon: float, delta: float, sampling: float, steps: int) -> float:
     from scipy.special import gammaln, logsumexp
 
     def bound(multiplier: float) -> float:
-        found = math.inf
+        least = math.inf
         for order in ORDERS:
             j = np.arange(order + 1)
             chances = gammaln(order + 1) - gammaln(j + 1) - gammaln(order - j + 1) + j * math.log(sampling)
             chances[:-1] += (order - j[:-1]) * (math.log1p(-sampling) if sampling < 1 else -math.inf)
             divergence = steps * logsumexp(chances + j * (j - 1) / (2 * multiplier**2)) / (order - 1)
-            found = min(found, divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1))
-        return found
+            least = min(least, divergence + math.log1p(-1 / order) - math.log(delta * order) / (order - 1))
+        return least
 
     low, high = float(SMALLEST_MULTIPLIER), float(LARGEST_MULTIPLIER)
     while high / low > 1 + 2.0**-9:
@@ -213,11 +213,11 @@ def noisy_gradient(
 
 def first_weights(shapes: Sequence[tuple[int, int]], entropy: Entropy) -> list[Floats]:
     """Random weights of hidden layers, as large as their number of inputs asks for (He et al. 2015); then zeros."""
-    made = []
+    weights = []
     for rows, units in shapes[:-1]:
         draws = discrete_gaussian(1 << 16, rows * units, entropy).reshape(rows, units)
-        made.append(draws * (2.0**-16 * math.sqrt(2 / rows)))
-    return [*made, np.zeros(shapes[-1])]
+        weights.append(draws * (2.0**-16 * math.sqrt(2 / rows)))
+    return [*weights, np.zeros(shapes[-1])]
 
 
 def descend(
