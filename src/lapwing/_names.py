@@ -63,6 +63,7 @@ LIFTED = {
         "Answer",
         "Check",
         "EACH_ROW",
+        "NO_LEDGER",
         "PrivateTable",
         "Proposal",
         "PublicTable",

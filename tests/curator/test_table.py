@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, cast
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
 
 import lapwing as lw
-from lapwing.errors import LapwingError
+from lapwing.errors import EngineUnreachable, InvalidParameter, LapwingError
 
 SURE = 10**9
 """An epsilon at which counts are exact."""
@@ -93,3 +95,32 @@ def test_only_columns_with_bounds_can_be_complete(complete: object) -> None:
     frame = pd.DataFrame({"who": [1], "x": [1.0], "y": [1.0]})
     with pytest.raises(lw.errors.InvalidParameter, match="complete"):
         lw.open(frame, unit="who", bounds={"x": (0, 100)}, complete=complete, name="t")  # type: ignore[arg-type]
+
+
+def test_a_file_is_read_with_the_connection_of_its_owner_and_its_limits(tmp_path: Path) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("patient,cost\n" + "".join(f"{number},{number % 7}\n" for number in range(500)))
+    mine = duckdb.connect(config={"threads": 1})
+    mine.execute(f"SET allowed_directories = ['{tmp_path}']")
+    mine.execute("SET enable_external_access = false")
+    table = lw.open(file, unit="patient", connection=mine)
+    query = table.agg(lw.count())
+    assert table.connection is mine
+    assert query.connection is mine
+    assert query.release(epsilon=SURE).value == 500
+    mine.close()
+    with pytest.raises(EngineUnreachable):
+        table.agg(lw.count()).release(epsilon=1)
+
+
+@pytest.mark.parametrize(("options", "words"), [({"memory": "1GB"}, "limits of its own"), ({"threads": 1}, "limits")])
+def test_a_connection_brings_its_own_limits(tmp_path: Path, options: dict[str, Any], words: str) -> None:
+    file = tmp_path / "visits.csv"
+    file.write_text("patient\n1\n")
+    with pytest.raises(InvalidParameter, match=words):
+        lw.open(file, unit="patient", connection=duckdb.connect(), **options)
+
+
+def test_what_is_no_connection_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match=r"Write connection=duckdb\.connect"):
+        lw.open(tmp_path / "visits.csv", unit="patient", connection="visits.duckdb")

@@ -19,7 +19,7 @@ from lapwing.curator.aggregates import (
     variance,
 )
 from lapwing.curator.ask.query import Query
-from lapwing.curator.ask.quote import Quote
+from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.described import describe, open_described
@@ -34,6 +34,7 @@ checks.add_examples(
 
 __all__ = [
     "EACH_ROW",
+    "NO_LEDGER",
     "Aggregate",
     "Answer",
     "Check",

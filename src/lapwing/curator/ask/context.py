@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
@@ -32,6 +32,11 @@ class Context:
     """How many units a household has at most, or whatever else was promised something, as far as the public knows."""
     fuses: tuple[Fuse, ...] = ()
     """What a failure blows where no ledger remembers it."""
+
+    @property
+    def connection(self) -> Any:
+        """The connection that was given to the engine, if any."""
+        return getattr(self.engine, "given", None)
 
     def remaining(self, analyst: str | None = None) -> Loss | None:
         """The least that may still be spent on any of the data sets, by this analyst, for one unit."""

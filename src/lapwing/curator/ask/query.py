@@ -95,6 +95,11 @@ class Query:
         return () if self.top is not None else bind_all(self.aggregates, self.plan.by_name)
 
     @property
+    def connection(self) -> Any:
+        """The DuckDB connection that was given to read its tables, if any."""
+        return self.context.connection
+
+    @property
     def top(self) -> TopK | None:
         """The question for the most frequent keys, which is asked alone."""
         first = self.aggregates[0]

@@ -20,6 +20,9 @@ from lapwing.errors import UnsupportedQuery
 from lapwing.privacy import quotes
 from lapwing.privacy.quotes import Line
 
+NO_LEDGER = "no ledger was given, so nothing records what was spent"
+"""A note of every question that nobody keeps count of."""
+
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -118,7 +121,7 @@ def notes(query: Query) -> tuple[str, ...]:
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             found.append(f"rows with another {key.name} than the public ones are left out")
     if context.ledger is None:
-        found.append("no ledger was given, so nothing records what was spent")
+        found.append(NO_LEDGER)
     return tuple(found)
 
 

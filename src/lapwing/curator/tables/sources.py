@@ -38,9 +38,14 @@ def find_source(
     memory: str | None = None,
     threads: int | None = None,
     names: Sequence[str] | None = None,
+    connection: Any = None,
 ) -> Source:
     """The engine and the table that a source stands for."""
     read_as = encoding_of(encoding)
+    if connection is not None and not hasattr(connection, "cursor"):
+        raise InvalidParameter(
+            "connection", connection, "is no DuckDB connection", "Write connection=duckdb.connect()."
+        )
     if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)) and delimiter is None:
         raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
     if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
@@ -57,7 +62,15 @@ def find_source(
         _pointed(notation)
         return _noted(spark.from_spark(source, table, read_as), notation)
     found = _embedded(
-        source, module, read_as, table=table, delimiter=delimiter, memory=memory, threads=threads, names=names
+        source,
+        module,
+        read_as,
+        table=table,
+        delimiter=delimiter,
+        memory=memory,
+        threads=threads,
+        names=names,
+        connection=connection,
     )
     return _noted(found, notation)
 
@@ -84,6 +97,7 @@ def _embedded(
     memory: str | None,
     threads: int | None,
     names: Sequence[str] | None,
+    connection: Any,
 ) -> Source:
     from sqlglot import exp
 
@@ -96,7 +110,10 @@ def _embedded(
         raise InvalidParameter("delimiter", delimiter, "must be one character", "Write delimiter=';', for example.")
     if memory is not None:
         within(memory)
-    engine = engines.Embedded(Database(memory, threads))
+    if connection is not None and (memory is not None or threads is not None):
+        why = "brings limits of its own"
+        raise InvalidParameter("connection", connection, why, "Leave memory= and threads= out, or set them there.")
+    engine = engines.Embedded(Database(memory, threads), connection)
     if module in ("duckdb", "_duckdb"):
         return engines.source(
             engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)

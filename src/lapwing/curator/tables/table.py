@@ -189,6 +189,11 @@ class PrivateTable(Opened):
 
         return raw_rows(self, columns, text=text, per_unit=per_unit, most=most)
 
+    @property
+    def connection(self) -> Any:
+        """The DuckDB connection that was given to read it, if any."""
+        return self.context.connection
+
     def remaining(self) -> Loss | None:
         """What may still be spent."""
         return self.context.remaining(self.context.analyst)
@@ -246,6 +251,7 @@ def open(
     false: str | Sequence[str] | None = None,
     memory: str | None = None,
     threads: int | None = None,
+    connection: Any = None,
 ) -> PrivateTable:
     """A private table: a CSV or Parquet file, a frame, or a table of a database.
 
@@ -257,6 +263,8 @@ def open(
     `decimal=","` is for text with numbers like 1.234,50 and dates like 31.12.2026, `thousands=","` for numbers like
     1,234.50, `true="J"` and `false="N"` for other truth values than yes and no (docs/curator.md lists what is read
     anyway). `names` renames the columns of a file, all of them in its order: for names that are missing or doubled.
+    Files and frames are read by a DuckDB of our own, with so much `memory` and so many `threads`, or by yours if you
+    give a `connection`, with the limits that you set there.
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
@@ -271,6 +279,7 @@ def open(
         memory=memory,
         threads=threads,
         names=names,
+        connection=connection,
     )
     for column in found.opaque & set(types or ()):
         why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"

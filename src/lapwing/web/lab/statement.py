@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import lapwing as lw
-from lapwing.curator.engines.duckdb import Embedded
 from lapwing.curator.plan.written import FALSE, TRUE, Notation, notation
 from lapwing.curator.tables.promises import word_for
 from lapwing.curator.tables.table import PrivateTable
@@ -121,7 +120,10 @@ class Statement:
 
     def open(self, source: Any, ledger: Ledger | None) -> PrivateTable:
         """The private table behind it; without a ledger nothing is counted, which only teaching mode may do."""
-        table = lw.open(
+        own = None
+        if isinstance(source, Path):  # what it spills goes with the folder
+            own = Stoppable(connected(source.parent, ASKING, threads=2))
+        return lw.open(
             source,
             name=self.name,
             unit=self.unit or lw.EACH_ROW,
@@ -137,9 +139,5 @@ class Statement:
             thousands=self.thousands or None,
             true=self.true or None,
             false=self.false or None,
+            connection=own,
         )
-        if not isinstance(source, Path):
-            return table
-        given: Any = Stoppable(connected(source.parent, ASKING, threads=2))  # what it spills goes with the folder
-        own = Embedded(given=given)
-        return replace(table, context=replace(table.context, engine=own))

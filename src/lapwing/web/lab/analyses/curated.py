@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import isclose
 from typing import Any, ClassVar
 
-from lapwing.curator.ask.query import Query
+from lapwing.curator import NO_LEDGER, Query
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded
@@ -51,7 +51,7 @@ def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
 def stopping(table: PrivateTable | Query, progress: Progress) -> AbstractContextManager[None]:
     """What the curator asks of a table meanwhile is interrupted when its job is cancelled."""
     stops = getattr(progress, "stops", None)
-    given = getattr(table.context.engine, "given", None)
+    given = table.connection
     return stops(given) if stops is not None and isinstance(given, Stoppable) else nullcontext()
 
 
@@ -108,7 +108,7 @@ class Curated(Analysis):
             )
             for place, first in enumerate(quotes[0].expected)
         )
-        notes = tuple(note for note in quotes[0].notes if not note.startswith("no ledger"))
+        notes = tuple(note for note in quotes[0].notes if note != NO_LEDGER)
         return Preview(bands, CONFIDENCE, delta, (*self.remarks(statement), *notes), self.mechanism)
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
@@ -165,7 +165,7 @@ class Curated(Analysis):
                 values.append(Value(label, _number(value), low, high, self.place(place)))
             series.append(Series(column.name, tuple(values), note=column.note))
         names = " · ".join(key.name for key in keys)
-        notes = tuple(note for note in answer.notes if not note.startswith("no ledger"))
+        notes = tuple(note for note in answer.notes if note != NO_LEDGER)
         return Result(self.shape, tuple(series), names, answer.loss, answer.confidence, notes)
 
     def place(self, number: int) -> float | None:
