@@ -39,7 +39,7 @@ ready: $(DEV)
 	@tools/system-packages
 	@$(MAKE) --no-print-directory lint $(PYODIDE) $(ASSETS)
 
-lint: $(DEV) ## ruff, mypy --strict, the layers of the house, and the same for what browsers run
+lint: $(DEV) ## ruff, mypy --strict, the layers of the house; tsc and prettier for what browsers run
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

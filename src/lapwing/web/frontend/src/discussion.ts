@@ -14,14 +14,17 @@ async function start(): Promise<Htmx> {
     throw new Error("attributes are not code");
   };
   htmx.registerExtension("no-code", {
-    init: (api: { initSecurity(policy: null, now: unknown, later: unknown): void }) => api.initSecurity(null, never, never),
+    init: (api: { initSecurity(policy: null, now: unknown, later: unknown): void }) =>
+      api.initSecurity(null, never, never),
   });
   place?.addEventListener("htmx:config:request", (event) => {
     event.detail.ctx.request.headers.Accept = "application/problem+json"; // what is refused is told in a sentence
   });
   place?.addEventListener("htmx:before:response", sent);
   place?.addEventListener("htmx:before:response", (event) => void refused(event));
-  place?.addEventListener("htmx:error", (event) => say(event.target as Element, "That did not reach the school. Try again."));
+  place?.addEventListener("htmx:error", (event) =>
+    say(event.target as Element, "That did not reach the school. Try again."),
+  );
   place?.addEventListener("htmx:after:swap", lookThere);
   htmx.process(document.body);
   return htmx;

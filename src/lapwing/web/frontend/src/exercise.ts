@@ -23,7 +23,9 @@ class ExerciseElement extends HTMLElement {
   private readonly said = document.createElement("div");
   private readonly loading = document.createElement("label");
   private readonly run = button("Run", () => this.ask("run"));
-  private readonly stop = button("Stop", () => this.stopped("Stopped. Your program is still here, and you can run it again."));
+  private readonly stop = button("Stop", () =>
+    this.stopped("Stopped. Your program is still here, and you can run it again."),
+  );
 
   connectedCallback(): void {
     this.exercise = JSON.parse(this.dataset.exercise ?? "{}") as Exercise;
@@ -99,11 +101,13 @@ class ExerciseElement extends HTMLElement {
     else if (told.kind === "done") {
       this.idle(); // Python stays for the next run: to start takes longer than to run
       this.say(told.lines);
-      if (this.checking && told.passed) this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
+      if (this.checking && told.passed)
+        this.dispatchEvent(new CustomEvent("passed", { bubbles: true, detail: this.exercise.id }));
     } else if (told.kind === "failed") {
       const waited = this.busy;
       this.end();
-      if (waited) this.say([["wrong", "Python could not be started in this browser. Check your connection and try again."]]);
+      if (waited)
+        this.say([["wrong", "Python could not be started in this browser. Check your connection and try again."]]);
     }
   }
 

@@ -5,10 +5,16 @@ if (form) guide(form);
 
 function guide(form: HTMLFormElement): void {
   const steps = [...form.querySelectorAll<HTMLElement>(".step")];
-  const [back, next] = [...form.querySelectorAll<HTMLButtonElement>("[data-go]")] as [HTMLButtonElement, HTMLButtonElement];
+  const [back, next] = [...form.querySelectorAll<HTMLButtonElement>("[data-go]")] as [
+    HTMLButtonElement,
+    HTMLButtonElement,
+  ];
   const submit = form.querySelector<HTMLButtonElement>("[type=submit]")!;
   const said = form.querySelector<HTMLElement>(".so-far")!;
-  let at = Math.max(0, steps.findIndex((step) => step.querySelector(".complaint")));
+  let at = Math.max(
+    0,
+    steps.findIndex((step) => step.querySelector(".complaint")),
+  );
   form.noValidate = true; // each screen is checked when it is left, because a browser cannot point into a hidden one
 
   const show = (): void => {
@@ -70,7 +76,9 @@ function guide(form: HTMLFormElement): void {
   back.addEventListener("click", () => turn(-1));
   next.addEventListener("click", () => complete(steps[at]!) && turn(1));
   form.addEventListener("submit", (event) => {
-    const gap = steps.findIndex((step) => [...step.querySelectorAll<HTMLInputElement>("input")].some((input) => !input.checkValidity()));
+    const gap = steps.findIndex((step) =>
+      [...step.querySelectorAll<HTMLInputElement>("input")].some((input) => !input.checkValidity()),
+    );
     if (complete(steps[at]!) && gap < 0) return;
     event.preventDefault();
     if (gap >= 0 && gap !== at) turn(gap - at);

@@ -12,13 +12,21 @@ interface Told {
 const ASKS_EVERY = 400; // milliseconds
 
 function size(bytes: number): string {
-  return bytes < 1e6 ? `${Math.ceil(bytes / 1e3)} kB` : bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(2)} GB`;
+  return bytes < 1e6
+    ? `${Math.ceil(bytes / 1e3)} kB`
+    : bytes < 1e9
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${(bytes / 1e9).toFixed(2)} GB`;
 }
 
 function bringing(form: HTMLFormElement): void {
   const input = form.querySelector<HTMLInputElement>('input[type="file"]')!;
   const going = form.querySelector<HTMLElement>(".going")!;
-  const [bar, words, stop] = [going.querySelector("progress")!, going.querySelector<HTMLElement>(".words")!, going.querySelector("button")!];
+  const [bar, words, stop] = [
+    going.querySelector("progress")!,
+    going.querySelector<HTMLElement>(".words")!,
+    going.querySelector("button")!,
+  ];
   const complaint = form.querySelector<HTMLElement>(".complaint")!;
   const most = Number(form.dataset.most);
   form.querySelector<HTMLElement>(".here")!.hidden = false;
@@ -30,7 +38,10 @@ function bringing(form: HTMLFormElement): void {
   };
   const send = (file: File) => {
     complain("");
-    if (file.size > most) return complain(`This file has ${size(file.size)}; ${size(most)} is the most. Bring fewer columns or rows, or save it as Parquet.`);
+    if (file.size > most)
+      return complain(
+        `This file has ${size(file.size)}; ${size(most)} is the most. Bring fewer columns or rows, or save it as Parquet.`,
+      );
     if (!file.size) return complain("The file is empty. Choose one with rows in it.");
     const request = new XMLHttpRequest(); // fetch does not tell how much is sent
     request.open("POST", form.action);

@@ -75,7 +75,9 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     handles.nearby = null;
     handles.asking = found;
     copied.replaceChildren(
-      ...found.asked.map(([name, value]) => Object.assign(document.createElement("input"), { type: "hidden", name, value })),
+      ...found.asked.map(([name, value]) =>
+        Object.assign(document.createElement("input"), { type: "hidden", name, value }),
+      ),
     );
     choose(handles.epsilon);
     remember();
@@ -103,7 +105,8 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
   });
   go.addEventListener("pointerdown", () => {
     pressed = new Promise((lifted) => {
-      for (const end of ["pointerup", "pointercancel"]) window.addEventListener(end, () => setTimeout(lifted), { once: true }); // after the click
+      for (const end of ["pointerup", "pointercancel"])
+        window.addEventListener(end, () => setTimeout(lifted), { once: true }); // after the click
     });
   });
 

@@ -17,7 +17,9 @@ const number = (value: unknown): number => (typeof value === "number" && Number.
 const numbers = (value: unknown): number[] => list(value).map(number);
 const word = (value: unknown): string => String(value ?? "").slice(0, 120);
 const series = (value: unknown): Series[] =>
-  list(value).slice(0, INK.length).map((one) => ({ name: word(list(one)[0]), values: numbers(list(one)[1]) }));
+  list(value)
+    .slice(0, INK.length)
+    .map((one) => ({ name: word(list(one)[0]), values: numbers(list(one)[1]) }));
 const rounded = (value: number): string => tick(+value.toPrecision(4));
 
 /** The picture that a line of the judge describes, or nothing if it describes none. */
@@ -29,8 +31,10 @@ function read(text: string): Picture | undefined {
     return undefined;
   }
   const title = word(told.title);
-  if (told.kind === "histogram") return histogram(numbers(told.edges), series(told.series), title || "How often which value came out");
-  if (told.kind === "bars") return bars(list(told.names).map(word), numbers(told.heights), title || "A bar for each name");
+  if (told.kind === "histogram")
+    return histogram(numbers(told.edges), series(told.series), title || "How often which value came out");
+  if (told.kind === "bars")
+    return bars(list(told.names).map(word), numbers(told.heights), title || "A bar for each name");
   if (told.kind === "line") return lines(numbers(told.xs), series(told.series), title || "A line through points");
   return undefined;
 }
@@ -40,7 +44,10 @@ function histogram(edges: number[], counts: Series[], title: string): Picture | 
   if (from === undefined || to === undefined || !(from < to)) return undefined;
   const steps = (values: number[]): Point[] => [
     [from, 0],
-    ...values.flatMap((value, i): Point[] => [[edges[i] ?? to, value], [edges[i + 1] ?? to, value]]),
+    ...values.flatMap((value, i): Point[] => [
+      [edges[i] ?? to, value],
+      [edges[i + 1] ?? to, value],
+    ]),
     [to, 0],
   ];
   const top = Math.max(1, ...counts.flatMap(({ values }) => values));
@@ -52,7 +59,13 @@ function histogram(edges: number[], counts: Series[], title: string): Picture | 
   return {
     chart: { title, x: { from, to, label: "value" }, y: { from: 0, to: 1.2 * top, label: "how often" }, marks },
     head: ["from", "to", ...counts.map(({ name }) => name || "how often")],
-    rows: edges.slice(0, -1).map((edge, i) => [rounded(edge), rounded(edges[i + 1]!), ...counts.map(({ values }) => rounded(values[i] ?? 0))]),
+    rows: edges
+      .slice(0, -1)
+      .map((edge, i) => [
+        rounded(edge),
+        rounded(edges[i + 1]!),
+        ...counts.map(({ values }) => rounded(values[i] ?? 0)),
+      ]),
   };
 }
 
@@ -62,7 +75,13 @@ function bars(names: string[], heights: number[], title: string): Picture {
   return {
     chart: {
       title,
-      x: { from: -0.6, to: names.length - 0.4, label: "", ticks: names.length <= 12 ? names.map((_, i) => i) : [], format: (i) => names[i] ?? "" },
+      x: {
+        from: -0.6,
+        to: names.length - 0.4,
+        label: "",
+        ticks: names.length <= 12 ? names.map((_, i) => i) : [],
+        format: (i) => names[i] ?? "",
+      },
       y: { from: low, to: high > low ? high + (high - low) * 0.1 : low + 1, label: "" },
       marks: [{ kind: "bars", ink: "private", points, base: 0 }],
     },
@@ -80,7 +99,12 @@ function lines(xs: number[], ys: Series[], title: string): Picture {
     ...legend(name, INK[i]!, left + (right - left) * 0.02, high + (high - low) * (0.18 - 0.1 * i)),
   ]);
   return {
-    chart: { title, x: { from: left, to: right, label: "x" }, y: { from: low, to: high + (high - low) * 0.25, label: "y" }, marks },
+    chart: {
+      title,
+      x: { from: left, to: right, label: "x" },
+      y: { from: low, to: high + (high - low) * 0.25, label: "y" },
+      marks,
+    },
     head: ["x", ...ys.map(({ name }) => name || "y")],
     rows: xs.map((x, j) => [rounded(x), ...ys.map(({ values }) => rounded(values[j] ?? 0))]),
   };

@@ -18,14 +18,34 @@ export type Told =
 const scope = self as unknown as DedicatedWorkerGlobalScope;
 const tell = (told: Told): void => scope.postMessage(told);
 
-const WAYS_OUT = ["fetch", "XMLHttpRequest", "WebSocket", "WebSocketStream", "WebTransport", "EventSource", "Worker", "SharedWorker", "BroadcastChannel", "importScripts", "indexedDB", "caches", "cookieStore", "FontFace", "fonts"];
+const WAYS_OUT = [
+  "fetch",
+  "XMLHttpRequest",
+  "WebSocket",
+  "WebSocketStream",
+  "WebTransport",
+  "EventSource",
+  "Worker",
+  "SharedWorker",
+  "BroadcastChannel",
+  "importScripts",
+  "indexedDB",
+  "caches",
+  "cookieStore",
+  "FontFace",
+  "fonts",
+];
 const WAYS_BEHIND = ["storageBuckets", "storage", "serviceWorker", "sendBeacon"]; // a bucket has a cache, and a cache asks for pages
 
 /** Programs of authors run in the browsers of readers: once all is loaded, they reach neither the school nor anybody else. */
 function cutOff(): void {
-  for (const [from, names] of [[scope, WAYS_OUT], [scope.navigator, WAYS_BEHIND]] as [object, string[]][])
+  for (const [from, names] of [
+    [scope, WAYS_OUT],
+    [scope.navigator, WAYS_BEHIND],
+  ] as [object, string[]][])
     for (const name of names) {
-      for (let holder: object | null = from; holder; holder = Object.getPrototypeOf(holder) as object | null) Reflect.deleteProperty(holder, name);
+      for (let holder: object | null = from; holder; holder = Object.getPrototypeOf(holder) as object | null)
+        Reflect.deleteProperty(holder, name);
       Object.defineProperty(from, name, { value: undefined });
     }
 }

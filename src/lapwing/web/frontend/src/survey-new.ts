@@ -7,8 +7,10 @@ const form = document.querySelector<HTMLFormElement>("form#new-survey");
 if (form) begin(form);
 
 function begin(form: HTMLFormElement): void {
-  const field = <T extends HTMLElement = HTMLInputElement>(name: string): T => form.querySelector(`[name="${name}"]`) as T;
-  const kind = (): Plan["kind"] => (form.querySelector<HTMLInputElement>('[name="kind"]:checked')?.value ?? "yes-no") as Plan["kind"];
+  const field = <T extends HTMLElement = HTMLInputElement>(name: string): T =>
+    form.querySelector(`[name="${name}"]`) as T;
+  const kind = (): Plan["kind"] =>
+    (form.querySelector<HTMLInputElement>('[name="kind"]:checked')?.value ?? "yes-no") as Plan["kind"];
   const epsilon = field("epsilon");
   const trade = form.querySelector("#trade") as HTMLElement;
   const people = trade.querySelector("#people") as HTMLInputElement;
@@ -25,7 +27,9 @@ function begin(form: HTMLFormElement): void {
   trade.hidden = false;
 
   const answers = (): number => {
-    const lines = field<HTMLTextAreaElement>("answers").value.split("\n").filter((line) => line.trim()).length;
+    const lines = field<HTMLTextAreaElement>("answers")
+      .value.split("\n")
+      .filter((line) => line.trim()).length;
     return Math.min(20, Math.max(2, lines));
   };
   /** What a whole error would be: 100 points, or the distance of the bounds. */

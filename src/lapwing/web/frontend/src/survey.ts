@@ -50,15 +50,29 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
     for (const button of form.querySelectorAll("button")) button.disabled = false;
   };
   const word = (value: number): string =>
-    survey.kind === "number" ? (value ? survey.high : survey.low) : survey.kind === "choice" ? (survey.answers[value] ?? "") : value ? "Yes" : "No";
+    survey.kind === "number"
+      ? value
+        ? survey.high
+        : survey.low
+      : survey.kind === "choice"
+        ? (survey.answers[value] ?? "")
+        : value
+          ? "Yes"
+          : "No";
 
   async function deliver(): Promise<string> {
     const one = kept() as Kept;
-    const meant = survey.kind === "number" ? "one of the two ends; your number was not sent" : "which may or may not be your answer: only you know";
+    const meant =
+      survey.kind === "number"
+        ? "one of the two ends; your number was not sent"
+        : "which may or may not be your answer: only you know";
     const done = `You have answered. Your browser sent “${word(one.value)}”, ${meant}. Answering again would send the same.`;
     if (one.sent) return done;
     keep({ ...one, tried: true });
-    const answer = await send(`/survey/${survey.id}/answers`, { report: report(survey, one.value), token: one.token }).catch(() => null);
+    const answer = await send(`/survey/${survey.id}/answers`, {
+      report: report(survey, one.value),
+      token: one.token,
+    }).catch(() => null);
     if (!answer || answer.status === 429 || answer.status >= 500)
       return "Your answer is randomised, but the server does not answer. The same report will be sent when you are online again, or open this page again.";
     const told = (await answer.json().catch(() => ({}))) as { detail?: string; counted?: boolean };
@@ -85,15 +99,19 @@ async function begin(box: HTMLElement, survey: Survey): Promise<void> {
       localStorage.removeItem(`${name}-try`);
     }
   } catch {
-    return show("This browser keeps nothing, so it could not make sure to answer only once. Nothing was sent. Allow it to keep data for this site, or take another browser.");
+    return show(
+      "This browser keeps nothing, so it could not make sure to answer only once. Nothing was sent. Allow it to keep data for this site, or take another browser.",
+    );
   }
   if (before) return show(await alone(name, deliver));
   if (survey.personal) {
-    if (!/^[0-9a-f]{32}$/.test(mine)) return show("This survey needs a personal link, and yours is not complete. Ask whoever invited you.");
+    if (!/^[0-9a-f]{32}$/.test(mine))
+      return show("This survey needs a personal link, and yours is not complete. Ask whoever invited you.");
     const asked = await send(`/survey/${survey.id}/link`, { token: mine }).catch(() => null);
     const state = asked?.ok ? ((await asked.json()) as { state: string }).state : "";
     if (state === "used") return show("This link was used already. Nothing was sent now; every link takes one answer.");
-    if (state === "unknown") return show("This survey needs a personal link, and this is none of them. Ask whoever invited you.");
+    if (state === "unknown")
+      return show("This survey needs a personal link, and this is none of them. Ask whoever invited you.");
     if (state !== "fresh") return show("The server does not answer. Reload the page in a moment; nothing was sent.");
   }
 
@@ -147,20 +165,38 @@ const percent = (share: number): string =>
   `${+(share <= 0.5 ? (100 * share).toPrecision(3) : (100 - +(100 * (1 - share)).toPrecision(3)).toPrecision(12))} %`;
 
 /** What a wheel is for, and where it stopped. */
-function sentences(survey: Survey, truth: number | string, one: Turn, word: (value: number) => string): [string, string] {
+function sentences(
+  survey: Survey,
+  truth: number | string,
+  one: Turn,
+  word: (value: number) => string,
+): [string, string] {
   if (one.what === "round")
     return [
       `Your number lies ${percent(one.share)} of the way from ${survey.low} to ${survey.high}. So the green ${percent(one.share)} of the rim round it up to ${survey.high}, the rest down to ${survey.low}.`,
       `It stopped there: ${one.hit ? "up" : "down"}.`,
     ];
-  if (one.what === "draw") return [`One of the other ${survey.answers.length - 1} answers is drawn instead, each with the same chance.`, ""];
-  const what = survey.kind === "number" ? "what the first wheel said" : `“${survey.kind === "yes-no" ? word(truth === 0 ? 1 : 0) : word(Number(truth))}”`;
+  if (one.what === "draw")
+    return [`One of the other ${survey.answers.length - 1} answers is drawn instead, each with the same chance.`, ""];
+  const what =
+    survey.kind === "number"
+      ? "what the first wheel said"
+      : `“${survey.kind === "yes-no" ? word(truth === 0 ? 1 : 0) : word(Number(truth))}”`;
   const otherwise = survey.kind === "choice" ? "another answer takes its place" : "it is turned round";
-  return [`The green ${percent(one.share)} of the rim keep ${what}; on the rest ${otherwise}.`, `It stopped on the ${one.hit ? "green part: kept" : "other part"}.`];
+  return [
+    `The green ${percent(one.share)} of the rim keep ${what}; on the rest ${otherwise}.`,
+    `It stopped on the ${one.hit ? "green part: kept" : "other part"}.`,
+  ];
 }
 
 /** Shows the turns one after another; who asked for less motion sees where they stopped at once. */
-async function turn(survey: Survey, truth: number | string, turns: Turn[], wheels: HTMLOListElement, word: (value: number) => string): Promise<void> {
+async function turn(
+  survey: Survey,
+  truth: number | string,
+  turns: Turn[],
+  wheels: HTMLOListElement,
+  word: (value: number) => string,
+): Promise<void> {
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const shape = document.querySelector<HTMLTemplateElement>("template#wheel") as HTMLTemplateElement;
   for (const one of turns) {

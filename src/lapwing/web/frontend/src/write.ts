@@ -64,7 +64,12 @@ const STYLES: { kind: Kind; name: string; about: string; shortcut: Shortcut }[] 
   { kind: "list", name: "List", about: "Each line becomes an item", shortcut: { keys: "Mod-Shift-8" } },
   { kind: "numbers", name: "Numbers", about: "Each line becomes a numbered item", shortcut: { keys: "Mod-Shift-7" } },
   { kind: "link", name: "Link", about: "To another nugget, or elsewhere", shortcut: { keys: "Mod-k" } },
-  { kind: "formula", name: "Formula", about: "Within a line, or of several lines", shortcut: { keys: "Alt-=", mac: "Ctrl-=" } },
+  {
+    kind: "formula",
+    name: "Formula",
+    about: "Within a line, or of several lines",
+    shortcut: { keys: "Alt-=", mac: "Ctrl-=" },
+  },
   { kind: "table", name: "Table", about: "Of the lines selected, or a new one", shortcut: { keys: "Mod-Shift-9" } },
 ];
 const PICTURE: Shortcut = { keys: "Mod-Shift-6" };
@@ -80,7 +85,12 @@ const view = new EditorView({
   extensions: [
     Prec.highest(
       keymap.of([
-        ...STYLES.map(({ kind, shortcut: { keys, mac } }) => ({ key: keys, ...(mac ? { mac } : {}), run: () => style(kind), preventDefault: true })),
+        ...STYLES.map(({ kind, shortcut: { keys, mac } }) => ({
+          key: keys,
+          ...(mac ? { mac } : {}),
+          run: () => style(kind),
+          preventDefault: true,
+        })),
         { key: PICTURE.keys, run: () => (picture.click(), true), preventDefault: true },
         { key: TO_BUTTONS.keys, run: () => enter(document.querySelector<HTMLElement>("#format")!) },
       ]),
@@ -92,7 +102,11 @@ const view = new EditorView({
     EditorView.theme({ "&": { height: "100%" } }),
     syntaxHighlighting(colours),
     EditorView.lineWrapping,
-    EditorView.contentAttributes.of({ "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.", spellcheck: "true", tabindex: "0" }),
+    EditorView.contentAttributes.of({
+      "aria-label": "Markdown of the nugget. Press Escape, then Tab, to leave the editor.",
+      spellcheck: "true",
+      tabindex: "0",
+    }),
     EditorView.updateListener.of((update) => {
       if (update.docChanged) changed();
       if (update.docChanged || update.selectionSet) showPressed();
@@ -124,7 +138,13 @@ async function follow(front: Front | null = null): Promise<void> {
     const busy = answer?.status === 429 || answer?.status === 503;
     const out = answer?.status === 401 || answer?.status === 403;
     if (!out) later = setTimeout(() => void follow(front), busy ? 1500 : 10_000);
-    fresh(busy ? "waits for its turn: many drafts are looked at just now" : out ? "shows an older text: sign in again" : "shows an older text: the school could not be reached");
+    fresh(
+      busy
+        ? "waits for its turn: many drafts are looked at just now"
+        : out
+          ? "shows an older text: sign in again"
+          : "shows an older text: the school could not be reached",
+    );
     return;
   }
   const told = (await answer.json()) as Look;
@@ -142,7 +162,8 @@ async function follow(front: Front | null = null): Promise<void> {
   show(shown, told.html);
   for (const [name, address] of Object.entries(told.widgets)) if (!customElements.get(name)) void import(address);
   if (text() === asked || told.head !== null) fresh();
-  if (along && view.hasFocus) reveal(shown, view.state.doc.lineAt(view.state.selection.main.head).number, view.state.doc.lines);
+  if (along && view.hasFocus)
+    reveal(shown, view.state.doc.lineAt(view.state.selection.main.head).number, view.state.doc.lines);
 }
 
 /** Whether the preview shows this very text; if not, why. */
@@ -167,19 +188,21 @@ function complain(about: Look["complaints"]): void {
   complained = JSON.stringify(about);
   showHoles(about.filter(({ hole }) => hole));
   complaints.replaceChildren(
-    ...about.filter(({ hole }) => !hole).map(({ words, line, advice }) => {
-      const item = document.createElement("li");
-      if (advice) item.className = "advice";
-      if (line) {
-        const go = document.createElement("button");
-        go.type = "button";
-        go.textContent = `Line ${line}:`;
-        go.addEventListener("click", () => goTo(line));
-        item.append(go, " ");
-      }
-      item.append(words);
-      return item;
-    }),
+    ...about
+      .filter(({ hole }) => !hole)
+      .map(({ words, line, advice }) => {
+        const item = document.createElement("li");
+        if (advice) item.className = "advice";
+        if (line) {
+          const go = document.createElement("button");
+          go.type = "button";
+          go.textContent = `Line ${line}:`;
+          go.addEventListener("click", () => goTo(line));
+          item.append(go, " ");
+        }
+        item.append(words);
+        return item;
+      }),
   );
 }
 
@@ -235,13 +258,17 @@ function fill(front: Front): void {
     if (input !== document.activeElement) input.value = Array.isArray(value) ? value.join("\n") : (value ?? "");
   }
   for (const name of LISTS)
-    for (const box of form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]`)) box.checked = (front[name] ?? []).includes(box.value);
+    for (const box of form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]`))
+      box.checked = (front[name] ?? []).includes(box.value);
 }
 
 function written(): Front {
   const front: Front = {};
   for (const name of FIELDS) front[name] = LINES.includes(name) ? named(name).value.split("\n") : named(name).value;
-  for (const name of LISTS) front[name] = [...form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]:checked`)].map((box) => box.value);
+  for (const name of LISTS)
+    front[name] = [...form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]:checked`)].map(
+      (box) => box.value,
+    );
   return front;
 }
 
@@ -250,7 +277,10 @@ function bringBack(): void {
   if (!brought) return dropDraft(writer, slug);
   base.value = brought.base; // if the school has a newer text by now, saving shows both
   field.value = brought.text;
-  restored.querySelector("time")!.textContent = new Date(brought.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+  restored.querySelector("time")!.textContent = new Date(brought.at).toLocaleString([], {
+    dateStyle: "medium",
+    timeStyle: "short",
+  });
   restored.querySelector("button")!.addEventListener("click", () => {
     const early = saving.kept === onServer.text; // nothing of what was brought back is saved so far
     if (early) base.value = onServer.base;
@@ -277,17 +307,27 @@ function selection(): Place {
   return { text: text(), from, to };
 }
 
-function insert({ text: what, inline: within, holes = [] }: Pick<Snippet, "text" | "inline"> & { holes?: string[] }): void {
+function insert({
+  text: what,
+  inline: within,
+  holes = [],
+}: Pick<Snippet, "text" | "inline"> & { holes?: string[] }): void {
   put((within ? inline : added)(selection(), what, holes[0]));
 }
 
-const told = JSON.parse(document.querySelector("#snippets")?.textContent ?? "{}") as { snippets: Snippet[]; widgets: Snippet[]; terms: string[]; samples: Record<Kind | "picture" | "video" | "captions", string> };
+const told = JSON.parse(document.querySelector("#snippets")?.textContent ?? "{}") as {
+  snippets: Snippet[];
+  widgets: Snippet[];
+  terms: string[];
+  samples: Record<Kind | "picture" | "video" | "captions", string>;
+};
 const style = (kind: Kind): boolean => put(formatted(kind, selection(), told.samples[kind]));
 const said = document.createElement("span");
 const picture = chooser("Picture to send", "image/png,image/jpeg,image/webp", async (file) => {
   said.textContent = "Sending the picture …";
   const found = await sent("/uploads", { picture: file! }, saving.csrf);
-  said.textContent = typeof found === "string" ? found : "The picture is there. Write in the brackets what people see on it.";
+  said.textContent =
+    typeof found === "string" ? found : "The picture is there. Write in the brackets what people see on it.";
   if (typeof found === "string") return;
   const { text: whole, from, to } = selection();
   const words = whole.slice(from, to).trim();
@@ -302,10 +342,23 @@ const film = chooser(
     said.textContent = "Sending …";
     const captions = files.find(({ name }) => name.toLowerCase().endsWith(".vtt"));
     const video = files.find((file) => file !== captions);
-    const found = await sent("/uploads/videos", { ...(video && { video }), ...(captions && { captions }) }, saving.csrf);
+    const found = await sent(
+      "/uploads/videos",
+      { ...(video && { video }), ...(captions && { captions }) },
+      saving.csrf,
+    );
     if (typeof found === "string") return void (said.textContent = found);
-    said.textContent = found.captions ? "It is there. Write what people see and hear." : "The video is there. Choose its captions, too, a .vtt file; if nobody speaks in it, write none.";
-    if (found.video) put(added(selection(), `\`\`\`video\nfile: ${found.video}\ncaptions: ${found.captions ?? told.samples.captions}\nabout: ${told.samples.video}\n\`\`\``, found.captions ? told.samples.video : told.samples.captions));
+    said.textContent = found.captions
+      ? "It is there. Write what people see and hear."
+      : "The video is there. Choose its captions, too, a .vtt file; if nobody speaks in it, write none.";
+    if (found.video)
+      put(
+        added(
+          selection(),
+          `\`\`\`video\nfile: ${found.video}\ncaptions: ${found.captions ?? told.samples.captions}\nabout: ${told.samples.video}\n\`\`\``,
+          found.captions ? told.samples.video : told.samples.captions,
+        ),
+      );
     else put(inline(selection(), found.captions!));
   },
   true,
@@ -313,7 +366,8 @@ const film = chooser(
 
 function showPressed(): void {
   const now = pressed(selection());
-  for (const one of document.querySelectorAll<HTMLElement>("#format [data-kind]")) one.setAttribute("aria-pressed", String(now.includes(one.dataset.kind as Kind)));
+  for (const one of document.querySelectorAll<HTMLElement>("#format [data-kind]"))
+    one.setAttribute("aria-pressed", String(now.includes(one.dataset.kind as Kind)));
 }
 
 function buttons(): void {
@@ -328,11 +382,25 @@ function buttons(): void {
     return made;
   });
   const widget = (name: string): void => insert(widgets.find((one) => one.name === name)!);
-  format.append(...styles, button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => picture.click(), PICTURE), button("Video", "A short MP4 or WebM, up to 16 MB; choose its captions (.vtt) with it", () => film.click()), picture, film);
+  format.append(
+    ...styles,
+    button("Picture", "PNG, JPEG or WebP, up to 2 MB", () => picture.click(), PICTURE),
+    button("Video", "A short MP4 or WebM, up to 16 MB; choose its captions (.vtt) with it", () => film.click()),
+    picture,
+    film,
+  );
   bar.append(
     ...snippets.filter((one) => !one.formats).map((one) => button(one.name, one.about, () => insert(one))),
-    choice("Widget", widgets.map(({ name, about }) => [name, `${name}: ${about}`]), widget),
-    choice("Glossary term", terms.map((term) => [term, term]), (term) => insert({ text: term, inline: true })),
+    choice(
+      "Widget",
+      widgets.map(({ name, about }) => [name, `${name}: ${about}`]),
+      widget,
+    ),
+    choice(
+      "Glossary term",
+      terms.map((term) => [term, term]),
+      (term) => insert({ text: term, inline: true }),
+    ),
   );
   for (const one of [format, bar]) {
     toolbar(one, () => view.focus());
@@ -373,7 +441,8 @@ document.addEventListener("visibilitychange", () => {
 addEventListener("beforeunload", (event) => {
   if (!leaving && text() !== saving.kept && !saving.keepHere()) event.preventDefault();
 });
-for (const way of ["wheel", "touchmove", "keydown", "pointerdown"]) shown.addEventListener(way, () => (along = false), { passive: true });
+for (const way of ["wheel", "touchmove", "keydown", "pointerdown"])
+  shown.addEventListener(way, () => (along = false), { passive: true });
 view.scrollDOM.addEventListener("scroll", scrollAlong, { passive: true });
 bringBack();
 void follow();

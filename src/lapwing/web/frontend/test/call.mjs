@@ -6,5 +6,11 @@ const calls = JSON.parse(readFileSync(0, "utf8"));
 const names = [...new Set(calls.map(([module]) => module))];
 const modules = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await loaded(`math/${name}`)])));
 // What JSON has no word for: a whole number of any length becomes text, a map its pairs, a typed array a list.
-const plain = (_, value) => (typeof value === "bigint" ? String(value) : value instanceof Map || ArrayBuffer.isView(value) ? [...value] : value);
-console.log(JSON.stringify(calls.map(([module, name, given]) => modules[module][name](...given)), plain));
+const plain = (_, value) =>
+  typeof value === "bigint" ? String(value) : value instanceof Map || ArrayBuffer.isView(value) ? [...value] : value;
+console.log(
+  JSON.stringify(
+    calls.map(([module, name, given]) => modules[module][name](...given)),
+    plain,
+  ),
+);

@@ -6,8 +6,11 @@ import { loaded } from "./load.mjs";
 
 const home = join(dirname(fileURLToPath(import.meta.url)), "..", "src", "math");
 const found = [];
-for (const file of readdirSync(home).filter((name) => name.endsWith(".ts")).sort()) {
+for (const file of readdirSync(home)
+  .filter((name) => name.endsWith(".ts"))
+  .sort()) {
   const name = file.slice(0, -3);
-  for (const [key, value] of Object.entries(await loaded(`math/${name}`))) if (typeof value === "function") found.push([name, key]);
+  for (const [key, value] of Object.entries(await loaded(`math/${name}`)))
+    if (typeof value === "function") found.push([name, key]);
 }
 console.log(JSON.stringify(found));

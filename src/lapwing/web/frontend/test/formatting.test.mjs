@@ -13,7 +13,9 @@ function placed(drawn) {
   return { text, from, to };
 }
 function drawn(text, anchor, head) {
-  return anchor === head ? `${text.slice(0, anchor)}¦${text.slice(anchor)}` : `${text.slice(0, anchor)}⟦${text.slice(anchor, head)}⟧${text.slice(head)}`;
+  return anchor === head
+    ? `${text.slice(0, anchor)}¦${text.slice(anchor)}`
+    : `${text.slice(0, anchor)}⟦${text.slice(anchor, head)}⟧${text.slice(head)}`;
 }
 function done(kind, before, sample = "sample") {
   const place = placed(before);
@@ -44,7 +46,8 @@ for (const [kind, before, after] of [
   ["table", "⟦one\ttwo\n1\t2⟧", `⟦${TABLE}⟧\n\n`],
   ["table", "⟦one; two\n1; 2⟧", `⟦${TABLE}⟧\n\n`],
 ]) {
-  test(`${kind} makes ${JSON.stringify(before)} into ${JSON.stringify(after)}`, () => assert.equal(done(kind, before), after));
+  test(`${kind} makes ${JSON.stringify(before)} into ${JSON.stringify(after)}`, () =>
+    assert.equal(done(kind, before), after));
 }
 
 for (const [kind, before] of [

@@ -38,15 +38,29 @@ class Answer extends Asked<{ result: Result }> {
 
   /** Many numbers in words: how many of them are as near as was promised. */
   private crowd(mine: Result, exact: Result | null): string {
-    const all = mine.series.flatMap((series) => series.values.map((value) => ({ series, value, truth: other(exact, series, value)?.value })));
+    const all = mine.series.flatMap((series) =>
+      series.values.map((value) => ({ series, value, truth: other(exact, series, value)?.value })),
+    );
     const ranged = all.filter(({ value }) => value.low !== null && value.high !== null);
     const known = all.filter(({ truth, value }) => typeof truth === "number" && value.value !== null);
-    if (!known.length) return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
-    const held = known.filter(({ value, truth }) => value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high);
-    if (ranged.length) return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.`;
-    if (mine.shape === "points") return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
-    const worst = known.reduce((a, b) => (Math.abs((b.value.value as number) - (b.truth as number)) > Math.abs((a.value.value as number) - (a.truth as number)) ? b : a));
-    if (worst.value.value === worst.truth) return `All ${known.length} private numbers are the exact ones this time. The noise was there; nobody can tell from the answer how large it was.`;
+    if (!known.length)
+      return `${all.length} numbers${ranged.length ? ", each with its error bar" : ""}. What they cost together is on the label below.`;
+    const held = known.filter(
+      ({ value, truth }) =>
+        value.low !== null && value.high !== null && value.low <= (truth as number) && (truth as number) <= value.high,
+    );
+    if (ranged.length)
+      return `${held.length} of ${known.length} exact numbers lie within the error bars of the private ones; about ${Math.round(100 * mine.confidence)}\u00a0% should.`;
+    if (mine.shape === "points")
+      return `${known.length} points: private ones in teal, exact ones in grey. How far apart they lie is what the noise did.`;
+    const worst = known.reduce((a, b) =>
+      Math.abs((b.value.value as number) - (b.truth as number)) >
+      Math.abs((a.value.value as number) - (a.truth as number))
+        ? b
+        : a,
+    );
+    if (worst.value.value === worst.truth)
+      return `All ${known.length} private numbers are the exact ones this time. The noise was there; nobody can tell from the answer how large it was.`;
     return `The private answer is off the most at ${worst.value.label}: ${said(worst.value.value as number, 4)} instead of ${said(worst.truth as number, 4)}.`;
   }
 
@@ -62,7 +76,10 @@ class Answer extends Asked<{ result: Result }> {
     const truth = other(exact, series, value)?.value;
     if (typeof truth !== "number") return private_;
     const cut = after(exact, series, value);
-    const clip = typeof cut === "number" && cut !== truth ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.` : "";
+    const clip =
+      typeof cut === "number" && cut !== truth
+        ? ` Cutting values at their bounds alone moves it to ${said(cut, 5)}.`
+        : "";
     const moved = Math.abs(value.value - truth);
     return `${private_} Exactly it is ${said(truth, 6)}: ${clip ? "noise and bounds" : "noise"} moved it by ${moved === 0 ? "nothing" : said(moved, 2)}.${clip}`;
   }
@@ -72,8 +89,13 @@ class Answer extends Asked<{ result: Result }> {
     const at = (value: number | null | undefined): string => (typeof value === "number" ? said(value, 4) : "–");
     return html`<table>
       <thead><tr><th scope="col"></th><th scope="col" class="right">${mine.x_label}</th>${mine.series.map(({ name }) => html`<th scope="col" class="right">${name}</th>`)}${exact ? html`<th scope="col" class="right">exact ${mine.x_label}</th>${mine.series.map(({ name }) => html`<th scope="col" class="right">exact ${name}</th>`)}` : nothing}</tr></thead>
-      <tbody>${mine.series[0]?.values.map((first, row) => html`<tr><td>${first.label}</td><td class="right private">${at(first.x)}</td>${mine.series.map(({ values }) => html`<td class="right private">${at(values[row]?.value)}</td>`)}
-        ${exact ? html`<td class="right exact">${at(exact.series[0]?.values[row]?.x)}</td>${mine.series.map((_, place) => html`<td class="right exact">${at(exact.series[place]?.values[row]?.value)}</td>`)}` : nothing}</tr>`)}</tbody></table>`;
+      <tbody>${mine.series[0]?.values.map(
+        (
+          first,
+          row,
+        ) => html`<tr><td>${first.label}</td><td class="right private">${at(first.x)}</td>${mine.series.map(({ values }) => html`<td class="right private">${at(values[row]?.value)}</td>`)}
+        ${exact ? html`<td class="right exact">${at(exact.series[0]?.values[row]?.x)}</td>${mine.series.map((_, place) => html`<td class="right exact">${at(exact.series[place]?.values[row]?.value)}</td>`)}` : nothing}</tr>`,
+      )}</tbody></table>`;
   }
 
   private table(mine: Result, exact: Result | null): TemplateResult {

@@ -19,7 +19,8 @@ interface Outcome {
   games: number;
 }
 
-const hundred = (share: number): string => (share > 0.99 && share < 1 ? "more than 99" : String(Math.round(100 * share)));
+const hundred = (share: number): string =>
+  share > 0.99 && share < 1 ? "more than 99" : String(Math.round(100 * share));
 const atMost = (share: number): string => (share > 0.99 ? "more than 99" : String(Math.ceil(100 * share - 1e-9)));
 
 class Attacks extends Asked<{ outcomes: Outcome[] }> {
@@ -35,8 +36,12 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
       ${this.teaching ? this.button(played ? "Attack again, another target" : "Attack this answer", () => [], true) : nothing}
       <details ?open=${!this.teaching}><summary>As a table</summary><div class="scroll" tabindex="0" role="group" aria-label="Attacks"><table>
         <thead><tr><th scope="col">Attack</th><th scope="col" class="right">Costs ε</th>${played ? html`<th scope="col" class="right">Exact answer</th><th scope="col" class="right">This answer</th>` : nothing}<th scope="col" class="right">At most</th></tr></thead>
-        <tbody>${outcomes.map((one) => html`<tr><td><b>${one.title}</b><br />${one.how}</td><td class="right">${said(one.epsilon)}${one.epsilon > (this.known?.budget.left ?? 0) + 1e-9 ? html`<br /><small>more than is left</small>` : nothing}</td>
-          ${played ? html`<td class="right">${one.exact === null ? "–" : hundred(one.exact)}</td><td class="right">${one.private === null ? "–" : html`${hundred(one.private)}<br /><small>${hundred(one.low ?? 0)} to ${hundred(one.high ?? 1)}</small>`}</td>` : nothing}<td class="right">${atMost(one.bound)}</td></tr>`)}</tbody></table></div>
+        <tbody>${outcomes.map(
+          (
+            one,
+          ) => html`<tr><td><b>${one.title}</b><br />${one.how}</td><td class="right">${said(one.epsilon)}${one.epsilon > (this.known?.budget.left ?? 0) + 1e-9 ? html`<br /><small>more than is left</small>` : nothing}</td>
+          ${played ? html`<td class="right">${one.exact === null ? "–" : hundred(one.exact)}</td><td class="right">${one.private === null ? "–" : html`${hundred(one.private)}<br /><small>${hundred(one.low ?? 0)} to ${hundred(one.high ?? 1)}</small>`}</td>` : nothing}<td class="right">${atMost(one.bound)}</td></tr>`,
+        )}</tbody></table></div>
         <p class="quiet">Right so many times out of 100, between “in” and “not in”, with even odds beforehand.${played ? " The range is a 95 % interval for the true share." : ""}</p></details>`;
   }
 
@@ -46,8 +51,14 @@ class Attacks extends Asked<{ outcomes: Outcome[] }> {
     if (!first || !last) return "";
     if (first.private === null || first.exact === null)
       return `From this answer nobody is right more than ${atMost(first.bound)} times out of 100. ${last.questions} such answers would allow ${atMost(last.bound)}, and would cost ${said(last.epsilon)}: the budget is what stops that.`;
-    const falls = first.exact === 1 ? "The exact answer gives the target away every time" : "Even the exact answer does not change with this target";
-    const again = last.private !== null && last.private > first.private + 0.1 ? `Asking ${last.questions} times helps: right ${hundred(last.private)} times. But it costs ${said(last.epsilon)}.` : `Asking ${last.questions} times would cost ${said(last.epsilon)}.`;
+    const falls =
+      first.exact === 1
+        ? "The exact answer gives the target away every time"
+        : "Even the exact answer does not change with this target";
+    const again =
+      last.private !== null && last.private > first.private + 0.1
+        ? `Asking ${last.questions} times helps: right ${hundred(last.private)} times. But it costs ${said(last.epsilon)}.`
+        : `Asking ${last.questions} times would cost ${said(last.epsilon)}.`;
     return `${falls}; from this answer the attacker is right ${hundred(first.private)} times out of 100, and at most ${atMost(first.bound)}. ${again}`;
   }
 

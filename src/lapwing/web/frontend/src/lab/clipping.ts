@@ -11,7 +11,8 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
   protected readonly kind = "clipping";
 
   override render(): TemplateResult {
-    if (!this.found) return html`<details><summary>What would other bounds do?</summary><p>Values outside their bounds count as the nearest bound. A low bound cuts more off, a high one needs more noise. See which of the two matters here.</p>${this.button("Compare bounds")}</details>`;
+    if (!this.found)
+      return html`<details><summary>What would other bounds do?</summary><p>Values outside their bounds count as the nearest bound. A low bound cuts more off, a high one needs more noise. See which of the two matters here.</p>${this.button("Compare bounds")}</details>`;
     const { result, column, stated } = this.found;
     const marks: Mark[] = result.series.map(({ values }, place) => ({
       kind: "line",
@@ -23,7 +24,10 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
     const all = marks.filter(({ kind }) => kind === "line").flatMap(({ points }) => points.map(([, y]) => y));
     const xs = result.series[0]?.values.flatMap(({ x }) => (x === null ? [] : [x])) ?? [];
     const together = result.series[2]?.values.filter(({ value }) => value !== null) ?? [];
-    const best = together.reduce<(typeof together)[number] | undefined>((a, b) => (a && (a.value as number) <= (b.value as number) ? a : b), undefined);
+    const best = together.reduce<(typeof together)[number] | undefined>(
+      (a, b) => (a && (a.value as number) <= (b.value as number) ? a : b),
+      undefined,
+    );
     return html`<h3>What would other bounds do?</h3>
       <div class="legend"><span class="exact">┅ off by the cut</span><span class="noise">━ off by noise</span><span class="private">━ together</span></div>
       ${all.length ? html`<figure>${chart({ x: { from: Math.min(...xs), to: Math.max(...xs), label: result.x_label }, y: { from: Math.max(Math.min(...all), Math.max(...all) / 1e4) / 1.3, to: Math.max(...all) * 1.3, label: `mean of ${column}: off by`, log: true }, marks, title: `How far off the mean of ${column} is, by its upper bound`, height: 260 })}</figure>` : nothing}
@@ -33,6 +37,9 @@ class Clipping extends Asked<{ column: string; stated: number; result: Result }>
         <tbody>${result.series[0]?.values.map(({ label }, row) => html`<tr><td>${label}</td>${result.series.map(({ values }) => html`<td class="right">${typeof values[row]?.value === "number" ? said(values[row]?.value as number, 3) : "–"}</td>`)}</tr>`)}</tbody></table></div></details>`;
   }
 
-  static override styles = [...Asked.styles, css`.legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.92rem; } .private { color: var(--private); } .noise { color: var(--noise); } .exact { color: var(--exact); } h3 { font: 600 1.1rem var(--serif); margin: 1rem 0 0.4rem; }`];
+  static override styles = [
+    ...Asked.styles,
+    css`.legend { display: flex; flex-wrap: wrap; gap: 0.2rem 1.2rem; font-size: 0.92rem; } .private { color: var(--private); } .noise { color: var(--noise); } .exact { color: var(--exact); } h3 { font: 600 1.1rem var(--serif); margin: 1rem 0 0.4rem; }`,
+  ];
 }
 customElements.define("lw-clipping", Clipping);

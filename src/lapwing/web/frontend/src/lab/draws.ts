@@ -38,13 +38,20 @@ class Draws extends Asked<Found> {
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         for (const one of document.querySelectorAll<HTMLFormElement>("form.charged")) one.hidden = true;
-        void this.begin([["times", form.dataset.times ?? "10"], ["charged", "true"]]);
+        void this.begin([
+          ["times", form.dataset.times ?? "10"],
+          ["charged", "true"],
+        ]);
       });
   }
 
   override render(): TemplateResult {
-    const before = this.teaching || this.job || this.wrong ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]]) : nothing;
-    if (!this.found) return html`${this.teaching ? html`<p>The answer you got is one of many that could have come. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
+    const before =
+      this.teaching || this.job || this.wrong
+        ? this.button(this.found ? "Draw 100 times more" : "Draw 100 times", () => [["times", "100"]])
+        : nothing;
+    if (!this.found)
+      return html`${this.teaching ? html`<p>The answer you got is one of many that could have come. Here are a hundred of them, with the same ε, from your real rows.</p>` : nothing}${before}`;
     const outputs = this.found.outputs.filter(({ draws }) => draws.length > 1);
     const one = outputs[this.which];
     if (!one) return html`<p>There is no number to draw again.</p>`;
@@ -68,8 +75,12 @@ class Draws extends Asked<Found> {
     const count = one.draws.length;
     const half = this.half(one);
     const middle = one.draws.reduce((sum, draw) => sum + draw, 0) / count;
-    if (one.exact === null) return `${count} draws lie between ${said(Math.min(...one.draws), 4)} and ${said(Math.max(...one.draws), 4)}; their average is ${said(middle, 5)}.`;
-    const near = half === null ? "" : ` ${within(one.draws, one.exact, half)} of ${count} are off by at most ${said(half, 2)}, as far as was promised.`;
+    if (one.exact === null)
+      return `${count} draws lie between ${said(Math.min(...one.draws), 4)} and ${said(Math.max(...one.draws), 4)}; their average is ${said(middle, 5)}.`;
+    const near =
+      half === null
+        ? ""
+        : ` ${within(one.draws, one.exact, half)} of ${count} are off by at most ${said(half, 2)}, as far as was promised.`;
     return `Around the exact ${said(one.exact, 6)}, ${count} draws average ${said(middle, 5)}.${near}`;
   }
 

@@ -65,7 +65,12 @@ export class Handles extends LitElement {
     const { asking, band } = this;
     if (!asking) return html`<p>…</p>`;
     return html`<div class="two">
-        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" @epsilon=${(event: CustomEvent<number>) => { event.stopPropagation(); this.move(event.detail); }}></lw-epsilon>
+        <lw-epsilon label="Spend" .value=${this.epsilon} about="that one ${asking.unit} is in the data" @epsilon=${(
+          event: CustomEvent<number>,
+        ) => {
+          event.stopPropagation();
+          this.move(event.detail);
+        }}></lw-epsilon>
         ${band ? this.accuracy(asking, band) : nothing}
       </div>
       <lw-meter .allowance=${asking.budget.allowance} .spent=${asking.budget.spent} .asked=${this.epsilon}></lw-meter>
@@ -78,11 +83,15 @@ export class Handles extends LitElement {
     const { bands } = asking.preview;
     const choice =
       bands.length > 1
-        ? html`<select aria-label="Accuracy of" @change=${(event: Event) => { this.output = Number((event.target as HTMLSelectElement).value); this.wanted = null; }}>
+        ? html`<select aria-label="Accuracy of" @change=${(event: Event) => {
+            this.output = Number((event.target as HTMLSelectElement).value);
+            this.wanted = null;
+          }}>
             ${bands.map(({ output }, place) => html`<option value=${place} ?selected=${place === this.output}>${output}</option>`)}
           </select>`
         : nothing;
-    if (!ends) return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so nobody can say it before."}</p></div>`;
+    if (!ends)
+      return html`<div class="accuracy"><span class="name">Accuracy ${choice}</span><p class="quiet">${band.why || "How far off it will be depends on the data, so nobody can say it before."}</p></div>`;
     const error = this.wanted ?? errorAt(asking.places, band.errors, this.epsilon);
     const shown = error ?? ends[1];
     const word = limit(band);
@@ -92,7 +101,11 @@ export class Handles extends LitElement {
         aria-valuetext="off by ${word} ${said(shown)} ${band.measured_in} ${band.why ? "" : sure(asking.preview.confidence)}"
         @input=${(event: Event) => this.want(accuracyAt(Number((event.target as HTMLInputElement).value), STEPS, ends))} />
       <input class="typed" type="number" min="0" step="any" aria-label="Off by ${word}, typed" .value=${error === null ? "" : String(Number(error.toPrecision(3)))}
-        @change=${(event: Event) => { const typed = Number((event.target as HTMLInputElement).value); if (typed > 0) this.want(Math.min(typed, ends[0])); this.requestUpdate(); }} />
+        @change=${(event: Event) => {
+          const typed = Number((event.target as HTMLInputElement).value);
+          if (typed > 0) this.want(Math.min(typed, ends[0]));
+          this.requestUpdate();
+        }} />
       <p>${band.why || `${band.measured_in ? `${band.measured_in}, ` : ""}${sure(asking.preview.confidence)}.`} ${this.wanted !== null && this.wanted < ends[1] ? "More accurate than this slider goes." : nothing}</p>
     </div>`;
   }
@@ -103,12 +116,17 @@ export class Handles extends LitElement {
     const most = down(left * (1 + 1e-9), 3); // the ledger lets a billionth pass
     if (over) {
       const still = band && most >= (asking.places[0] ?? 0) ? errorAt(asking.places, band.errors, most) : null;
-      if (most < 0.01) return "The budget of this table is spent. What was answered stays yours; nothing more can be asked.";
-      const buys = still === null ? "" : `, which buys ${band?.output} to within ${said(still)}${band?.measured_in ? ` ${band.measured_in}` : ""}`;
+      if (most < 0.01)
+        return "The budget of this table is spent. What was answered stays yours; nothing more can be asked.";
+      const buys =
+        still === null
+          ? ""
+          : `, which buys ${band?.output} to within ${said(still)}${band?.measured_in ? ` ${band.measured_in}` : ""}`;
       return html`More than is left. You can still spend ${said(most)}${buys}. <button type="button" @click=${() => this.move(most)}>Take ${said(most)}</button>`;
     }
     const error = band ? errorAt(asking.places, band.errors, this.epsilon) : null;
-    if (!band || error === null) return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
+    if (!band || error === null)
+      return `This takes ${said(this.epsilon)} of your budget; the answer itself will say how far off it may be.`;
     const often = Math.floor((left + allowance * 1e-9) / this.epsilon);
     return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
   }
@@ -120,18 +138,35 @@ export class Handles extends LitElement {
         return typeof error === "number" && error > 0 ? [[epsilon, error] as const] : [];
       });
     const mine = curve(band);
-    const differs = (one: Point[]): boolean => one.length > 0 && one.some(([, error], i) => Math.abs(Math.log(error / (mine[i]?.[1] ?? error))) > 0.01);
-    const others = (this.nearby ?? []).map(({ people, bands }) => ({ people, points: curve(bands[this.output]) })).filter(({ points }) => differs(points));
-    const marks: Mark[] = others.map(({ people, points }) => ({ kind: "line", ink: "quiet", points, dashed: true, label: said(people) }));
+    const differs = (one: Point[]): boolean =>
+      one.length > 0 && one.some(([, error], i) => Math.abs(Math.log(error / (mine[i]?.[1] ?? error))) > 0.01);
+    const others = (this.nearby ?? [])
+      .map(({ people, bands }) => ({ people, points: curve(bands[this.output]) }))
+      .filter(({ points }) => differs(points));
+    const marks: Mark[] = others.map(({ people, points }) => ({
+      kind: "line",
+      ink: "quiet",
+      points,
+      dashed: true,
+      label: said(people),
+    }));
     marks.push({ kind: "line", ink: "noise", points: mine, label: others.length ? said(asking.people) : "" });
     const error = errorAt(asking.places, band.errors, this.epsilon);
     const all = [...mine, ...others.flatMap(({ points }) => points)].map(([, one]) => one);
-    const y = { from: Math.min(...all) / 1.3, to: Math.max(...all) * 1.3, label: `off by ${limit(band)}${band.measured_in ? `, ${band.measured_in}` : ""}`, log: true };
+    const y = {
+      from: Math.min(...all) / 1.3,
+      to: Math.max(...all) * 1.3,
+      label: `off by ${limit(band)}${band.measured_in ? `, ${band.measured_in}` : ""}`,
+      log: true,
+    };
     const { left } = asking.budget;
-    if (left < 10 && left >= 0.01) marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
+    if (left < 10 && left >= 0.01)
+      marks.push({ kind: "down", ink: "budget", points: [[left, y.from]], dashed: true, label: "all that is left" });
     if (error) marks.push({ kind: "dots", ink: "private", points: [[this.epsilon, error]] });
     const same = !others.length;
-    const size = this.nearby ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `Each line is for so many people; dashed are a tenth and ten times as many. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>` : html`<p class="quiet soon">…</p>`;
+    const size = this.nearby
+      ? html`<p class="quiet">${same ? `How many people there are makes no difference to how far off ${band.output} is: a larger crowd only makes the same error matter less.` : `Each line is for so many people; dashed are a tenth and ten times as many. The noise that hides one ${asking.unit} is the same, and a larger crowd shares it.`}</p>`
+      : html`<p class="quiet soon">…</p>`;
     return html`<figure>${chart({ x: { from: 0.01, to: 10, label: "epsilon", log: true, ticks: [0.01, 0.1, 1, 10] }, y, marks, title: `How far off ${band.output} may be at every epsilon`, height: 260 })}
       <figcaption class="quiet">How far off ${band.output} may be at each ε. This does not look at your data: ${band.why ? "it is a guess from what you stated. " + band.why : "it follows from the mechanism, your bounds and the number of people you stated."}</figcaption></figure>${size}
       <details><summary>As a table</summary>${this.numbers(asking, band)}</details>`;
@@ -139,8 +174,12 @@ export class Handles extends LitElement {
 
   /** The picture as numbers, three places for each power of ten. */
   private numbers(asking: Asking, band: Band): TemplateResult {
-    const columns = this.nearby?.map(({ people, bands }) => ({ people, errors: bands[this.output]?.errors ?? [] })) ?? [{ people: asking.people, errors: band.errors }];
-    const places = asking.places.map((epsilon, place) => ({ epsilon, place })).filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
+    const columns = this.nearby?.map(({ people, bands }) => ({ people, errors: bands[this.output]?.errors ?? [] })) ?? [
+      { people: asking.people, errors: band.errors },
+    ];
+    const places = asking.places
+      .map((epsilon, place) => ({ epsilon, place }))
+      .filter(({ place }) => place % 20 === 0 || place % 20 === 6 || place % 20 === 14);
     return html`<div class="scroll" tabindex="0" role="group" aria-label="How far off at each epsilon"><table>
       <thead><tr><th scope="col">ε</th>${columns.map(({ people }) => html`<th scope="col" class="right">${said(people)} people</th>`)}</tr></thead>
       <tbody>${places.map(({ epsilon, place }) => html`<tr><td>${said(epsilon)}</td>${columns.map(({ errors }) => html`<td class="right">${typeof errors[place] === "number" ? `± ${said(errors[place] as number)}` : "–"}</td>`)}</tr>`)}</tbody></table></div>`;

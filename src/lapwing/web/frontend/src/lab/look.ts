@@ -21,7 +21,9 @@ export function asPrecise(value: number, error: number | null): string {
 
 export const sure = (confidence: number): string => `with ${Math.round(100 * confidence)}\u00a0% confidence`;
 
-export const calm = [INKS, css`
+export const calm = [
+  INKS,
+  css`
   :host { display: block; font-family: var(--sans); color: var(--ink); }
   :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; border-radius: 2px; }
   label { font-size: 0.9rem; color: var(--quiet); }
@@ -40,4 +42,5 @@ export const calm = [INKS, css`
   svg { overflow: visible; }
   .mark { display: inline-block; font: 600 0.85rem var(--sans); border: 1px dashed currentColor; border-radius: 4px; padding: 0.05rem 0.5rem; margin: 0 0.4rem; color: var(--adversary); }
   summary { cursor: pointer; color: var(--private); font-size: 0.92rem; }
-`];
+`,
+];

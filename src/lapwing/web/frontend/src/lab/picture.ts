@@ -1,6 +1,18 @@
 // Private beside exact, drawn: teal with rufous error bars, and ink grey where somebody may see it.
 import { html, nothing, svg, type SVGTemplateResult, type TemplateResult } from "lit";
-import { chart, frame, ground, narrow, place, tick, ticks, wide, type Axis, type Mark, type Point } from "../lib/chart.js";
+import {
+  chart,
+  frame,
+  ground,
+  narrow,
+  place,
+  tick,
+  ticks,
+  wide,
+  type Axis,
+  type Mark,
+  type Point,
+} from "../lib/chart.js";
 import type { Result, Series, Value } from "./kinds.js";
 
 type Pair = { mine: Value; exact: Value | undefined };
@@ -28,7 +40,9 @@ function draw(result: Result, series: Series, exact: Series | null): SVGTemplate
 }
 
 const ends = (values: readonly (Value | undefined)[]): number[] =>
-  values.flatMap((one) => (one ? [one.value, one.low, one.high] : [])).filter((one): one is number => one !== null && Number.isFinite(one));
+  values
+    .flatMap((one) => (one ? [one.value, one.low, one.high] : []))
+    .filter((one): one is number => one !== null && Number.isFinite(one));
 
 function span(values: number[], zero: boolean): [number, number] {
   let low = Math.min(...values, ...(zero ? [0] : []));
@@ -39,10 +53,16 @@ function span(values: number[], zero: boolean): [number, number] {
 }
 
 function matched(series: Series, exact: Series | null): Pair[] {
-  return series.values.map((mine, place) => ({ mine, exact: exact?.values.find(({ label }) => label === mine.label) ?? (exact?.values.length === series.values.length ? exact.values[place] : undefined) }));
+  return series.values.map((mine, place) => ({
+    mine,
+    exact:
+      exact?.values.find(({ label }) => label === mine.label) ??
+      (exact?.values.length === series.values.length ? exact.values[place] : undefined),
+  }));
 }
 
-const words = (series: Series, exact: Series | null): string => `${series.name}: private${exact ? " beside exact" : ""}, as numbers in the table below`;
+const words = (series: Series, exact: Series | null): string =>
+  `${series.name}: private${exact ? " beside exact" : ""}, as numbers in the table below`;
 
 /** A line for each name: a bar for counts, a point for a single number. */
 function rows(result: Result, series: Series, exact: Series | null): SVGTemplateResult {
@@ -101,9 +121,18 @@ function columns(result: Result, series: Series, exact: Series | null): SVGTempl
     ${pairs.map(({ mine, exact: other }) => {
       const at = across(mine.x as number);
       const top = rise(mine.value ?? 0);
-      const bar = mine.value === null ? nothing : svg`<g class="bars private"><rect x=${at - thick / 2} y=${Math.min(top, rise(0))} width=${thick} height=${Math.max(1, Math.abs(rise(0) - top))} opacity="0.75"></rect></g>`;
-      const off = mine.low === null || mine.high === null ? nothing : svg`<path class="line noise" d="M${at},${rise(mine.low)}V${rise(mine.high)}M${at - 4},${rise(mine.low)}h8M${at - 4},${rise(mine.high)}h8"></path>`;
-      const truth = typeof other?.value === "number" ? svg`<path class="line exact" d="M${at - thick / 2 - 1},${rise(other.value)}h${thick + 2}" stroke-width="3"></path>` : nothing;
+      const bar =
+        mine.value === null
+          ? nothing
+          : svg`<g class="bars private"><rect x=${at - thick / 2} y=${Math.min(top, rise(0))} width=${thick} height=${Math.max(1, Math.abs(rise(0) - top))} opacity="0.75"></rect></g>`;
+      const off =
+        mine.low === null || mine.high === null
+          ? nothing
+          : svg`<path class="line noise" d="M${at},${rise(mine.low)}V${rise(mine.high)}M${at - 4},${rise(mine.low)}h8M${at - 4},${rise(mine.high)}h8"></path>`;
+      const truth =
+        typeof other?.value === "number"
+          ? svg`<path class="line exact" d="M${at - thick / 2 - 1},${rise(other.value)}h${thick + 2}" stroke-width="3"></path>`
+          : nothing;
       return svg`<g>${bar}${off}${truth}</g>`;
     })}
     ${ground(rise(0))}
@@ -111,7 +140,9 @@ function columns(result: Result, series: Series, exact: Series | null): SVGTempl
 }
 
 const points = (series: Series, which: (value: Value) => number | null): Point[] =>
-  series.values.flatMap((one) => (one.x !== null && which(one) !== null ? [[one.x, which(one) as number] as const] : []));
+  series.values.flatMap((one) =>
+    one.x !== null && which(one) !== null ? [[one.x, which(one) as number] as const] : [],
+  );
 
 function axes(result: Result, series: Series, exact: Series | null): { x: Axis; y: Axis } {
   const all = [...series.values, ...(exact?.values ?? [])];
@@ -119,14 +150,20 @@ function axes(result: Result, series: Series, exact: Series | null): { x: Axis; 
   const xs = all.flatMap(({ x }) => (x === null ? [] : [x]));
   const [from, to] = [Math.min(...xs), Math.max(...xs)];
   const air = result.shape === "points" ? (to - from || 1) * 0.08 : 0;
-  return { x: { from: from - air, to: to + air, label: result.x_label }, y: { from: low, to: high, label: series.measured_in || series.name } };
+  return {
+    x: { from: from - air, to: to + air, label: result.x_label },
+    y: { from: low, to: high, label: series.measured_in || series.name },
+  };
 }
 
 function curve(result: Result, series: Series, exact: Series | null): SVGTemplateResult {
   const marks: Mark[] = [];
   const [above, below] = [points(series, ({ high }) => high), points(series, ({ low }) => low)];
   if (above.length && below.length) {
-    marks.push({ kind: "line", ink: "noise", points: above, dashed: true }, { kind: "line", ink: "noise", points: below, dashed: true });
+    marks.push(
+      { kind: "line", ink: "noise", points: above, dashed: true },
+      { kind: "line", ink: "noise", points: below, dashed: true },
+    );
   }
   if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value), label: "exact" });
   marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value), label: "private" });

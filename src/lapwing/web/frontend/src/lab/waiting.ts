@@ -35,7 +35,12 @@ export async function get<T>(address: string): Promise<T> {
 const pause = (ms: number): Promise<void> => new Promise((go) => setTimeout(go, ms));
 
 /** Begins work and follows it to its end; what it says meanwhile is shown. */
-export async function follow(bench: string, address: string, body: URLSearchParams, show: (job: Job) => void): Promise<Job> {
+export async function follow(
+  bench: string,
+  address: string,
+  body: URLSearchParams,
+  show: (job: Job) => void,
+): Promise<Job> {
   const begun = await asked(address, { method: "POST", body });
   if (!begun.ok) throw new Error(await refusal(begun));
   let job = (await begun.json()) as Job;

@@ -38,7 +38,8 @@ export function place(axis: Axis, low: number, high: number): (value: number) =>
   const turn = axis.log ? Math.log : (value: number) => value;
   const from = turn(axis.from);
   const span = turn(axis.to) - from || 1;
-  return (value) => low + ((turn(Math.min(Math.max(value, axis.log ? 1e-12 : -1e300), 1e300)) - from) / span) * (high - low);
+  return (value) =>
+    low + ((turn(Math.min(Math.max(value, axis.log ? 1e-12 : -1e300), 1e300)) - from) / span) * (high - low);
 }
 
 export function ticks(axis: Axis, about = 5): number[] {
@@ -85,11 +86,14 @@ export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5
   const up = place(y, height - EDGE.bottom, EDGE.top);
   const floor = height - EDGE.bottom;
   const axes = svg`${ticks(y, 4).map(
-    (value) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
+    (
+      value,
+    ) => svg`<g class="tick"><line x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${up(value)} y2=${up(value)}></line>
         <text x=${EDGE.left - 8} y=${up(value)} text-anchor="end" dy="0.32em">${(y.format ?? tick)(value)}</text></g>`,
   )}
     ${ticks(x, about).map(
-      (value) => svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
+      (value) =>
+        svg`<text class="tick" x=${across(value)} y=${floor + 18} text-anchor="middle">${(x.format ?? tick)(value)}</text>`,
     )}
     <text class="axis" x=${(EDGE.left + wide() - EDGE.right) / 2} y=${height - 6} text-anchor="middle">${x.label}</text>
     <text class="axis" x=${EDGE.left} y=${EDGE.top - 11}>${y.label}</text>`;
@@ -97,21 +101,27 @@ export function frame(x: Axis, y: Axis, height: number, about = narrow() ? 3 : 5
 }
 
 /** The line that bars stand on. */
-export const ground = (at: number): SVGTemplateResult => svg`<line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at} y2=${at}></line>`;
+export const ground = (at: number): SVGTemplateResult =>
+  svg`<line class="base" x1=${EDGE.left} x2=${wide() - EDGE.right} y1=${at} y2=${at}></line>`;
 
 export function chart({ x, y, marks, title, height = 300 }: Chart): SVGTemplateResult {
   const { across, up, floor, axes } = frame(x, y, height);
   return svg`<svg viewBox="0 0 ${wide()} ${height}" role="img" aria-label=${title}>
     ${axes}${ground(floor)}
     ${marks.map((mark) => drawn(mark, across, up, floor))}
-    ${apart(marks.flatMap((mark) => said(mark, labelled(mark, across, up, floor))), floor).map(
-      ({ mark, x, y, left }) => svg`<text class="label ${mark.ink}" x=${x} y=${y} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`,
+    ${apart(
+      marks.flatMap((mark) => said(mark, labelled(mark, across, up, floor))),
+      floor,
+    ).map(
+      ({ mark, x, y, left }) =>
+        svg`<text class="label ${mark.ink}" x=${x} y=${y} text-anchor=${left ? "end" : "start"}>${mark.label}</text>`,
     )}
   </svg>`;
 }
 
 type Spot = readonly [number, number];
-const spots = (mark: Mark, across: Place, up: Place): Spot[] => mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
+const spots = (mark: Mark, across: Place, up: Place): Spot[] =>
+  mark.points.map(([a, b]) => [across(a), up(b)] as const).filter(([a, b]) => Number.isFinite(a + b));
 
 function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplateResult {
   const at = spots(mark, across, up);
@@ -128,7 +138,8 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
     case "bars": {
       const gap = at.length > 1 ? Math.max(1, (at[1]![0] - at[0]![0]) * 0.8) : 12;
       return svg`<g class="bars ${mark.ink}">${at.map(
-        ([a, b]) => svg`<rect x=${a - gap / 2} y=${Math.min(b, bottom)} width=${gap} height=${Math.abs(bottom - b)}></rect>`,
+        ([a, b]) =>
+          svg`<rect x=${a - gap / 2} y=${Math.min(b, bottom)} width=${gap} height=${Math.abs(bottom - b)}></rect>`,
       )}</g>`;
     }
     case "dots":
@@ -181,7 +192,10 @@ function said(mark: Mark, at: Spot | undefined): Label[] {
 const LINE = 15;
 /** Labels that would lie on each other move apart: down in turn, and up again as far as the floor asks. */
 function apart(labels: Label[], floor: number): Label[] {
-  const [from, to] = [({ mark, x, left }: Label) => (left ? x - 7.5 * mark.label!.length : x), ({ mark, x, left }: Label) => (left ? x : x + 7.5 * mark.label!.length)];
+  const [from, to] = [
+    ({ mark, x, left }: Label) => (left ? x - 7.5 * mark.label!.length : x),
+    ({ mark, x, left }: Label) => (left ? x : x + 7.5 * mark.label!.length),
+  ];
   const sorted = [...labels].sort((a, b) => a.y - b.y);
   const meets = (a: Label, b: Label): boolean => from(a) < to(b) && from(b) < to(a) && Math.abs(a.y - b.y) < LINE;
   sorted.forEach((one, i) => {

@@ -61,6 +61,9 @@ function show({ classes, right, questions }: Answer): void {
   link.href = "/classes";
   link.textContent = "All that your teacher sees";
   const score = questions ? `, with ${right} of ${questions} questions right` : "";
-  line.replaceChildren(`✓ Your ${classes > 1 ? "teachers see" : "teacher sees"} that you finished this nugget${score}. `, link);
+  line.replaceChildren(
+    `✓ Your ${classes > 1 ? "teachers see" : "teacher sees"} that you finished this nugget${score}. `,
+    link,
+  );
   (document.querySelector("#quiz-result") ?? document.querySelector("#learned ul.learned"))?.after(line);
 }

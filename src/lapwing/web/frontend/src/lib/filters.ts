@@ -27,7 +27,11 @@ export function liveFilters(): void {
   const nothing = document.querySelector<HTMLElement>("#nothing");
   const glossary = document.querySelector<HTMLElement>("#words");
   const terms = [...document.querySelectorAll<HTMLElement>("[data-names]")].map((row) => {
-    return { row, names: row.dataset.names ?? "", short: wordsOf(row.querySelector("dd")?.textContent ?? "").join(" ") };
+    return {
+      row,
+      names: row.dataset.names ?? "",
+      short: wordsOf(row.querySelector("dd")?.textContent ?? "").join(" "),
+    };
   });
   const explain = (asked: string[]): void => {
     const called = terms.filter(({ names }) => begin(asked, names));
@@ -47,7 +51,9 @@ export function liveFilters(): void {
     for (const choice of choices)
       for (const option of choice.options)
         option.disabled =
-          option.value !== "" && option.value !== choice.value && !candidates.some((tile) => fits(tile, { ...wanted, [choice.name]: option.value }));
+          option.value !== "" &&
+          option.value !== choice.value &&
+          !candidates.some((tile) => fits(tile, { ...wanted, [choice.name]: option.value }));
     for (const part of document.querySelectorAll<HTMLElement>("section.category"))
       part.hidden = !part.querySelector("li[data-tile]:not([hidden])");
     if (nothing) nothing.hidden = shown > 0;

@@ -77,7 +77,10 @@ function ask(box: HTMLElement, about: About, asked: boolean, show: (about: About
   const known = (): void => void (summary.textContent = summary.dataset.known ?? "");
   if (asked) known();
   for (const input of form.querySelectorAll<HTMLInputElement>("input"))
-    input.checked = input.name === "knowledge" ? input.value === about.knowledge : [...about.roles, ...about.goals].includes(input.value);
+    input.checked =
+      input.name === "knowledge"
+        ? input.value === about.knowledge
+        : [...about.roles, ...about.goals].includes(input.value);
   const over = async (now: About): Promise<void> => {
     show(now);
     known();
@@ -120,7 +123,10 @@ export function drawPath(): void {
   const light = (event: Event): void => {
     const step = (event.target as HTMLElement).closest<HTMLElement>("[data-step]")?.dataset.step;
     for (const path of lines.querySelectorAll<SVGPathElement>("path"))
-      path.classList.toggle("near", step !== undefined && event.type !== "mouseleave" && [path.dataset.from, path.dataset.to].includes(step));
+      path.classList.toggle(
+        "near",
+        step !== undefined && event.type !== "mouseleave" && [path.dataset.from, path.dataset.to].includes(step),
+      );
   };
   for (const type of ["mouseover", "focusin", "mouseleave"]) map.addEventListener(type, light);
   new ResizeObserver(draw).observe(map);

@@ -9,7 +9,8 @@ const NOTHING: About = { roles: [], knowledge: "", goals: [] };
 function kept(): About | null {
   try {
     const found = JSON.parse(localStorage.getItem(KEY) ?? "null") as Partial<About> | null;
-    const words = (list: unknown): string[] => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
+    const words = (list: unknown): string[] =>
+      Array.isArray(list) ? list.filter((one) => typeof one === "string") : [];
     return found && { roles: words(found.roles), knowledge: String(found.knowledge ?? ""), goals: words(found.goals) };
   } catch {
     return null;
@@ -33,7 +34,12 @@ export async function tell(about: About): Promise<void> {
     const form = new URLSearchParams({ knowledge: about.knowledge });
     for (const role of about.roles) form.append("roles", role);
     for (const goal of about.goals) form.append("goals", goal);
-    await fetch("/account/profile", { method: "POST", headers: { "x-csrf-token": person.csrf }, body: form, redirect: "manual" });
+    await fetch("/account/profile", {
+      method: "POST",
+      headers: { "x-csrf-token": person.csrf },
+      body: form,
+      redirect: "manual",
+    });
     person.profile = about;
   }
   if (!person || !says(about)) localStorage.setItem(KEY, JSON.stringify(person ? NOTHING : about));

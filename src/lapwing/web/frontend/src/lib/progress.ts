@@ -87,7 +87,8 @@ function showCounts(all: Record<string, Done>): void {
     if (finished && !dot.classList.contains("done")) dot.querySelector(".unseen")?.append(", done");
     dot.classList.toggle("done", finished);
   }
-  for (const tick of document.querySelectorAll<HTMLElement>("[data-ticked]")) tick.hidden = !done(tick.dataset.ticked ?? "");
+  for (const tick of document.querySelectorAll<HTMLElement>("[data-ticked]"))
+    tick.hidden = !done(tick.dataset.ticked ?? "");
   for (const line of document.querySelectorAll<HTMLElement>("[data-counted]")) {
     const slugs = (line.dataset.counted ?? "").split(" ");
     const count = slugs.filter(done).length;

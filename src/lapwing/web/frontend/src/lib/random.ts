@@ -15,11 +15,13 @@ export const exponential = (): number => -Math.log(uniform());
 
 export const laplace = (scale: number): number => scale * (exponential() - exponential());
 
-export const normal = (deviation: number): number => deviation * Math.sqrt(2 * exponential()) * Math.cos(2 * Math.PI * uniform());
+export const normal = (deviation: number): number =>
+  deviation * Math.sqrt(2 * exponential()) * Math.cos(2 * Math.PI * uniform());
 
 /** Many words of 32 random bits; the browser gives 65,536 bytes at a time. */
 export function words(count: number): Uint32Array {
   const drawn = new Uint32Array(count);
-  for (let from = 0; from < count; from += 1 << 14) crypto.getRandomValues(drawn.subarray(from, Math.min(count, from + (1 << 14))));
+  for (let from = 0; from < count; from += 1 << 14)
+    crypto.getRandomValues(drawn.subarray(from, Math.min(count, from + (1 << 14))));
   return drawn;
 }

@@ -71,7 +71,10 @@ function answerThenCheck(form: HTMLFormElement, right: () => void): void {
     if (!ticked.length) return say("Choose an answer first.");
     const good = answers.every((answer) => answer.checked === "right" in answer.dataset);
     const some = ticked.every((answer) => "right" in answer.dataset);
-    say(good ? "✓ Right." : some ? "Right so far. There is more." : "Not quite. Try again.", good ? "right" : some ? "" : "wrong");
+    say(
+      good ? "✓ Right." : some ? "Right so far. There is more." : "Not quite. Try again.",
+      good ? "right" : some ? "" : "wrong",
+    );
     if (good) right();
   });
 }
@@ -109,7 +112,10 @@ function show({ slug, screens, questions }: Reading): void {
   const result = document.querySelector<HTMLElement>("#quiz-result");
   if (!result) return;
   result.hidden = false;
-  result.textContent = right === questions.length ? `✓ All ${right} questions right.` : `${right} of ${questions.length} questions right so far.`;
+  result.textContent =
+    right === questions.length
+      ? `✓ All ${right} questions right.`
+      : `${right} of ${questions.length} questions right so far.`;
 }
 
 /** Where one is, marked in the map. */
@@ -133,7 +139,9 @@ function rememberShort(): void {
   const short = document.querySelector<HTMLInputElement>("#short");
   if (!short) return;
   short.checked = localStorage.getItem(SHORT) === "1";
-  short.addEventListener("change", () => (short.checked ? localStorage.setItem(SHORT, "1") : localStorage.removeItem(SHORT)));
+  short.addEventListener("change", () =>
+    short.checked ? localStorage.setItem(SHORT, "1") : localStorage.removeItem(SHORT),
+  );
 }
 
 /** In a long nugget the next section comes with “Continue”. What was read stays open; links and searches open what they lead to. */
@@ -150,7 +158,9 @@ function goStepByStep({ slug, article, screens }: Reading): void {
     screen.classList.contains("deeper") && document.querySelector<HTMLInputElement>("#short")?.checked === true;
   const next = (): number => screens.findIndex((screen, place) => place > open && !skipped(screen));
   const lay = (): void => {
-    screens.forEach((screen, place) => (place > open ? screen.setAttribute("hidden", "until-found") : screen.removeAttribute("hidden")));
+    screens.forEach((screen, place) =>
+      place > open ? screen.setAttribute("hidden", "until-found") : screen.removeAttribute("hidden"),
+    );
     const following = screens[next()];
     for (const part of rest) part.hidden = Boolean(following);
     if (!following) return row.remove();

@@ -33,7 +33,12 @@ export abstract class Story extends LitElement {
     const asked = new URLSearchParams(location.search);
     for (const [name, value] of Object.entries(this.first)) {
       const given = asked.get(`${this.key}.${name}`) ?? this.getAttribute(name);
-      this.take(name, given === null ? value : believed(given, value, this.allowed[name] ?? (name === "epsilon" ? EPSILON : undefined)));
+      this.take(
+        name,
+        given === null
+          ? value
+          : believed(given, value, this.allowed[name] ?? (name === "epsilon" ? EPSILON : undefined)),
+      );
     }
   }
 
@@ -52,7 +57,11 @@ export abstract class Story extends LitElement {
   }
 
   /** A choice of a few values. */
-  protected choice(name: string, label: string, options: readonly (readonly [value: number | string, said: unknown])[]): TemplateResult {
+  protected choice(
+    name: string,
+    label: string,
+    options: readonly (readonly [value: number | string, said: unknown])[],
+  ): TemplateResult {
     return html`<label>${label}
       <select @change=${(event: Event) => this.take(name, options[(event.target as HTMLSelectElement).selectedIndex]![0])}>
         ${options.map(([value, said]) => html`<option value=${value} .selected=${value === this.now(name)}>${said}</option>`)}
@@ -103,7 +112,9 @@ export abstract class Story extends LitElement {
     </section>`;
   }
 
-  static override styles: CSSResultGroup = [INKS, css`
+  static override styles: CSSResultGroup = [
+    INKS,
+    css`
     :host { display: block; container-type: inline-size; font-family: var(--sans); color: var(--ink); }
     /* Where there is room, the handles and what they do stand beside each other. */
     @container (min-width: 52rem) {
@@ -136,14 +147,23 @@ export abstract class Story extends LitElement {
     :focus-visible { outline: 3px solid var(--budget); outline-offset: 2px; }
     table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
     th, td { padding: 0.2em 0.7em; border-bottom: 1px solid var(--line); text-align: left; }
-  `];
+  `,
+  ];
 }
 
-function believed<T extends number | string | boolean>(given: string, first: T, allowed: Allowed | undefined): T | number | string | boolean {
+function believed<T extends number | string | boolean>(
+  given: string,
+  first: T,
+  allowed: Allowed | undefined,
+): T | number | string | boolean {
   if (typeof first === "boolean") return given === "true";
   const value = typeof first === "number" ? Number(given) : given;
   if (Array.isArray(allowed)) return allowed.includes(value) ? value : first;
   if (typeof value === "string") return value;
-  const { from, to, whole } = (allowed ?? { from: -Infinity, to: Infinity }) as { from: number; to: number; whole?: boolean };
+  const { from, to, whole } = (allowed ?? { from: -Infinity, to: Infinity }) as {
+    from: number;
+    to: number;
+    whole?: boolean;
+  };
   return given.trim() && value >= from && value <= to && (!whole || Number.isInteger(value)) ? value : first;
 }

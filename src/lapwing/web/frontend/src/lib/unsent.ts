@@ -41,12 +41,14 @@ export function bringBack(place: HTMLElement): void {
     const current = was(form)?.value ?? "";
     field(form).value = kept.text;
     setWas(form, kept.base); // if the comment is another by now, its author sees both
-    form.prepend(notice(kept.at, () => {
-      drop(form);
-      form.reset();
-      setWas(form, current); // the browser does not reset a hidden field
-      field(form).focus();
-    }));
+    form.prepend(
+      notice(kept.at, () => {
+        drop(form);
+        form.reset();
+        setWas(form, current); // the browser does not reset a hidden field
+        field(form).focus();
+      }),
+    );
   }
 }
 
@@ -72,7 +74,9 @@ export function openBegun(place: HTMLElement): void {
   const article = place.querySelector<HTMLElement>("article[data-at]");
   const writer = place.querySelector<HTMLElement>(WRITTEN)?.dataset.writer;
   if (!article || writer === undefined) return;
-  const begun = [...article.querySelectorAll<HTMLAnchorElement>(":scope > footer a")].find((link) => draftOf(writer, link.getAttribute("href")!));
+  const begun = [...article.querySelectorAll<HTMLAnchorElement>(":scope > footer a")].find((link) =>
+    draftOf(writer, link.getAttribute("href")!),
+  );
   if (!begun) return;
   article.removeAttribute("data-at"); // the form gets the focus
   begun.click();

@@ -48,13 +48,20 @@ async function vote(slug: string, truth: boolean, role: string): Promise<{ words
     } catch {
       return { words: "The school does not answer. Nothing was sent; try again later.", over: false };
     }
-    if (others.includes(slug)) return { words: "You voted on this with another browser. Nothing was sent.", over: true };
+    if (others.includes(slug))
+      return { words: "You voted on this with another browser. Nothing was sent.", over: true };
     if (Math.max(others.length, Object.keys(votes()).length) >= MOST_VOTES)
-      return { words: `You have used your ${MOST_VOTES} votes. Nothing was sent, and nothing more will be.`, over: true };
+      return {
+        words: `You have used your ${MOST_VOTES} votes. Nothing was sent, and nothing more will be.`,
+        over: true,
+      };
     try {
       keep(slug, { yes: respond(truth), role, token: token(), sent: false });
     } catch {
-      return { words: "This browser keeps nothing, so it could not make sure to vote only once. Nothing was sent.", over: true };
+      return {
+        words: "This browser keeps nothing, so it could not make sure to vote only once. Nothing was sent.",
+        over: true,
+      };
     }
   }
   return deliver(slug);
@@ -66,7 +73,10 @@ async function deliver(slug: string): Promise<{ words: string; over: boolean }> 
     const { yes, role, token } = kept;
     const answer = await send("/votes", { slug, role, yes, token, truth: stated()[0] }).catch(() => null);
     if (!answer || answer.status === 429 || answer.status >= 500)
-      return { words: "Your vote is randomised, but the school does not answer. It will be sent when you come back.", over: true };
+      return {
+        words: "Your vote is randomised, but the school does not answer. It will be sent when you come back.",
+        over: true,
+      };
     if (!answer.ok) {
       const problem = (await answer.json().catch(() => ({}))) as { detail?: string };
       return { words: problem.detail ?? "The school refused the vote.", over: true };

@@ -21,7 +21,11 @@ interface Plan {
   allowed: Mask[];
 }
 
-const VALUES: Record<Attribute, [string | boolean, string | boolean]> = { sex: ["F", "M"], origin: ["A", "B"], married: [false, true] };
+const VALUES: Record<Attribute, [string | boolean, string | boolean]> = {
+  sex: ["F", "M"],
+  origin: ["A", "B"],
+  married: [false, true],
+};
 const MOST_PEOPLE = 12;
 /** More than any sum of ages. */
 const SUMS = 1e5;
@@ -43,7 +47,8 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
 }
 
-const belongs = (where: Where, person: Person): boolean => NAMES.every((name) => where[name] === undefined || where[name] === person[name]);
+const belongs = (where: Where, person: Person): boolean =>
+  NAMES.every((name) => where[name] === undefined || where[name] === person[name]);
 
 /** The tables of a block; groups of fewer than `smallest` are left out. */
 export function tabulate(people: readonly Person[], groups: readonly Where[], smallest = 0): Statistic[] {
@@ -51,7 +56,17 @@ export function tabulate(people: readonly Person[], groups: readonly Where[], sm
     const ages = people.filter((person) => belongs(where, person)).map((person) => person.age);
     if (ages.length < smallest) return [];
     if (!ages.length) return [{ where, count: 0, mean: null, median: null }];
-    return [{ where, count: ages.length, mean: tenths(ages.reduce((a, b) => a + b, 0), ages.length), median: median(ages) }];
+    return [
+      {
+        where,
+        count: ages.length,
+        mean: tenths(
+          ages.reduce((a, b) => a + b, 0),
+          ages.length,
+        ),
+        median: median(ages),
+      },
+    ];
   });
 }
 
@@ -60,7 +75,8 @@ function totals(line: Statistic, oldest: number): [number, number] {
   if (line.mean === null) return [0, line.count * oldest];
   const near = Math.round(line.mean * line.count);
   const fit = [];
-  for (let total = near - line.count; total <= near + line.count; total++) if (tenths(total, line.count) === line.mean) fit.push(total);
+  for (let total = near - line.count; total <= near + line.count; total++)
+    if (tenths(total, line.count) === line.mean) fit.push(total);
   return fit.length ? [fit[0]!, fit[fit.length - 1]!] : [1, 0];
 }
 
@@ -79,7 +95,8 @@ function* sortedAges(line: Statistic, oldest: number): Generator<number[]> {
     const later = count - place - 1;
     let from = place ? ages[place - 1]! : 0;
     let to = oldest;
-    if (middle !== null && count % 2 && place <= half) place === half ? (from = Math.max(from, middle)) : (to = Math.min(to, middle));
+    if (middle !== null && count % 2 && place <= half)
+      place === half ? (from = Math.max(from, middle)) : (to = Math.min(to, middle));
     if (middle !== null && count % 2 && place === half) to = Math.min(to, middle);
     if (middle !== null && count % 2 === 0 && place < half) to = Math.min(to, Math.floor(middle));
     if (middle !== null && count % 2 === 0 && place === half) {
@@ -97,10 +114,16 @@ function* sortedAges(line: Statistic, oldest: number): Generator<number[]> {
 }
 
 /** Up to `most` blocks that fit, and whether these are all. First ages by one attribute, then the other attributes. */
-export function reconstruct(tables: readonly Statistic[], oldest = 99, most = 1000): { blocks: Person[][]; all: boolean } {
+export function reconstruct(
+  tables: readonly Statistic[],
+  oldest = 99,
+  most = 1000,
+): { blocks: Person[][]; all: boolean } {
   const everybody = tables.find((line) => NAMES.every((name) => line.where[name] === undefined));
   const line = (name: Attribute, value: string | boolean): Statistic | undefined =>
-    tables.find((one) => one.where[name] === value && NAMES.every((other) => other === name || one.where[other] === undefined));
+    tables.find(
+      (one) => one.where[name] === value && NAMES.every((other) => other === name || one.where[other] === undefined),
+    );
   const blocks: Person[][] = [];
   if (!everybody || everybody.count > MOST_PEOPLE) return { blocks, all: false };
   const first = NAMES.find((name) => VALUES[name].every((value) => line(name, value)));
@@ -110,7 +133,8 @@ export function reconstruct(tables: readonly Statistic[], oldest = 99, most = 10
   /** Total ages of all sets of people; filled for one list of ages at a time. */
   const sums = new Int32Array(1 << everybody.count);
   const add = (ages: readonly number[]): void => {
-    for (let mask = 1; mask < sums.length; mask++) sums[mask] = sums[mask & (mask - 1)]! + ages[31 - Math.clz32(mask & -mask)]!;
+    for (let mask = 1; mask < sums.length; mask++)
+      sums[mask] = sums[mask & (mask - 1)]! + ages[31 - Math.clz32(mask & -mask)]!;
   };
   /** Whether the people who belong to a line give its numbers. */
   const holds = (t: number, mask: Mask, ages: readonly number[]): boolean => {
@@ -127,26 +151,41 @@ export function reconstruct(tables: readonly Statistic[], oldest = 99, most = 10
     const made = plans.get(key);
     if (made) return made;
     const settled = tables.flatMap((one, t) => {
-      const free = NAMES.some((other) => other !== name && masks[other] === undefined && one.where[other] !== undefined);
+      const free = NAMES.some(
+        (other) => other !== name && masks[other] === undefined && one.where[other] !== undefined,
+      );
       if (one.where[name] === undefined || free) return [];
       let others = whole;
-      for (const other of NAMES) if (other !== name && one.where[other] !== undefined) others &= one.where[other] === VALUES[other][1] ? masks[other]! : ~masks[other]!;
+      for (const other of NAMES)
+        if (other !== name && one.where[other] !== undefined)
+          others &= one.where[other] === VALUES[other][1] ? masks[other]! : ~masks[other]!;
       return [{ t, others, flip: one.where[name] === VALUES[name][1] ? 0 : whole }];
     });
     const [without, having] = VALUES[name].map((value) => line(name, value)?.count);
     const size = having ?? (without === undefined ? undefined : everybody.count - without);
-    const allowed = Array.from({ length: whole + 1 }, (_, mask) => mask).filter((mask) => size === undefined || SIZE[mask] === size);
+    const allowed = Array.from({ length: whole + 1 }, (_, mask) => mask).filter(
+      (mask) => size === undefined || SIZE[mask] === size,
+    );
     plans.set(key, { settled, allowed });
     return { settled, allowed };
   };
 
   /** Give everybody a value of the next attribute, in all ways that fit; false once there are enough blocks. */
-  const label = (ages: readonly number[], masks: Partial<Record<Attribute, Mask>>, left: readonly Attribute[]): boolean => {
+  const label = (
+    ages: readonly number[],
+    masks: Partial<Record<Attribute, Mask>>,
+    left: readonly Attribute[],
+  ): boolean => {
     const [name, ...rest] = left;
     if (name === undefined) {
       const people = ages.map((age, i): Person => {
         const value = (one: Attribute) => VALUES[one][(masks[one]! >> i) & 1];
-        return { age, sex: value("sex") as string, origin: value("origin") as string, married: value("married") as boolean };
+        return {
+          age,
+          sex: value("sex") as string,
+          origin: value("origin") as string,
+          married: value("married") as boolean,
+        };
       });
       const code = (i: number) => NAMES.reduce((sum, one) => 2 * sum + ((masks[one]! >> i) & 1), 0);
       const key = (i: number) => ages[i]! * 8 + code(i);
@@ -175,7 +214,10 @@ export function reconstruct(tables: readonly Statistic[], oldest = 99, most = 10
     }
     return { blocks, all: true };
   }
-  const [one, other] = VALUES[first].map((value) => [...sortedAges(line(first, value)!, oldest)]) as [number[][], number[][]];
+  const [one, other] = VALUES[first].map((value) => [...sortedAges(line(first, value)!, oldest)]) as [
+    number[][],
+    number[][],
+  ];
   const split = line(first, VALUES[first][0])!.count;
   const masks = { [first]: whole & ~((1 << split) - 1) };
   const rest = NAMES.filter((name) => name !== first);
@@ -208,7 +250,8 @@ export function reconstruct(tables: readonly Statistic[], oldest = 99, most = 10
         const having = mine | (mask << split);
         const now = value === VALUES[second][1] ? having : whole & ~having;
         add(ages);
-        const fits = holds(all, whole, ages) && settled.every(({ t, others, flip }) => holds(t, (now ^ flip) & others, ages));
+        const fits =
+          holds(all, whole, ages) && settled.every(({ t, others, flip }) => holds(t, (now ^ flip) & others, ages));
         if (fits && !label(ages, { ...masks, [second]: now }, third)) return { blocks, all: false };
       }
   return { blocks, all: true };
@@ -224,7 +267,8 @@ function* chosen(lists: readonly number[][]): Generator<[number[], Mask, number,
     }
 }
 
-const told = (person: Person): string => `${person.age} ${person.sex}${person.origin} ${person.married ? "married" : "single"}`;
+const told = (person: Person): string =>
+  `${person.age} ${person.sex}${person.origin} ${person.married ? "married" : "single"}`;
 
 /** In what share of the blocks each line of the questionnaire stands, the surest first; a line in all of them is certain. */
 export function known(blocks: readonly (readonly Person[])[], as = told): [string, number][] {

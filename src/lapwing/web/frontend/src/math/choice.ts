@@ -11,13 +11,16 @@ const Z_ALL = 3.480756404346212; // all of 100 normal numbers at once (Bonferron
 export const laplaceWithin = (epsilon: number, changes: number): number => (changes / epsilon) * Math.log(20);
 
 /** The same where a delta is allowed, which saves much for many numbers. */
-const laplaceDeltaWithin = (epsilon: number, changes: number): number => (laplace(changes, epsilon, DELTA) / Math.SQRT2) * Math.log(20);
+const laplaceDeltaWithin = (epsilon: number, changes: number): number =>
+  (laplace(changes, epsilon, DELTA) / Math.SQRT2) * Math.log(20);
 
 /** Gaussian noise, with a delta. */
-export const gaussianWithin = (epsilon: number, changes: number, z = Z): number => z * analytic(epsilon, DELTA) * Math.sqrt(changes);
+export const gaussianWithin = (epsilon: number, changes: number, z = Z): number =>
+  z * analytic(epsilon, DELTA) * Math.sqrt(changes);
 
 /** Variance of one person's part in an estimated count of a category, from a report that shows it with probability p if true, else q. */
-const coins = (share: number, p: number, q: number): number => ((1 - share) * q * (1 - q) + share * p * (1 - p)) / (p - q) ** 2;
+const coins = (share: number, p: number, q: number): number =>
+  ((1 - share) * q * (1 - q) + share * p * (1 - p)) / (p - q) ** 2;
 
 /** Yes or no: the worst share does not matter. */
 export const responseVariance = (epsilon: number): number => Math.exp(epsilon) / Math.expm1(epsilon) ** 2;
@@ -65,7 +68,10 @@ export interface Candidate {
 
 /** What fits, the smallest error first. */
 export function candidates(kind: Kind, trust: Trust, queries: number, people: number, epsilon: number): Candidate[] {
-  const found = trust === "curator" ? central(kind, queries, people, epsilon) : local(kind, queries, people, trust === "nobody" ? epsilon : localLoss(epsilon, people, DELTA));
+  const found =
+    trust === "curator"
+      ? central(kind, queries, people, epsilon)
+      : local(kind, queries, people, trust === "nobody" ? epsilon : localLoss(epsilon, people, DELTA));
   return found.sort((a, b) => a.error - b.error);
 }
 
@@ -95,7 +101,10 @@ function local(kind: Kind, queries: number, people: number, epsilon: number): Ca
   }[kind];
   return protocols.flatMap(([name, variance]) => {
     const drawn = share * (1 - share) * (1 - 1 / queries); // who is asked varies too
-    const one = { name: queries > 1 ? `${name}, one question each` : name, error: wide * Math.sqrt(((variance(epsilon) + drawn) * queries) / people) };
+    const one = {
+      name: queries > 1 ? `${name}, one question each` : name,
+      error: wide * Math.sqrt(((variance(epsilon) + drawn) * queries) / people),
+    };
     const all = { name: `${name}, all questions`, error: wide * Math.sqrt(variance(epsilon / queries) / people) };
     return queries > 1 ? [one, all] : [one];
   });
@@ -107,7 +116,10 @@ const categories = (share: number): [string, (loss: number) => number][] => [
 ];
 
 /** Half-width of an estimated share in the three models, and of the sample itself. */
-export function models(people: number, epsilon: number): { central: number; shuffled: number; local: number; sample: number } {
+export function models(
+  people: number,
+  epsilon: number,
+): { central: number; shuffled: number; local: number; sample: number } {
   return {
     central: laplaceWithin(epsilon, 1) / people,
     shuffled: Z * Math.sqrt(responseVariance(localLoss(epsilon, people, DELTA)) / people),

@@ -19,7 +19,10 @@ export function unique(keys: readonly string[]): number {
 }
 
 /** For every released row how many known people fit, and the only one that does, or -1. */
-export function linked(released: readonly string[], known: readonly string[]): { candidates: number[]; named: number[] } {
+export function linked(
+  released: readonly string[],
+  known: readonly string[],
+): { candidates: number[]; named: number[] } {
   const people = grouped(known);
   const fit = released.map((key) => people.get(key) ?? []);
   return { candidates: fit.map((rows) => rows.length), named: fit.map((rows) => (rows.length === 1 ? rows[0]! : -1)) };
@@ -48,7 +51,8 @@ export function measured(keys: readonly string[], sensitive: readonly (string | 
   for (const rows of classes(keys)) {
     const mine = counted(rows.map((row) => sensitive[row]!));
     let apart = 0;
-    for (const [value, times] of whole) apart += Math.abs((mine.get(value) ?? 0) / rows.length - times / sensitive.length);
+    for (const [value, times] of whole)
+      apart += Math.abs((mine.get(value) ?? 0) / rows.length - times / sensitive.length);
     k = Math.min(k, rows.length);
     l = Math.min(l, mine.size);
     t = Math.max(t, apart / 2);
@@ -64,7 +68,11 @@ export function loss(shares: readonly (readonly number[])[], suppressed: number)
 }
 
 /** For every row the value that it must have because all of its class have it once some values are ruled out; else null. */
-export function certain(keys: readonly string[], sensitive: readonly string[], ruledOut: readonly string[] = []): (string | null)[] {
+export function certain(
+  keys: readonly string[],
+  sensitive: readonly string[],
+  ruledOut: readonly string[] = [],
+): (string | null)[] {
   const found = new Array<string | null>(keys.length).fill(null);
   for (const rows of classes(keys)) {
     const left = new Set(rows.map((row) => sensitive[row]!).filter((value) => !ruledOut.includes(value)));

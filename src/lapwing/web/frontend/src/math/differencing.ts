@@ -1,7 +1,8 @@
 // What totals that differ by one person say about that person, exact and with noise.
 
 /** Whether query-set-size control answers: neither too few people nor all but too few. */
-export const answered = (members: number, people: number, smallest: number): boolean => members >= smallest && members <= people - smallest;
+export const answered = (members: number, people: number, smallest: number): boolean =>
+  members >= smallest && members <= people - smallest;
 
 /** The log of the odds that a value is 1 and not 0, from a difference with discrete Laplace noise of this scale. */
 export const logOdds = (gap: number, scale: number): number => (Math.abs(gap) - Math.abs(gap - 1)) / scale;

@@ -18,7 +18,10 @@ export function permuteAndFlipLogs(scores: readonly number[], epsilon: number, s
     let powers = [1]; // of t
     coins.forEach((other, j) => {
       if (j === place) return;
-      powers = Array.from({ length: powers.length + 1 }, (_, i) => (powers[i] ?? 0) - Math.exp(other) * (powers[i - 1] ?? 0));
+      powers = Array.from(
+        { length: powers.length + 1 },
+        (_, i) => (powers[i] ?? 0) - Math.exp(other) * (powers[i - 1] ?? 0),
+      );
     });
     return coin + Math.log(powers.reduce((sum, one, i) => sum + one / (i + 1), 0));
   });
@@ -35,7 +38,8 @@ export const lost = (scores: readonly number[], chances: readonly number[]): num
   scores.reduce((sum, score, i) => sum + (Math.max(...scores) - score) * chances[i]!, 0);
 
 /** The largest factor between probabilities whose logarithms are given. */
-export const factor = (some: readonly number[], others: readonly number[]): number => Math.exp(Math.max(...some.map((one, i) => Math.abs(one - others[i]!))));
+export const factor = (some: readonly number[], others: readonly number[]): number =>
+  Math.exp(Math.max(...some.map((one, i) => Math.abs(one - others[i]!))));
 
 /** What bidders would pay in total, if each price in turn were the price. */
 export const revenues = (prices: readonly number[], bids: readonly number[]): number[] =>

@@ -22,7 +22,10 @@ export class WrongExpression extends Error {
 }
 
 type Compute = (...given: number[]) => number;
-const extreme = (pick: Compute): Compute => (...given) => pick(...given);
+const extreme =
+  (pick: Compute): Compute =>
+  (...given) =>
+    pick(...given);
 const FUNCTIONS = new Map<string, [least: number, most: number, compute: Compute]>([
   ["abs", [1, 1, Math.abs]],
   ["sqrt", [1, 1, Math.sqrt]],
@@ -79,18 +82,23 @@ function compiled([kind, ...parts]: Tree): Formula {
 }
 
 function parsed(text: string, names: readonly string[]): Tree {
-  if (text.length > LONGEST) throw new WrongExpression(LONGEST, `the formula is longer than ${LONGEST} characters. Make it shorter`);
+  if (text.length > LONGEST)
+    throw new WrongExpression(LONGEST, `the formula is longer than ${LONGEST} characters. Make it shorter`);
   const reader = new Reader(text, names);
   const tree = reader.comparison(0);
   if (reader.word) {
-    const more = reader.kind === "name" || reader.kind === "number" || reader.word === "(" ? ". Write * to multiply" : "";
+    const more =
+      reader.kind === "name" || reader.kind === "number" || reader.word === "(" ? ". Write * to multiply" : "";
     throw new WrongExpression(reader.place, `something is missing before '${reader.word}'${more}`);
   }
   return tree;
 }
 
 /** For tests: what is read and computed, or what is wrong; infinities and non-numbers by their names, which JSON lacks. */
-export function tried(text: string, names: Record<string, number>): { tree?: Tree; value?: number | string; wrong?: string; place?: number } {
+export function tried(
+  text: string,
+  names: Record<string, number>,
+): { tree?: Tree; value?: number | string; wrong?: string; place?: number } {
   try {
     const tree = parsed(text, Object.keys(names));
     const value = compiled(tree)(names);
@@ -101,7 +109,8 @@ export function tried(text: string, names: Record<string, number>): { tree?: Tre
   }
 }
 
-const spelled = (part: Tree | string | number): unknown => (Array.isArray(part) ? part.map(spelled) : part === Infinity ? "Infinity" : part);
+const spelled = (part: Tree | string | number): unknown =>
+  Array.isArray(part) ? part.map(spelled) : part === Infinity ? "Infinity" : part;
 
 class Reader {
   private readonly names: Set<string>;
@@ -142,7 +151,8 @@ class Reader {
   }
 
   private refuseDepth(depth: number): void {
-    if (depth > DEEPEST) throw new WrongExpression(this.place, "the parentheses are too deep. Cut the formula in parts");
+    if (depth > DEEPEST)
+      throw new WrongExpression(this.place, "the parentheses are too deep. Cut the formula in parts");
   }
 
   comparison(depth: number): Tree {
@@ -195,7 +205,8 @@ class Reader {
       this.close();
       return inside;
     }
-    if (kind !== "name") throw new WrongExpression(place, `a number or a name is missing ${word ? `before '${word}'` : "at the end"}`);
+    if (kind !== "name")
+      throw new WrongExpression(place, `a number or a name is missing ${word ? `before '${word}'` : "at the end"}`);
     this.step();
     const known = FUNCTIONS.get(word);
     if (known && this.word === "(") return this.call(word, known, place, depth);

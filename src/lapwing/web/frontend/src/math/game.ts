@@ -7,7 +7,8 @@ export const above = (threshold: number, centre: number, scale: number): number 
 };
 
 /** How much likelier an answer is if the truth is `gap` than if it is 0. */
-export const ratio = (answer: number, gap: number, scale: number): number => Math.exp((Math.abs(answer) - Math.abs(answer - gap)) / scale);
+export const ratio = (answer: number, gap: number, scale: number): number =>
+  Math.exp((Math.abs(answer) - Math.abs(answer - gap)) / scale);
 
 /** How often a threshold is right, if either truth is as likely. */
 export const right = (threshold: number, gap: number, scale: number): number =>

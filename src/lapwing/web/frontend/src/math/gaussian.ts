@@ -11,7 +11,8 @@ export const delta = (sigma: number, epsilon: number): number =>
 export const analytic = (epsilon: number, wanted: number): number => least((sigma) => delta(sigma, epsilon) <= wanted);
 
 /** The standard deviation of Gaussian noise on each of k answers, each of which one person moves by 1. */
-export const gaussian = (k: number, epsilon: number, wanted: number): number => Math.sqrt(k) * analytic(epsilon, wanted);
+export const gaussian = (k: number, epsilon: number, wanted: number): number =>
+  Math.sqrt(k) * analytic(epsilon, wanted);
 
 /** The same for Laplace noise with all of epsilon split among the answers, and no delta. */
 export const laplacePure = (k: number, epsilon: number): number => (Math.SQRT2 * k) / epsilon;
@@ -57,7 +58,8 @@ export function crossing(epsilon: number, wanted: number): number {
 function laplaceDelta(scale: number, k: number, epsilon: number): number {
   const one = 1 / scale;
   if (k * one <= epsilon) return 0;
-  const size = (x: number): number => k * logMoment(Math.exp(x), 0, one)[0] - Math.exp(x) * epsilon - x - Math.log1p(Math.exp(x));
+  const size = (x: number): number =>
+    k * logMoment(Math.exp(x), 0, one)[0] - Math.exp(x) * epsilon - x - Math.log1p(Math.exp(x));
   let [low, high] = [Math.log(1e-2), Math.log(1e5)];
   for (let i = 0; i < 30; i++) {
     const third = (high - low) / 3;

@@ -4,8 +4,11 @@ const PRIME = 2 ** 25 - 39;
 const bytes = (text: string): number[] => [...new TextEncoder().encode(text)];
 
 /** Whether a number has no divisor but itself. */
-const prime = (n: number): boolean => Array.from({ length: Math.floor(Math.sqrt(n)) - 1 }, (_, i) => i + 2).every((by) => n % by);
-const PRIMES = Array.from({ length: 400 }, (_, i) => i + 2).filter(prime).slice(0, 64);
+const prime = (n: number): boolean =>
+  Array.from({ length: Math.floor(Math.sqrt(n)) - 1 }, (_, i) => i + 2).every((by) => n % by);
+const PRIMES = Array.from({ length: 400 }, (_, i) => i + 2)
+  .filter(prime)
+  .slice(0, 64);
 /** The first 32 bits behind the point. */
 const fraction = (x: number): number => Math.floor((x % 1) * 2 ** 32);
 const START = PRIMES.slice(0, 8).map((n) => fraction(Math.sqrt(n)));
@@ -25,7 +28,10 @@ export function sha256(message: readonly number[]): number[] {
     const w = Array.from({ length: 16 }, (_, i) => view.getUint32(block + 4 * i));
     for (let i = 16; i < 64; i++) {
       const [a, b] = [w[i - 15]!, w[i - 2]!];
-      w.push((w[i - 16]! + (turn(a, 7) ^ turn(a, 18) ^ (a >>> 3)) + w[i - 7]! + (turn(b, 17) ^ turn(b, 19) ^ (b >>> 10))) >>> 0);
+      w.push(
+        (w[i - 16]! + (turn(a, 7) ^ turn(a, 18) ^ (a >>> 3)) + w[i - 7]! + (turn(b, 17) ^ turn(b, 19) ^ (b >>> 10))) >>>
+          0,
+      );
     }
     let [a, b, c, d, e, f, g, h] = state as [number, number, number, number, number, number, number, number];
     for (let i = 0; i < 64; i++) {
@@ -39,9 +45,11 @@ export function sha256(message: readonly number[]): number[] {
 }
 
 /** Eight digest words as little-endian ones. */
-const swapped = (x: number): number => (x & 0xff) * 2 ** 24 + ((x >>> 8) & 0xff) * 2 ** 16 + ((x >>> 16) & 0xff) * 2 ** 8 + (x >>> 24);
+const swapped = (x: number): number =>
+  (x & 0xff) * 2 ** 24 + ((x >>> 8) & 0xff) * 2 ** 16 + ((x >>> 16) & 0xff) * 2 ** 8 + (x >>> 24);
 
-const digest = (kind: string, salt: string, text: readonly number[]): number[] => sha256([...bytes(kind), 0, ...bytes(salt), 0, ...text]).map(swapped);
+const digest = (kind: string, salt: string, text: readonly number[]): number[] =>
+  sha256([...bytes(kind), 0, ...bytes(salt), 0, ...text]).map(swapped);
 
 /** A text as the hash functions need it: u, its square, v and its square, modulo P. */
 export type Item = readonly [u: number, uSquared: number, v: number, vSquared: number];
@@ -61,7 +69,9 @@ export function row(number: number, salt: string): Row {
   let found = known.get(name);
   if (!found) {
     const eight = Array.from({ length: 8 }, (_, i) => Math.floor(number / 2 ** (8 * i)) % 256);
-    found = digest("lapwing row 1", salt, eight).slice(0, 5).map((word) => word % PRIME) as unknown as Row;
+    found = digest("lapwing row 1", salt, eight)
+      .slice(0, 5)
+      .map((word) => word % PRIME) as unknown as Row;
     known.set(name, found);
   }
   return found;
@@ -72,7 +82,9 @@ export const cell = ([u, uSquared, v, vSquared]: Item, [a, b, c, d, e]: Row, wid
   Math.floor((((a * uSquared + b * u + c * vSquared + d * v + e) % PRIME) * width) / PRIME);
 
 /** The same from scratch. */
-export const cellOf = (text: string, salt: string, number: number, width: number): number => cell(item(text, salt), row(number, salt), width);
+export const cellOf = (text: string, salt: string, number: number, width: number): number =>
+  cell(item(text, salt), row(number, salt), width);
 
 /** The puzzle piece of a whole string (`crowd/fragments.py`): 8 bytes, little-endian, modulo a power of two that 4 bytes hold. */
-export const piece = (text: string, salt: string, pieces = 256): number => digest("lapwing piece 1", salt, bytes(text))[0]! % pieces;
+export const piece = (text: string, salt: string, pieces = 256): number =>
+  digest("lapwing piece 1", salt, bytes(text))[0]! % pieces;

@@ -49,7 +49,9 @@ export function epsilonFor(places: readonly number[], errors: Errors, wanted: nu
 
 /** The roughest and the most accurate that the slider offers. */
 export function range(places: readonly number[], errors: Errors): [number, number] | null {
-  const all = known(places, errors).map(({ error }) => error).filter((error) => error > 0);
+  const all = known(places, errors)
+    .map(({ error }) => error)
+    .filter((error) => error > 0);
   if (!all.length) return null;
   return [Math.max(...all), Math.min(...all)];
 }
@@ -97,7 +99,12 @@ export function meter(allowance: number, spent: number, asked: number): Meter {
   const slack = allowance * 1e-9; // the ledger lets rounding pass
   const taken = asked <= free + slack ? Math.min(asked, free) : 0;
   const whole = allowance || 1;
-  return { spent: Math.min(1, spent / whole), asked: taken / whole, left: (free - taken) / whole, over: Math.max(0, asked - free - slack) / whole };
+  return {
+    spent: Math.min(1, spent / whole),
+    asked: taken / whole,
+    left: (free - taken) / whole,
+    over: Math.max(0, asked - free - slack) / whole,
+  };
 }
 
 export interface Bin {
@@ -111,7 +118,11 @@ export function bins(draws: readonly number[], count: number): Bin[] {
   const low = Math.min(...draws);
   const high = Math.max(...draws);
   const width = (high - low) / count || 1;
-  const made = Array.from({ length: high > low ? count : 1 }, (_, i) => ({ from: low + i * width, to: low + (i + 1) * width, count: 0 }));
+  const made = Array.from({ length: high > low ? count : 1 }, (_, i) => ({
+    from: low + i * width,
+    to: low + (i + 1) * width,
+    count: 0,
+  }));
   for (const draw of draws) (made[Math.min(made.length - 1, Math.floor((draw - low) / width))] as Bin).count += 1;
   return made;
 }

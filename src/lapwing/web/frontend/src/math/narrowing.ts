@@ -13,7 +13,10 @@ export const bounded = (answers: readonly number[], width: number, most: number)
 
 /** The same for whole-numbered Laplace noise, whose probabilities fall by e^ε with every step. */
 export const laplace = (answers: readonly number[], epsilon: number, most: number): number[] => {
-  const logs = Array.from({ length: most + 1 }, (_, count) => -epsilon * answers.reduce((sum, answer) => sum + Math.abs(answer - count), 0));
+  const logs = Array.from(
+    { length: most + 1 },
+    (_, count) => -epsilon * answers.reduce((sum, answer) => sum + Math.abs(answer - count), 0),
+  );
   const top = Math.max(...logs);
   const weights = logs.map((log) => Math.exp(log - top));
   const total = weights.reduce((sum, weight) => sum + weight, 0);

@@ -8,7 +8,8 @@ export const keep = (epsilon: number): number => 1 / (1 + Math.exp(-epsilon));
 export const alpha = (epsilon: number): number => Math.tanh(epsilon / 2);
 
 /** The standard error of the estimated share for these respondents: only the coins are random. */
-export const coinsError = (n: number, epsilon: number): number => Math.sqrt(keep(epsilon) * (1 - keep(epsilon)) / n) / alpha(epsilon);
+export const coinsError = (n: number, epsilon: number): number =>
+  Math.sqrt((keep(epsilon) * (1 - keep(epsilon))) / n) / alpha(epsilon);
 
 /** The share of yes behind the answers, with the ends of a 95 % interval for these respondents. */
 export function estimate(yes: number, n: number, epsilon: number): [number, number, number] {

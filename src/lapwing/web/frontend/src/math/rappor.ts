@@ -19,12 +19,15 @@ export const places = (text: string, cohort: number, { bits, hashes }: Parameter
 export const permanent = (set: boolean, f: number): number => (set ? 1 - f / 2 : f / 2);
 
 /** That a bit is one in a report: q* or p*. */
-export const reported = (set: boolean, { f, p, q }: Parameters): number => permanent(set, f) * q + (1 - permanent(set, f)) * p;
+export const reported = (set: boolean, { f, p, q }: Parameters): number =>
+  permanent(set, f) * q + (1 - permanent(set, f)) * p;
 
 /** What one report costs by itself, at most. */
-export const reportLoss = (given: Parameters): number => given.hashes * (logit(reported(true, given)) - logit(reported(false, given)));
+export const reportLoss = (given: Parameters): number =>
+  given.hashes * (logit(reported(true, given)) - logit(reported(false, given)));
 
 /** What any number of reports about the same answer cost together, at most. */
-export const lifetimeLoss = ({ hashes, f }: Parameters): number => hashes * (logit(permanent(true, f)) - logit(permanent(false, f)));
+export const lifetimeLoss = ({ hashes, f }: Parameters): number =>
+  hashes * (logit(permanent(true, f)) - logit(permanent(false, f)));
 
 const logit = (x: number): number => Math.log(x / (1 - x));

@@ -96,12 +96,18 @@ export function recommend(told: Told, about: About, done: Record<string, number>
     const opens = best(offer.slug);
     if (opens !== offer.slug) parts.push(words.needed.replace("{}", () => (known.get(opens) as Offer).title));
     if (offer.roles.length < rules.all_roles)
-      parts.push(...about.roles.filter((role) => offer.roles.includes(role)).slice(0, 1).map((role) => words.roles[role] as string));
+      parts.push(
+        ...about.roles
+          .filter((role) => offer.roles.includes(role))
+          .slice(0, 1)
+          .map((role) => words.roles[role] as string),
+      );
     parts.push(...about.goals.filter((goal) => fits(rules, goal, offer)).map((goal) => words.goals[goal] as string));
     if ((wins.get(offer.slug) ?? 0) > 0) parts.splice(1, 0, about.roles.length ? words.role_votes : words.votes);
     const after = followed(offer);
     if (after) parts.push(words.follows.replace("{}", () => (known.get(after) as Offer).title));
-    if ((rules.knowledge[about.knowledge]?.[offer.level] ?? 0) > 0) parts.push(words.knowledge[about.knowledge] as string);
+    if ((rules.knowledge[about.knowledge]?.[offer.level] ?? 0) > 0)
+      parts.push(words.knowledge[about.knowledge] as string);
     if (!parts.length) return at(offer.slug) === 0 ? words.first : words.next;
     parts = parts.slice(0, rules.reasons);
     const last = parts.pop() as string;

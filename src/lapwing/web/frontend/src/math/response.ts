@@ -41,7 +41,12 @@ export function respond(truth: boolean, words: Words = fresh, odds: Odds = TRUTH
 export const MOST_VOTES = 15;
 
 /** For comparisons: answers from given bytes, eight to a word, the first the highest; and how many bytes were used. */
-export function responses(truths: boolean[], numerator: number, denominator: number, bytes: number[]): [boolean[], number] {
+export function responses(
+  truths: boolean[],
+  numerator: number,
+  denominator: number,
+  bytes: number[],
+): [boolean[], number] {
   let used = 0;
   const words: Words = () => bytes.slice(used, (used += 8)).reduce((word, byte) => (word << 8n) | BigInt(byte), 0n);
   const odds = { numerator: BigInt(numerator), denominator: BigInt(denominator) };

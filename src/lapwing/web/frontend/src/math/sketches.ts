@@ -31,7 +31,13 @@ const fromOnes = (ones: number, n: number, width: number, flipped: number): numb
 const fromSigns = (sum: number, n: number, width: number, flipped: number): number =>
   ((width * sum) / (1 - 2 * flipped) - n) / (width - 1);
 
-export function estimateBits(reports: readonly Bits[], candidates: readonly string[], salt: string, width: number, flipped: number): number[] {
+export function estimateBits(
+  reports: readonly Bits[],
+  candidates: readonly string[],
+  salt: string,
+  width: number,
+  flipped: number,
+): number[] {
   const rows = rowsOf(reports, salt);
   return candidates.map((text) => {
     const hashed = item(text, salt);
@@ -40,11 +46,20 @@ export function estimateBits(reports: readonly Bits[], candidates: readonly stri
   });
 }
 
-export function estimateSigns(reports: readonly Sign[], candidates: readonly string[], salt: string, width: number, flipped: number): number[] {
+export function estimateSigns(
+  reports: readonly Sign[],
+  candidates: readonly string[],
+  salt: string,
+  width: number,
+  flipped: number,
+): number[] {
   const rows = rowsOf(reports, salt);
   return candidates.map((text) => {
     const hashed = item(text, salt);
-    const sum = reports.reduce((total, [fn, at, minus]) => total + (parity(at & cell(hashed, rows.get(fn)!, width)) === Number(minus) ? 1 : -1), 0);
+    const sum = reports.reduce(
+      (total, [fn, at, minus]) => total + (parity(at & cell(hashed, rows.get(fn)!, width)) === Number(minus) ? 1 : -1),
+      0,
+    );
     return fromSigns(sum, reports.length, width, flipped);
   });
 }
@@ -54,7 +69,15 @@ function rowsOf(reports: readonly (Bits | Sign)[], salt: string): Map<number, Ro
 }
 
 /** The standard error of one estimate: coins, choice of functions, and collisions with all others. */
-export function standardError(kind: Kind, own: number, n: number, squares: number, epsilon: number, width: number, functions: number): number {
+export function standardError(
+  kind: Kind,
+  own: number,
+  n: number,
+  squares: number,
+  epsilon: number,
+  width: number,
+  functions: number,
+): number {
   const [m, k] = [width, functions];
   const [others, otherSquares, shared] = [n - own, squares - own ** 2, (1 - 1 / m) / m];
   let variance: number;
@@ -69,7 +92,13 @@ export function standardError(kind: Kind, own: number, n: number, squares: numbe
 }
 
 /** The root mean square of the errors of all answers: the library's `experiments.sketches.theory`. */
-export function theory(kind: Kind, counts: readonly number[], epsilon: number, width: number, functions: number): number {
+export function theory(
+  kind: Kind,
+  counts: readonly number[],
+  epsilon: number,
+  width: number,
+  functions: number,
+): number {
   const n = counts.reduce((a, b) => a + b, 0);
   const squares = counts.reduce((a, b) => a + b * b, 0);
   const all = counts.map((own) => standardError(kind, own, n, squares, epsilon, width, functions) ** 2);
@@ -105,7 +134,15 @@ export const wordsEach = (shown: number): number => 2 + shown;
 
 /** Everybody reports once, and the first `shown` answers are looked up. Only the bits that are looked up are drawn. */
 export function crowd(
-  kind: Kind, asked: Uint16Array, cells: Uint16Array, answers: number, shown: number, functions: number, width: number, flipped: number, coins: Uint32Array,
+  kind: Kind,
+  asked: Uint16Array,
+  cells: Uint16Array,
+  answers: number,
+  shown: number,
+  functions: number,
+  width: number,
+  flipped: number,
+  coins: Uint32Array,
 ): number[] {
   const sums = new Float64Array(shown);
   const limit = flipped * 2 ** 32;

@@ -101,7 +101,10 @@ export function randomise(plan: Plan, truth: number | string, words: Words = fre
   const up = seen() >> 34n < stands;
   const rounded: Turn = { what: "round", share: share([stands, LEVELS]), at: stopped(), hit: up };
   const sent = respond(up, seen, odds);
-  return { value: Number(sent), turns: [rounded, { what: "keep", share: share(keep), at: 1 - stopped(), hit: sent === up }] };
+  return {
+    value: Number(sent),
+    turns: [rounded, { what: "keep", share: share(keep), at: 1 - stopped(), hit: sent === up }],
+  };
 }
 
 /** The bytes of a report, as hexadecimal digits: what lapwing.crowd.Reports reads. */
@@ -119,7 +122,14 @@ export function expectedError(kind: Plan["kind"], answers: number, epsilon: numb
 }
 
 /** The smallest epsilon with which the error is no larger, or null if even the largest is not enough. */
-export function epsilonFor(kind: Plan["kind"], answers: number, error: number, people: number, from = 0.01, to = 10): number | null {
+export function epsilonFor(
+  kind: Plan["kind"],
+  answers: number,
+  error: number,
+  people: number,
+  from = 0.01,
+  to = 10,
+): number | null {
   if (expectedError(kind, answers, to, people) > error) return null;
   let [low, high] = [Math.log(from), Math.log(to)];
   if (expectedError(kind, answers, from, people) <= error) return from;

@@ -10,7 +10,12 @@ const MOST = 1000;
 const SMALLEST = 3;
 const PARTS = ["sex", "origin", "cross", "marriage"] as const;
 type Part = (typeof PARTS)[number];
-const SAID: Record<Part, string> = { sex: "by sex", origin: "by origin", cross: "by sex and origin", marriage: "by marriage" };
+const SAID: Record<Part, string> = {
+  sex: "by sex",
+  origin: "by origin",
+  cross: "by sex and origin",
+  marriage: "by marriage",
+};
 interface Found {
   lines: Statistic[];
   blocks: Person[][];
@@ -24,7 +29,13 @@ const part = (where: Where): Part | "everybody" => {
 };
 
 export class CensusBlockStory extends Story {
-  static override properties = { sex: { type: Boolean }, origin: { type: Boolean }, cross: { type: Boolean }, marriage: { type: Boolean }, suppress: { type: Boolean } };
+  static override properties = {
+    sex: { type: Boolean },
+    origin: { type: Boolean },
+    cross: { type: Boolean },
+    marriage: { type: Boolean },
+    suppress: { type: Boolean },
+  };
   declare sex: boolean;
   declare origin: boolean;
   declare cross: boolean;
@@ -67,7 +78,9 @@ export class CensusBlockStory extends Story {
     const { lines, blocks, all } = this.found;
     const short = (person: Person) => `${person.age} ${person.sex}${person.origin}`;
     const residents = all ? known(blocks, short).slice(0, PEOPLE.length) : [];
-    const cards = residents.map(([who, sure]) => ({ who, sure, married: marriedShare(blocks, who, short) })).sort((a, b) => parseInt(a.who) - parseInt(b.who));
+    const cards = residents
+      .map(([who, sure]) => ({ who, sure, married: marriedShare(blocks, who, short) }))
+      .sort((a, b) => parseInt(a.who) - parseInt(b.who));
     return html`<div class="two">
       <div class="scroll" tabindex="0" role="group" aria-label="Published"><table><caption>Published</caption>
         <thead><tr><th scope="col">group</th><th scope="col">people</th><th scope="col">mean</th><th scope="col">median</th></tr></thead>
@@ -75,23 +88,38 @@ export class CensusBlockStory extends Story {
       <div><p class="count"><b>${all ? blocks.length : `more than ${MOST.toLocaleString("en")}`}</b> possible block${all && blocks.length === 1 ? "" : "s"}</p>
         <ul class="cards">${
           cards.length
-            ? cards.map(({ who, sure, married }) => html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)} of 100`}</small></li>`)
-            : PEOPLE.map(() => html`<li><b>?</b> too many fit<span class="bar"></span><small>not searched to the end</small></li>`)
+            ? cards.map(
+                ({ who, sure, married }) =>
+                  html`<li class=${sure === 1 ? "sure" : ""}><b>${age(who)}</b> ${kind(who)}, ${wed(married)}<span class="bar"><span style="width:${100 * sure}%"></span></span><small>${sure === 1 ? "certain" : `in ${Math.round(100 * sure)} of 100`}</small></li>`,
+              )
+            : PEOPLE.map(
+                () =>
+                  html`<li><b>?</b> too many fit<span class="bar"></span><small>not searched to the end</small></li>`,
+              )
         }</ul></div></div>`;
   }
 
   protected sentence(): string {
     const { lines, blocks, all } = this.found;
     const numbers = lines.reduce((sum, line) => sum + (line.count ? 3 : 1), 0);
-    if (!all) return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} blocks would give the same numbers, so the residents are safe – for now. Publish one more table.`;
-    if (blocks.length === 1) return `${numbers} numbers are published, and a single block of seven people fits all of them: every age, sex, origin and marriage is known${this.suppress ? ", although every small group was left out" : ""}. No record was ever released.`;
+    if (!all)
+      return `${numbers} numbers are published. More than ${MOST.toLocaleString("en")} blocks would give the same numbers, so the residents are safe – for now. Publish one more table.`;
+    if (blocks.length === 1)
+      return `${numbers} numbers are published, and a single block of seven people fits all of them: every age, sex, origin and marriage is known${this.suppress ? ", although every small group was left out" : ""}. No record was ever released.`;
     return `${numbers} numbers are published, and ${blocks.length} blocks fit. What all of them have in common is known for certain; where they differ, the share is the attacker's belief.`;
   }
 
   protected table(): Table {
     const { blocks, all } = this.found;
-    const rows = all ? known(blocks).slice(0, 14).map(([who, sure]) => [who, `${(100 * sure).toFixed(0)} of 100`]) : [["any", "too many blocks fit"]];
-    return { head: ["a line of the questionnaire (age, sex and origin, marriage)", "in so many of the blocks that fit"], rows };
+    const rows = all
+      ? known(blocks)
+          .slice(0, 14)
+          .map(([who, sure]) => [who, `${(100 * sure).toFixed(0)} of 100`])
+      : [["any", "too many blocks fit"]];
+    return {
+      head: ["a line of the questionnaire (age, sex and origin, marriage)", "in so many of the blocks that fit"],
+      rows,
+    };
   }
 
   static override styles: CSSResultGroup = [
@@ -119,7 +147,11 @@ export class CensusBlockStory extends Story {
 }
 
 function group(where: Where): string {
-  const words = [where.origin && `origin ${where.origin}`, where.sex && (where.sex === "F" ? "women" : "men"), where.married !== undefined && (where.married ? "married" : "single")];
+  const words = [
+    where.origin && `origin ${where.origin}`,
+    where.sex && (where.sex === "F" ? "women" : "men"),
+    where.married !== undefined && (where.married ? "married" : "single"),
+  ];
   return words.filter(Boolean).reverse().join(", ") || "everybody";
 }
 const age = (who: string): string => who.split(" ")[0]!;

@@ -17,7 +17,9 @@ export class Checklist extends Story {
 
   override connectedCallback(): void {
     this.items = [...this.querySelectorAll("tbody tr")].map((row) => {
-      const [about = "", ask = "", good = ""] = [...row.querySelectorAll("td")].map((cell) => cell.textContent?.trim() ?? "");
+      const [about = "", ask = "", good = ""] = [...row.querySelectorAll("td")].map(
+        (cell) => cell.textContent?.trim() ?? "",
+      );
       return { about, ask, good };
     });
     super.connectedCallback();
@@ -69,7 +71,8 @@ export class Checklist extends Story {
   protected sentence(): string {
     const done = this.done;
     const open = this.items.filter((_, i) => !done.has(i));
-    if (!done.size) return `${this.items.length} questions. Tick what the offer answers in writing; the link below then carries your marks.`;
+    if (!done.size)
+      return `${this.items.length} questions. Tick what the offer answers in writing; the link below then carries your marks.`;
     if (!open.length) return "All questions are answered in writing. Now check the answers.";
     const next = [...new Set(open.map((item) => item.about.toLowerCase()))].join(", ");
     return `${this.items.length - open.length} of ${this.items.length} answered. Still open: ${next}.`;
@@ -77,7 +80,10 @@ export class Checklist extends Story {
 
   protected table(): Table {
     const done = this.done;
-    return { head: ["about", "question", "answered"], rows: this.items.map((item, i) => [item.about, item.ask, done.has(i) ? "yes" : "not yet"]) };
+    return {
+      head: ["about", "question", "answered"],
+      rows: this.items.map((item, i) => [item.about, item.ask, done.has(i) ? "yes" : "not yet"]),
+    };
   }
 
   static override styles = [

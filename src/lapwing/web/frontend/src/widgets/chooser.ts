@@ -21,7 +21,13 @@ const PEOPLE = [100, 1000, 10_000, 100_000, 1_000_000];
 const INKS: Ink[] = ["private", "noise", "quiet", "budget"];
 
 export class ChooserStory extends Story {
-  static override properties = { kind: { type: String }, trust: { type: String }, queries: { type: Number }, people: { type: Number }, epsilon: { type: Number } };
+  static override properties = {
+    kind: { type: String },
+    trust: { type: String },
+    queries: { type: Number },
+    people: { type: Number },
+    epsilon: { type: Number },
+  };
   declare kind: Kind;
   declare trust: Trust;
   declare queries: number;
@@ -31,12 +37,21 @@ export class ChooserStory extends Story {
   protected readonly first = { kind: "count", trust: "curator", queries: 1, people: 10_000, epsilon: 1 };
 
   protected override get allowed(): Record<string, Allowed> {
-    return { kind: KINDS.map(([kind]) => kind), trust: TRUST.map(([trust]) => trust), queries: QUERIES, people: PEOPLE };
+    return {
+      kind: KINDS.map(([kind]) => kind),
+      trust: TRUST.map(([trust]) => trust),
+      queries: QUERIES,
+      people: PEOPLE,
+    };
   }
 
   protected handles(): TemplateResult {
     return html`${this.choice("kind", "each person has", KINDS)} ${this.choice("trust", "people trust", TRUST)}
-      ${this.choice("people", "people", PEOPLE.map((one) => [one, one.toLocaleString("en")]))}
+      ${this.choice(
+        "people",
+        "people",
+        PEOPLE.map((one) => [one, one.toLocaleString("en")]),
+      )}
       <label>such questions about them: ${this.queries.toLocaleString("en")}
         <input type="range" min="0" max=${QUERIES.length - 1} .value=${String(QUERIES.indexOf(this.queries))} aria-valuetext="${this.queries} questions"
           @input=${(event: Event) => this.take("queries", QUERIES[Number((event.target as HTMLInputElement).value)]!)} />
@@ -50,27 +65,43 @@ export class ChooserStory extends Story {
 
   protected picture(): unknown {
     const all = QUERIES.map((queries) => this.at(queries));
-    const short = (name: string): string => (this.trust === "curator" ? name : name.replace(/, (one|all) questions?( each)?$/, ""));
+    const short = (name: string): string =>
+      this.trust === "curator" ? name : name.replace(/, (one|all) questions?( each)?$/, "");
     const names = [...new Set(all[all.length - 1]!.map(({ name }) => name))];
     const line = (name: string): Point[] =>
       QUERIES.flatMap((queries, i): Point[] => {
-        const found = all[i]!.find((one) => one.name === name) ?? all[i]!.find((one) => one.name === short(name)) ?? (name === "Laplace with a δ" ? all[i]!.find((one) => one.name === "Laplace") : undefined);
+        const found =
+          all[i]!.find((one) => one.name === name) ??
+          all[i]!.find((one) => one.name === short(name)) ??
+          (name === "Laplace with a δ" ? all[i]!.find((one) => one.name === "Laplace") : undefined);
         return found ? [[queries, Math.min(BEYOND, Math.max(found.error, LEAST))]] : [];
       });
     const best = this.at(this.queries)[0]!;
     const now = names.find((name) => name === best.name || short(name) === best.name) ?? names[0]!;
-    const marks = names.map((name, i) => ({ kind: "line" as const, ink: INKS[i % INKS.length]!, points: line(name), dashed: name !== now }));
+    const marks = names.map((name, i) => ({
+      kind: "line" as const,
+      ink: INKS[i % INKS.length]!,
+      points: line(name),
+      dashed: name !== now,
+    }));
     return html`${chart({
-        title: "Error over the number of questions, for each mechanism that fits",
-        x: { from: 1, to: 1000, label: "questions", log: true, ticks: [1, 10, 100, 1000] },
-        y: { from: LEAST, to: BEYOND, label: "off by at most, with 95 % confidence", log: true, ticks: [0.0001, 0.001, 0.01, 0.1, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
-        marks: [
-          { kind: "across", ink: "adversary", points: [[1, 1]], label: "useless above this line", dashed: true },
-          ...marks,
-          { kind: "down", ink: "exact", points: [[this.queries, 1]], dashed: true },
-          { kind: "dots", ink: "exact", points: [[this.queries, Math.min(BEYOND, Math.max(best.error, LEAST))]] },
-        ],
-      })}
+      title: "Error over the number of questions, for each mechanism that fits",
+      x: { from: 1, to: 1000, label: "questions", log: true, ticks: [1, 10, 100, 1000] },
+      y: {
+        from: LEAST,
+        to: BEYOND,
+        label: "off by at most, with 95 % confidence",
+        log: true,
+        ticks: [0.0001, 0.001, 0.01, 0.1, 1],
+        format: (share) => `${+(100 * share).toPrecision(2)} %`,
+      },
+      marks: [
+        { kind: "across", ink: "adversary", points: [[1, 1]], label: "useless above this line", dashed: true },
+        ...marks,
+        { kind: "down", ink: "exact", points: [[this.queries, 1]], dashed: true },
+        { kind: "dots", ink: "exact", points: [[this.queries, Math.min(BEYOND, Math.max(best.error, LEAST))]] },
+      ],
+    })}
       <ul class="key">${names.map((name, i) => html`<li class=${INKS[i % INKS.length]!}><span class=${name === now ? "" : "dashed"}></span>${name}</li>`)}</ul>`;
   }
 
@@ -82,20 +113,33 @@ export class ChooserStory extends Story {
 
   protected sentence(): string {
     const [best, second] = this.at(this.queries);
-    const what = this.kind === "best" ? "the chosen favourite is behind the true one by at most" : this.queries > 1 || this.kind === "histogram" ? "each answer is off by at most" : "the answer is off by at most";
+    const what =
+      this.kind === "best"
+        ? "the chosen favourite is behind the true one by at most"
+        : this.queries > 1 || this.kind === "histogram"
+          ? "each answer is off by at most"
+          : "the answer is off by at most";
     const other = second ? ` ${second.name} would give ${this.said(second)}.` : "";
     const cost =
       best!.error >= 1
         ? " That is no answer at all. Ask fewer questions, find more people, or talk about epsilon and trust again."
         : this.trust === "curator" && best!.name.startsWith("Perm")
           ? " Pure ε: no delta is needed."
-          : best!.name === "Laplace" ? " Pure ε: no delta is needed." : this.trust === "nobody" ? " Pure ε, and nobody ever sees a true answer." : ` It needs a delta, here 10⁻⁹.`;
+          : best!.name === "Laplace"
+            ? " Pure ε: no delta is needed."
+            : this.trust === "nobody"
+              ? " Pure ε, and nobody ever sees a true answer."
+              : ` It needs a delta, here 10⁻⁹.`;
     return `Take: ${best!.name}. With 95 % confidence ${what} ${this.said(best!)}.${other}${cost}`;
   }
 
   protected table(): Table {
     const rows = TRUST.flatMap(([trust, said]) =>
-      candidates(this.kind, trust, this.queries, this.people, this.epsilon).map((one) => [said.split(",")[0]!, one.name, this.said(one)]),
+      candidates(this.kind, trust, this.queries, this.people, this.epsilon).map((one) => [
+        said.split(",")[0]!,
+        one.name,
+        this.said(one),
+      ]),
     );
     return { head: ["trusted", "mechanism", "off by at most, with 95 % confidence"], rows };
   }

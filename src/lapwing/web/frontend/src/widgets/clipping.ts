@@ -34,7 +34,11 @@ export class ClippingStory extends Story {
         <input type="range" min="0" max=${STEPS} .value=${String(stepOf(this.bound))} aria-valuetext="${short(this.bound)} euros"
           @input=${(event: Event) => this.take("bound", boundAt(Number((event.target as HTMLInputElement).value)))} />
       </label>
-      ${this.choice("people", "customers", SIZES.map((size) => [size, size.toLocaleString("en")]))}
+      ${this.choice(
+        "people",
+        "customers",
+        SIZES.map((size) => [size, size.toLocaleString("en")]),
+      )}
       ${this.epsilonHandle()}`;
   }
 
@@ -49,16 +53,38 @@ export class ClippingStory extends Story {
     const here = (cutOff(values, this.bound) + averageNoise(this.bound, this.epsilon)) / all;
     return chart({
       title: "Error of the private sum over the bound: what is cut off, the noise, and both",
-      x: { from: LOW, to: HIGH, label: "at most this many euros of each customer count", log: true, ticks: [10, 30, 100, 300, 1000, 3000] },
-      y: { from: 0, to: 1.1, label: "share of the true sum", ticks: [0, 0.25, 0.5, 0.75, 1], format: (share) => percent(share) },
+      x: {
+        from: LOW,
+        to: HIGH,
+        label: "at most this many euros of each customer count",
+        log: true,
+        ticks: [10, 30, 100, 300, 1000, 3000],
+      },
+      y: {
+        from: 0,
+        to: 1.1,
+        label: "share of the true sum",
+        ticks: [0, 0.25, 0.5, 0.75, 1],
+        format: (share) => percent(share),
+      },
       marks: [
         { kind: "line", ink: "exact", points: inside(bias), dashed: true },
         { kind: "line", ink: "noise", points: inside(noise), dashed: true },
         { kind: "line", ink: "private", points: inside(both) },
         { kind: "dots", ink: "exact", points: bias.slice(20, 21), label: "cut off" },
-        { kind: "dots", ink: "noise", points: inside(noise).filter((_, i, all) => i === Math.floor(0.45 * all.length)), label: "noise" },
+        {
+          kind: "dots",
+          ink: "noise",
+          points: inside(noise).filter((_, i, all) => i === Math.floor(0.45 * all.length)),
+          label: "noise",
+        },
         { kind: "down", ink: "quiet", points: [[this.bound, 0]], dashed: true },
-        { kind: "dots", ink: "private", points: [[this.bound, Math.min(1, here)]], label: here > 1 ? `more than all: ${percent(here)}` : `both: ${percent(here)}` },
+        {
+          kind: "dots",
+          ink: "private",
+          points: [[this.bound, Math.min(1, here)]],
+          label: here > 1 ? `more than all: ${percent(here)}` : `both: ${percent(here)}`,
+        },
       ],
     });
   }
@@ -71,8 +97,16 @@ export class ClippingStory extends Story {
     const above = values.filter((value) => value > this.bound).length;
     const best = bestBound(values, this.epsilon);
     const least = cutOff(values, best) + averageNoise(best, this.epsilon);
-    const side = above > 1 / this.epsilon * 1.5 ? "Too low: most of the error is cut off." : above < 1 / this.epsilon / 1.5 ? "Too high: most of the error is noise." : "About right.";
-    const advice = best > 0 ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "so large an epsilon need not cut off anybody" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.` : `For so few customers and so small an epsilon nothing beats saying 0.`;
+    const side =
+      above > (1 / this.epsilon) * 1.5
+        ? "Too low: most of the error is cut off."
+        : above < 1 / this.epsilon / 1.5
+          ? "Too high: most of the error is noise."
+          : "About right.";
+    const advice =
+      best > 0
+        ? `Least would be ${percent(least / all, 1)}, with a bound of ${short(best)}: ${this.epsilon > 1 ? "so large an epsilon need not cut off anybody" : `about 1/ε = ${short(1 / this.epsilon)} customers spend more`}.`
+        : `For so few customers and so small an epsilon nothing beats saying 0.`;
     return `Of ${short(all)} euros, the bound cuts off ${short(cut)}, and noise is off by ${short(noise)} on average: together at most ${percent((cut + noise) / all, 1)}. ${best > 0 ? side : ""} ${advice}`;
   }
 

@@ -52,7 +52,10 @@ export class DataStory extends Story {
 
   protected override get allowed(): Record<string, { from: number; to: number } | string[]> {
     const columns = this.told.columns.flatMap((_, place) => [`up-${place}`, `down-${place}`]);
-    return { ...Object.fromEntries(this.told.parameters.map((one) => [one.name, { from: one.low, to: one.high }])), "sorted-by": ["", ...columns] };
+    return {
+      ...Object.fromEntries(this.told.parameters.map((one) => [one.name, { from: one.low, to: one.high }])),
+      "sorted-by": ["", ...columns],
+    };
   }
 
   protected override take(name: string, value: number | string | boolean): void {
@@ -123,12 +126,22 @@ export class DataStory extends Story {
     const rows = counted(this.told.rows.length, "row");
     if (!order) return `${rows}, as they were written. Choose a heading to sort.`;
     const column = this.told.columns[order.place]!;
-    const first = column.kind === "text" ? (order.up ? "from A to Z" : "from Z to A") : order.up ? "smallest first" : "largest first";
+    const first =
+      column.kind === "text"
+        ? order.up
+          ? "from A to Z"
+          : "from Z to A"
+        : order.up
+          ? "smallest first"
+          : "largest first";
     return `${rows}, sorted by ${column.label}, ${first}.`;
   }
 
   protected table(): Table {
-    return { head: this.told.columns.map((one) => one.label), rows: this.cells().map((row) => row.map((cell, place) => shown(cell, this.told.columns[place]!.digits))) };
+    return {
+      head: this.told.columns.map((one) => one.label),
+      rows: this.cells().map((row) => row.map((cell, place) => shown(cell, this.told.columns[place]!.digits))),
+    };
   }
 
   static override styles = [
@@ -146,7 +159,8 @@ export class DataStory extends Story {
 }
 
 function compared(a: Cell, b: Cell): number {
-  if (typeof a === "number" && typeof b === "number") return Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b || 0;
+  if (typeof a === "number" && typeof b === "number")
+    return Number.isNaN(a) ? (Number.isNaN(b) ? 0 : 1) : Number.isNaN(b) ? -1 : a - b || 0;
   return String(a).localeCompare(String(b), "en", { numeric: true });
 }
 

@@ -10,8 +10,18 @@ import { answered, bestGuess, chance, discreteLaplace, logOdds } from "../math/d
 /** Postcodes that begin so are a tracker: about a fifth of the people. */
 const TRACKER = "0001";
 const PEOPLE = office.name.length;
-const RULES = { none: "answers everything exactly", size: "refuses small groups", names: "refuses small groups and names", noise: "adds noise to every answer" } as const;
-const ATTACKS = { direct: "ask about the person", difference: "take a difference", tracker: "use a tracker", general: "use a general tracker" } as const;
+const RULES = {
+  none: "answers everything exactly",
+  size: "refuses small groups",
+  names: "refuses small groups and names",
+  noise: "adds noise to every answer",
+} as const;
+const ATTACKS = {
+  direct: "ask about the person",
+  difference: "take a difference",
+  tracker: "use a tracker",
+  general: "use a general tracker",
+} as const;
 type Attack = keyof typeof ATTACKS;
 interface Query {
   where: string;
@@ -28,7 +38,14 @@ interface Answer extends Query {
 }
 
 export class DifferencingStory extends Story {
-  static override properties = { rule: {}, attack: {}, target: { type: Number }, smallest: { type: Number }, epsilon: { type: Number }, releases: { state: true } };
+  static override properties = {
+    rule: {},
+    attack: {},
+    target: { type: Number },
+    smallest: { type: Number },
+    epsilon: { type: Number },
+    releases: { state: true },
+  };
   declare rule: string;
   declare attack: string;
   declare target: number;
@@ -37,10 +54,21 @@ export class DifferencingStory extends Story {
   /** The noise of each release: of the target alone, and of the other cells into which the questions cut the people. */
   declare releases: [number, number, number][];
   protected readonly question = "A hundred people work here. Only sums over groups are told. Does one of them smoke?";
-  protected readonly first = { rule: "size", attack: "direct", target: office.alone.find((row) => office.smokes[row])!, smallest: 10, epsilon: 1 };
+  protected readonly first = {
+    rule: "size",
+    attack: "direct",
+    target: office.alone.find((row) => office.smokes[row])!,
+    smallest: 10,
+    epsilon: 1,
+  };
 
   protected override get allowed(): Record<string, Allowed> {
-    return { rule: Object.keys(RULES), attack: Object.keys(ATTACKS), target: office.alone, smallest: { from: 2, to: 45, whole: true } };
+    return {
+      rule: Object.keys(RULES),
+      attack: Object.keys(ATTACKS),
+      target: office.alone,
+      smallest: { from: 2, to: 45, whole: true },
+    };
   }
 
   constructor() {
@@ -50,7 +78,8 @@ export class DifferencingStory extends Story {
 
   protected override take(name: string, value: number | string | boolean): void {
     super.take(name, value);
-    if (name === "rule" || name === "epsilon" || name === "target" || name === "attack") this.releases = [draw(this.epsilon)];
+    if (name === "rule" || name === "epsilon" || name === "target" || name === "attack")
+      this.releases = [draw(this.epsilon)];
   }
 
   private get queries(): Query[] {
@@ -74,8 +103,16 @@ export class DifferencingStory extends Story {
         ];
       case "general":
         return [
-          { where: `postcode LIKE '${TRACKER}%' OR (sex = '${sex}' AND job = '${work}')`, members: or(inside), sign: 1 },
-          { where: `postcode NOT LIKE '${TRACKER}%' OR (sex = '${sex}' AND job = '${work}')`, members: or(outside), sign: 1 },
+          {
+            where: `postcode LIKE '${TRACKER}%' OR (sex = '${sex}' AND job = '${work}')`,
+            members: or(inside),
+            sign: 1,
+          },
+          {
+            where: `postcode NOT LIKE '${TRACKER}%' OR (sex = '${sex}' AND job = '${work}')`,
+            members: or(outside),
+            sign: 1,
+          },
           { where: `postcode LIKE '${TRACKER}%'`, members: inside, sign: -1 },
           { where: `postcode NOT LIKE '${TRACKER}%'`, members: outside, sign: -1 },
         ];
@@ -94,7 +131,10 @@ export class DifferencingStory extends Story {
       const size = rows.length;
       const tooFew = (this.rule === "size" || this.rule === "names") && !answered(size, PEOPLE, this.smallest);
       const why = tooFew ? "refused: group size" : this.rule === "names" && query.names ? "refused: a name" : "";
-      const noise = this.rule === "noise" && release ? cells.reduce((sum, cell, i) => sum + Number(cell[place]) * (release[i] ?? 0), 0) : 0;
+      const noise =
+        this.rule === "noise" && release
+          ? cells.reduce((sum, cell, i) => sum + Number(cell[place]) * (release[i] ?? 0), 0)
+          : 0;
       return { ...query, size, exact, why, shown: why ? null : exact + noise };
     });
   }
@@ -105,7 +145,9 @@ export class DifferencingStory extends Story {
     if (told.some((answer) => answer.shown === null)) return 0.5;
     const gap = (answers: Answer[]): number => answers.reduce((sum, answer) => sum + answer.sign * answer.shown!, 0);
     if (this.rule !== "noise") return gap(told) ? 1 : 0;
-    return chance(this.releases.reduce((sum, release) => sum + logOdds(gap(this.answers(release)), 1 / this.epsilon), 0));
+    return chance(
+      this.releases.reduce((sum, release) => sum + logOdds(gap(this.answers(release)), 1 / this.epsilon), 0),
+    );
   }
 
   private more(times: number): void {
@@ -114,7 +156,11 @@ export class DifferencingStory extends Story {
 
   protected handles(): TemplateResult {
     return html`${this.choice("rule", "the curator …", Object.entries(RULES))} ${this.choice("attack", "you …", Object.entries(ATTACKS))}
-      ${this.choice("target", "whom you are after", office.alone.map((row) => [row, `${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}`]))}
+      ${this.choice(
+        "target",
+        "whom you are after",
+        office.alone.map((row) => [row, `${office.name[row]}, the only ${office.sex[row]} ${office.occupation[row]}`]),
+      )}
       <div class="slot">${
         this.rule === "noise"
           ? this.epsilonHandle()
@@ -128,10 +174,10 @@ export class DifferencingStory extends Story {
   protected picture(): unknown {
     const noisy = this.rule === "noise";
     return html`<ol class="queries">${this.answers().map(
-        (answer) => html`<li><code><span>SELECT SUM(smokes) FROM staff</span> WHERE ${answer.where}</code>
+      (answer) => html`<li><code><span>SELECT SUM(smokes) FROM staff</span> WHERE ${answer.where}</code>
           <span class="size">${counted(answer.size, "person", "people")}</span>
           <b class=${answer.shown === null ? "refused" : noisy ? "private" : "exact"}>${answer.shown === null ? answer.why : `${answer.sign < 0 ? "− " : ""}${String(answer.shown).replace("-", "−")}`}</b></li>`,
-      )}</ol>
+    )}</ol>
       ${this.scale()}
       <div class="again">${
         noisy
@@ -160,18 +206,34 @@ export class DifferencingStory extends Story {
   protected sentence(): string {
     const told = this.answers();
     const name = office.name[this.target]!;
-    if (told.some((answer) => answer.shown === null)) return `Refused. You know no more about ${name} than before. Try another attack: what if every group you ask about is large enough?`;
+    if (told.some((answer) => answer.shown === null))
+      return `Refused. You know no more about ${name} than before. Try another attack: what if every group you ask about is large enough?`;
     if (this.rule !== "noise") {
       const says = `${name} ${office.smokes[this.target] ? "smokes" : "does not smoke"}`;
-      return this.attack === "direct" ? `The curator simply tells you: ${says}.` : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}, and yet the ${told.length === 2 ? "difference" : "sum of the signed answers"} is ${office.smokes[this.target]}: ${says}. For certain.`;
+      return this.attack === "direct"
+        ? `The curator simply tells you: ${says}.`
+        : `Every group was large${this.attack === "difference" ? "" : " and nobody was named"}, and yet the ${told.length === 2 ? "difference" : "sum of the signed answers"} is ${office.smokes[this.target]}: ${says}. For certain.`;
     }
-    const right = Math.round(this.belief * 100) === 50 ? "no idea" : (this.belief > 0.5) === Boolean(office.smokes[this.target]) ? "right" : "wrong";
+    const right =
+      Math.round(this.belief * 100) === 50
+        ? "no idea"
+        : this.belief > 0.5 === Boolean(office.smokes[this.target])
+          ? "right"
+          : "wrong";
     return `All questions are answered, all answers have noise, and the attack stays what it was. It takes you from 50 to ${outOf(this.belief)}, and that is ${right === "no idea" ? "no idea at all" : `${right} this time`}. At a total ε of ${+(this.epsilon * this.releases.length).toPrecision(3)} no attack leaves the shaded part, ${Math.floor(100 * (1 - this.limit))} to ${Math.ceil(100 * this.limit)} of 100.`;
   }
 
   protected table(): Table {
-    const rows = this.answers().map((answer) => [answer.sign < 0 ? "−" : "+", answer.where, answer.size, answer.shown ?? answer.why]);
-    return { head: ["sign", "group", "people", "answer"], rows: [...rows, ["", "your belief that the person smokes, out of 100", "", outOf(this.belief)]] };
+    const rows = this.answers().map((answer) => [
+      answer.sign < 0 ? "−" : "+",
+      answer.where,
+      answer.size,
+      answer.shown ?? answer.why,
+    ]);
+    return {
+      head: ["sign", "group", "people", "answer"],
+      rows: [...rows, ["", "your belief that the person smokes, out of 100", "", outOf(this.belief)]],
+    };
   }
 
   static override styles: CSSResultGroup = [

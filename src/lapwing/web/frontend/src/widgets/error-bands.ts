@@ -19,7 +19,12 @@ const whole = (value: number): string => Math.round(value).toLocaleString("en");
 const points = (error: number): string => `±\u00a0${short(Number((100 * error).toPrecision(2)))}`;
 
 export class ErrorBands extends Story {
-  static override properties = { epsilon: { type: Number }, n: { type: Number }, share: { type: Number }, questions: { type: Number } };
+  static override properties = {
+    epsilon: { type: Number },
+    n: { type: Number },
+    share: { type: Number },
+    questions: { type: Number },
+  };
   declare epsilon: number;
   declare n: number;
   declare share: number;
@@ -39,8 +44,16 @@ export class ErrorBands extends Story {
             @input=${(event: Event) => this.take("n", people(Number((event.target as HTMLInputElement).value)))} />
         </label>
         <div class="pair">
-          ${this.choice("share", "say yes", SHARES.map((one) => [one, percent(one)]))}
-          ${this.choice("questions", "questions in all", QUESTIONS.map((one) => [one, whole(one)]))}
+          ${this.choice(
+            "share",
+            "say yes",
+            SHARES.map((one) => [one, percent(one)]),
+          )}
+          ${this.choice(
+            "questions",
+            "questions in all",
+            QUESTIONS.map((one) => [one, whole(one)]),
+          )}
         </div>
       </div>`;
   }
@@ -67,11 +80,22 @@ export class ErrorBands extends Story {
     ];
     const height = samplingError(this.share, this.cross);
     if (this.cross >= FEWEST && this.cross <= MOST && height <= 1)
-      marks.push({ kind: "dots", ink: "budget", points: [[this.cross, height]], label: `equal at ${short(Number(this.cross.toPrecision(2)))}` });
+      marks.push({
+        kind: "dots",
+        ink: "budget",
+        points: [[this.cross, height]],
+        label: `equal at ${short(Number(this.cross.toPrecision(2)))}`,
+      });
     return chart({
       title: "How far a share may be off because of the sample and because of the noise, over the number of people",
       x: { from: FEWEST, to: MOST, label: "people asked", log: true, ticks: [10, 1000, 1e5, 1e7] },
-      y: { from: LOWEST, to: 1, label: "off by at most, in percentage points, with 95 % confidence", log: true, format: (value) => short(100 * value) },
+      y: {
+        from: LOWEST,
+        to: 1,
+        label: "off by at most, in percentage points, with 95 % confidence",
+        log: true,
+        format: (value) => short(100 * value),
+      },
       marks,
     });
   }
@@ -82,8 +106,12 @@ export class ErrorBands extends Story {
     const lost = Math.max(1, Math.round(lostAnswers(this.share, this.n, this.epsilon, this.questions)));
     const from = this.cross < FEWEST ? "ten" : whole(Number(this.cross.toPrecision(2)));
     const asked = `${percent(this.share)} of ${whole(this.n)} people: the sample makes it ${points(sample)} percentage points`;
-    if (noise > this.share) return `${asked}. The noise is larger than the answer: this cannot be published with so small an epsilon for so many questions about so few people. From ${from} people on, the noise is the smaller error.`;
-    const cost = lost > 0.95 * this.n ? `nearly all of the ${whole(this.n)} answers` : `${whole(lost)} of the ${whole(this.n)} answers`;
+    if (noise > this.share)
+      return `${asked}. The noise is larger than the answer: this cannot be published with so small an epsilon for so many questions about so few people. From ${from} people on, the noise is the smaller error.`;
+    const cost =
+      lost > 0.95 * this.n
+        ? `nearly all of the ${whole(this.n)} answers`
+        : `${whole(lost)} of the ${whole(this.n)} answers`;
     return `${asked}, the noise ${points(noise)}. Privacy costs as much as losing ${cost}. From ${from} people on, the noise is the smaller error.`;
   }
 

@@ -13,10 +13,18 @@ const BIDS = [1, 1, 1, 4.01];
 const PRICES = Array.from({ length: 10 }, (_, i) => (i + 1) / 2);
 const NEWCOMER = 3;
 const CROWDS = [1, 10, 100];
-const EXAMPLES = [["colours", "the most common eye colour"], ["prices", "the price that earns most"]] as const;
+const EXAMPLES = [
+  ["colours", "the most common eye colour"],
+  ["prices", "the price that earns most"],
+] as const;
 
 export class ExponentialStory extends Story {
-  static override properties = { epsilon: { type: Number }, example: { type: String }, crowd: { type: Number }, more: { type: Boolean } };
+  static override properties = {
+    epsilon: { type: Number },
+    example: { type: String },
+    crowd: { type: Number },
+    more: { type: Boolean },
+  };
   declare epsilon: number;
   declare example: string;
   declare crowd: number;
@@ -49,7 +57,10 @@ export class ExponentialStory extends Story {
 
   private logs(more: boolean): [number[], number[]] {
     const scores = this.scores(more);
-    return [exponentialLogs(scores, this.epsilon, this.sensitivity), permuteAndFlipLogs(scores, this.epsilon, this.sensitivity)];
+    return [
+      exponentialLogs(scores, this.epsilon, this.sensitivity),
+      permuteAndFlipLogs(scores, this.epsilon, this.sensitivity),
+    ];
   }
 
   private chances(): [number[], number[]] {
@@ -62,7 +73,11 @@ export class ExponentialStory extends Story {
     return html`${this.epsilonHandle()}
       <div class="more">
         ${this.choice("example", "what is chosen", EXAMPLES)}
-        ${this.choice("crowd", this.prices ? "bidders" : "people", CROWDS.map((times) => [times, (times * people).toLocaleString("en")]))}
+        ${this.choice(
+          "crowd",
+          this.prices ? "bidders" : "people",
+          CROWDS.map((times) => [times, (times * people).toLocaleString("en")]),
+        )}
         <label class="check"><input type="checkbox" .checked=${this.more} @change=${(event: Event) => this.take("more", (event.target as HTMLInputElement).checked)} />
           ${this.prices ? `one bidder more, who would pay ${NEWCOMER} €` : "one person more, with blue eyes"}</label>
       </div>`;
@@ -78,7 +93,9 @@ export class ExponentialStory extends Story {
         most: highest <= 0.25 ? 0.25 : highest <= 0.5 ? 0.5 : 1,
         rows: this.options.map((label, i) => ({
           label,
-          note: this.prices ? `earns ${scores[i]!.toLocaleString("en", { maximumFractionDigits: 2 })} €` : `${scores[i]!.toLocaleString("en")} people`,
+          note: this.prices
+            ? `earns ${scores[i]!.toLocaleString("en", { maximumFractionDigits: 2 })} €`
+            : `${scores[i]!.toLocaleString("en")} people`,
           bars: [
             { value: plain[i]!, ink: "private", text: said(plain[i]!) },
             { value: flipped[i]!, ink: "private", pale: true, text: said(flipped[i]!) },
@@ -92,7 +109,8 @@ export class ExponentialStory extends Story {
     const [plain, flipped] = this.chances();
     const top = Math.max(...scores);
     const best = this.options.filter((_, i) => scores[i] === top);
-    const sum = (chances: number[]): number => chances.reduce((total, one, i) => total + (scores[i] === top ? one : 0), 0);
+    const sum = (chances: number[]): number =>
+      chances.reduce((total, one, i) => total + (scores[i] === top ? one : 0), 0);
     const unit = this.prices ? "€" : "people";
     const [now, other] = [this.logs(this.more), this.logs(!this.more)];
     const worst = Math.max(factor(now[0], other[0]), factor(now[1], other[1]));

@@ -3,7 +3,16 @@ import { css, html, type TemplateResult } from "lit";
 import { Story, type Allowed, type Table } from "../lib/story.js";
 import { DIMENSIONS, chosen, combined, strength, type Choice } from "../math/family.js";
 
-const COUNT = ["No dimension is", "One dimension is", "Two dimensions are", "Three dimensions are", "Four dimensions are", "Five dimensions are", "Six dimensions are", "All seven dimensions are"];
+const COUNT = [
+  "No dimension is",
+  "One dimension is",
+  "Two dimensions are",
+  "Three dimensions are",
+  "Four dimensions are",
+  "Five dimensions are",
+  "Six dimensions are",
+  "All seven dimensions are",
+];
 const COMPARED = {
   same: "Nothing has to be explained: this is the definition of the course. Leave it only for a reason.",
   weaker: "It promises less than plain differential privacy with the same ε. Say so to the people in the data.",
@@ -18,11 +27,15 @@ export class FamilyStory extends Story {
   protected readonly first = Object.fromEntries(DIMENSIONS.map(({ key }) => [key, 0])) as Record<string, number>;
 
   protected override get allowed(): Record<string, Allowed> {
-    return Object.fromEntries(DIMENSIONS.map(({ key, variants }) => [key, { from: 0, to: variants.length, whole: true }]));
+    return Object.fromEntries(
+      DIMENSIONS.map(({ key, variants }) => [key, { from: 0, to: variants.length, whole: true }]),
+    );
   }
 
   private get answers(): Choice {
-    return Object.fromEntries(DIMENSIONS.map(({ key }) => [key, Number((this as unknown as Record<string, unknown>)[key]) || 0]));
+    return Object.fromEntries(
+      DIMENSIONS.map(({ key }) => [key, Number((this as unknown as Record<string, unknown>)[key]) || 0]),
+    );
   }
 
   protected handles(): TemplateResult {
@@ -54,7 +67,11 @@ export class FamilyStory extends Story {
     const now = this.answers;
     return {
       head: ["dimension", "as usual", "yours"],
-      rows: DIMENSIONS.map(({ key, letter, name, usual, variants }) => [`${letter}: ${name}`, usual, variants[now[key]! - 1]?.name ?? "as usual"]),
+      rows: DIMENSIONS.map(({ key, letter, name, usual, variants }) => [
+        `${letter}: ${name}`,
+        usual,
+        variants[now[key]! - 1]?.name ?? "as usual",
+      ]),
     };
   }
 

@@ -48,7 +48,11 @@ export class GaussianStory extends Story {
 
   protected handles(): TemplateResult {
     return html`${this.epsilonHandle(undefined, "that you are in the data (δ aside)")}
-      ${this.choice("delta", "delta δ", DELTAS.map((one) => [one, inWords(one)]))}`;
+      ${this.choice(
+        "delta",
+        "delta δ",
+        DELTAS.map((one) => [one, inWords(one)]),
+      )}`;
   }
 
   protected picture(): unknown {
@@ -57,10 +61,15 @@ export class GaussianStory extends Story {
 
   private sigmas(): unknown {
     const exact = EPSILONS.map((epsilon): Point => [epsilon, analytic(epsilon, this.delta)]);
-    const book = (from: number, to: number): Point[] => [from, ...EPSILONS.filter((one) => one > from && one < to), to].map((epsilon) => [epsilon, classical(epsilon, this.delta)]);
+    const book = (from: number, to: number): Point[] =>
+      [from, ...EPSILONS.filter((one) => one > from && one < to), to].map((epsilon) => [
+        epsilon,
+        classical(epsilon, this.delta),
+      ]);
     const now = analytic(this.epsilon, this.delta);
     return html`${chart({
-      title: "Standard deviation of the noise against epsilon, by the classical formula and by the analytic calibration",
+      title:
+        "Standard deviation of the noise against epsilon, by the classical formula and by the analytic calibration",
       x: { from: 0.01, to: 10, label: "epsilon", log: true },
       y: { from: 0.2, to: 1000, label: "standard deviation σ", log: true, ticks: [1, 10, 100, 1000] },
       height: 260,
@@ -76,12 +85,22 @@ export class GaussianStory extends Story {
     ${chart({
       title: "The analytic sigma as a share of the classical one",
       x: { from: 0.01, to: 10, label: "epsilon", log: true },
-      y: { from: 0.3, to: 1.1, label: "analytic : classical", ticks: [0.4, 0.6, 0.8, 1], format: (value) => percent(value) },
+      y: {
+        from: 0.3,
+        to: 1.1,
+        label: "analytic : classical",
+        ticks: [0.4, 0.6, 0.8, 1],
+        format: (value) => percent(value),
+      },
       height: 170,
       marks: [
         { kind: "across", ink: "exact", points: [[0.01, 1]] },
         { kind: "down", ink: "quiet", points: [[1, 0]], dashed: true },
-        { kind: "line", ink: "private", points: exact.map(([epsilon, sigma]) => [epsilon, sigma / classical(epsilon, this.delta)]) },
+        {
+          kind: "line",
+          ink: "private",
+          points: exact.map(([epsilon, sigma]) => [epsilon, sigma / classical(epsilon, this.delta)]),
+        },
         { kind: "dots", ink: "private", points: [[this.epsilon, now / classical(this.epsilon, this.delta)]] },
       ],
     })}`;
@@ -109,15 +128,22 @@ export class GaussianStory extends Story {
   protected sentence(): string {
     if (this.many) {
       const { few } = this;
-      const least = few > 1 ? `Up to ${counted(few - 1, "answer")} Laplace noise is smaller; from ${few} on Gaussian noise is.` : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
+      const least =
+        few > 1
+          ? `Up to ${counted(few - 1, "answer")} Laplace noise is smaller; from ${few} on Gaussian noise is.`
+          : "Gaussian noise is smaller even for one answer: δ is large beside so small an ε.";
       const [wide, narrow] = [this.wide.get(100)!, gaussian(100, this.epsilon, this.delta)];
       return `One person moves every answer by at most 1. ${least} For 100 answers it has σ = ${short(narrow)} on each; Laplace noise ${short(laplacePure(100, this.epsilon))}, or ${short(wide)} when it may use the same δ.`;
     }
     const exact = analytic(this.epsilon, this.delta);
     const book = classical(this.epsilon, this.delta);
-    if (this.epsilon < 1) return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula asks for σ = ${short(book)}. The analytic calibration needs ${short(exact)}, ${Math.round(100 * (1 - exact / book))} % less, for the same promise.`;
+    if (this.epsilon < 1)
+      return `At ε = ${short(this.epsilon)} and δ = ${inWords(this.delta)}, the classical formula asks for σ = ${short(book)}. The analytic calibration needs ${short(exact)}, ${Math.round(100 * (1 - exact / book))} % less, for the same promise.`;
     const really = delta(book, this.epsilon);
-    const verdict = really > this.delta ? `That is too little: its δ is really ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}` : "It happens to be enough here, but nothing in its proof says so";
+    const verdict =
+      really > this.delta
+        ? `That is too little: its δ is really ${really.toExponential(1).replace(/e-(\d+)/, (_, digits: string) => ` · 10⁻${[...digits].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(digit)]).join("")}`)}`
+        : "It happens to be enough here, but nothing in its proof says so";
     return `At ε = ${short(this.epsilon)} the classical formula is not proven. It would say σ = ${short(book)}. ${verdict}. The analytic calibration says ${short(exact)}.`;
   }
 
@@ -125,14 +151,22 @@ export class GaussianStory extends Story {
     if (this.many)
       return {
         head: ["answers", "Laplace, epsilon alone (σ)", "Laplace, with δ (σ)", "Gaussian (σ)"],
-        rows: SOME.map((k) => [k, short(laplacePure(k, this.epsilon)), short(this.wide.get(k)!), short(gaussian(k, this.epsilon, this.delta))]),
+        rows: SOME.map((k) => [
+          k,
+          short(laplacePure(k, this.epsilon)),
+          short(this.wide.get(k)!),
+          short(gaussian(k, this.epsilon, this.delta)),
+        ]),
       };
     return {
       head: ["epsilon", "classical (σ)", "analytic (σ)"],
-      rows: [0.01, 0.05, 0.1, 0.2, 0.5, 0.9, 1, 2, 4, 8, 10].map((epsilon) => [epsilon, epsilon < 1 ? short(classical(epsilon, this.delta)) : "not proven", short(analytic(epsilon, this.delta))]),
+      rows: [0.01, 0.05, 0.1, 0.2, 0.5, 0.9, 1, 2, 4, 8, 10].map((epsilon) => [
+        epsilon,
+        epsilon < 1 ? short(classical(epsilon, this.delta)) : "not proven",
+        short(analytic(epsilon, this.delta)),
+      ]),
     };
   }
-
 }
 
 function inWords(value: number): string {

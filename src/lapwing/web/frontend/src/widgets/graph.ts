@@ -28,7 +28,19 @@ interface Told {
 const STEPS = 240;
 
 export class GraphStory extends Story {
-  private told: Told = { title: "", name: "x", low: 0, high: 1, label: "", bottom: null, top: null, up: "", curves: [], sliders: [], sentence: "" };
+  private told: Told = {
+    title: "",
+    name: "x",
+    low: 0,
+    high: 1,
+    label: "",
+    bottom: null,
+    top: null,
+    up: "",
+    curves: [],
+    sliders: [],
+    sentence: "",
+  };
   private curves: Formula[] = [];
   private said: (string | Formula)[] = [];
   private values: Record<string, number> = {};
@@ -37,7 +49,9 @@ export class GraphStory extends Story {
     this.told = JSON.parse(this.dataset.graph ?? "{}") as Told;
     const names = this.told.sliders.map((one) => one.name);
     this.curves = this.told.curves.map((one) => formula(one.formula, [this.told.name, ...names]));
-    this.said = this.told.sentence.split(/(\{[^{}]*\})/).map((part) => (part.startsWith("{") ? formula(part.slice(1, -1), names) : part));
+    this.said = this.told.sentence
+      .split(/(\{[^{}]*\})/)
+      .map((part) => (part.startsWith("{") ? formula(part.slice(1, -1), names) : part));
     super.connectedCallback();
   }
 
@@ -98,13 +112,22 @@ export class GraphStory extends Story {
     const y = { from: bottom ?? (top === null ? from : Math.min(from, top - 1e-9)), to: top ?? to, label: up };
     if (!(y.from < y.to)) y.to = y.from + 1;
     const marks = curves.flatMap(({ label: said, ink }, place): Mark[] =>
-      stretches(all[place]!, y.from, y.to).map((points, i) => ({ kind: "line", ink, points, label: i === 0 && curves.length > 1 ? said : "", dashed: place > 0 && place % 2 === 1 })),
+      stretches(all[place]!, y.from, y.to).map((points, i) => ({
+        kind: "line",
+        ink,
+        points,
+        label: i === 0 && curves.length > 1 ? said : "",
+        dashed: place > 0 && place % 2 === 1,
+      })),
     );
-    return marks.length ? chart({ title, x: { from: low, to: high, label }, y, marks }) : html`<p>There is nothing to draw here: no value is a number.</p>${nothing}`;
+    return marks.length
+      ? chart({ title, x: { from: low, to: high, label }, y, marks })
+      : html`<p>There is nothing to draw here: no value is a number.</p>${nothing}`;
   }
 
   protected sentence(): string {
-    if (this.told.sentence) return this.said.map((part) => (typeof part === "string" ? part : spoken(part(this.values)))).join("");
+    if (this.told.sentence)
+      return this.said.map((part) => (typeof part === "string" ? part : spoken(part(this.values)))).join("");
     const [points] = this.points();
     const seen = (points ?? []).filter(([, y]) => Number.isFinite(y));
     if (!seen.length) return "No value is a number here.";
@@ -116,7 +139,10 @@ export class GraphStory extends Story {
     const { label, curves } = this.told;
     const all = this.points();
     const at = Array.from({ length: 9 }, (_, i) => (i * STEPS) / 8);
-    return { head: [label, ...curves.map((one) => one.label)], rows: at.map((i) => [spoken(all[0]![i]![0]), ...all.map((points) => spoken(points[i]![1]))]) };
+    return {
+      head: [label, ...curves.map((one) => one.label)],
+      rows: at.map((i) => [spoken(all[0]![i]![0]), ...all.map((points) => spoken(points[i]![1]))]),
+    };
   }
 }
 

@@ -17,11 +17,16 @@ interface Round {
 }
 
 export class GuessingGame extends Story {
-  static override properties = { epsilon: { type: Number }, threshold: { type: Number }, exact: { type: Boolean }, rounds: { state: true } };
+  static override properties = {
+    epsilon: { type: Number },
+    threshold: { type: Number },
+    exact: { type: Boolean },
+    rounds: { state: true },
+  };
   declare epsilon: number;
   declare threshold: number;
   declare exact: boolean;
-  private declare rounds: Round[];
+  declare private rounds: Round[];
   protected readonly question = "Nobody, or one of a hundred? Guess from what is published.";
   protected readonly first = { epsilon: 1, threshold: 0.005, exact: false };
 
@@ -76,7 +81,9 @@ export class GuessingGame extends Story {
   /** The buttons change under the finger; whoever plays by keyboard stays among them. */
   private then(move: () => void): void {
     move();
-    void this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(".game button")?.focus({ preventScroll: true }));
+    void this.updateComplete.then(() =>
+      this.renderRoot.querySelector<HTMLElement>(".game button")?.focus({ preventScroll: true }),
+    );
   }
 
   protected handles(): TemplateResult {
@@ -105,7 +112,9 @@ export class GuessingGame extends Story {
     const answer = this.rounds[this.rounds.length - 1]?.answer;
     return [
       { kind: "down", ink: "quiet", points: [[this.threshold, 0]], label: "T", dashed: true },
-      ...(answer === undefined ? [] : ([{ kind: "dots", ink: "private", points: [[answer, 0]], label: "published" }] as Mark[])),
+      ...(answer === undefined
+        ? []
+        : ([{ kind: "dots", ink: "private", points: [[answer, 0]], label: "published" }] as Mark[])),
     ];
   }
 
@@ -116,8 +125,23 @@ export class GuessingGame extends Story {
       y: { from: 0, to: 1.2, label: "how likely", ticks: [] },
       height: 220,
       marks: [
-        { kind: "line", ink: "exact", points: [[0, 0], [0, 1]] },
-        { kind: "line", ink: "noise", points: [[GAP, 0], [GAP, 1]], dashed: true },
+        {
+          kind: "line",
+          ink: "exact",
+          points: [
+            [0, 0],
+            [0, 1],
+          ],
+        },
+        {
+          kind: "line",
+          ink: "noise",
+          points: [
+            [GAP, 0],
+            [GAP, 1],
+          ],
+          dashed: true,
+        },
         ...this.shared(),
       ],
     })}
@@ -127,7 +151,8 @@ export class GuessingGame extends Story {
   private curves(): unknown {
     const x = this.axis();
     const at = Array.from({ length: 301 }, (_, i) => x.from + (i / 300) * (x.to - x.from));
-    const curve = (centre: number): Point[] => [...at, 0, GAP].sort((a, b) => a - b).map((y) => [y, density(y, centre, this.scale)]);
+    const curve = (centre: number): Point[] =>
+      [...at, 0, GAP].sort((a, b) => a - b).map((y) => [y, density(y, centre, this.scale)]);
     const beyond = (points: Point[]): Point[] => points.filter(([y]) => y >= this.threshold);
     const factor = Math.exp(this.epsilon);
     const top = Math.exp(1.25 * this.epsilon);
@@ -148,10 +173,23 @@ export class GuessingGame extends Story {
     ${chart({
       title: "The ratio of the two curves, between 1/e^ε and e^ε",
       x,
-      y: { from: 1 / top, to: top, log: true, label: "one smokes : nobody smokes", ticks: [1 / factor, 1, factor], format: (value) => (value < 1 ? `1/${short(1 / value)}` : short(value)) },
+      y: {
+        from: 1 / top,
+        to: top,
+        log: true,
+        label: "one smokes : nobody smokes",
+        ticks: [1 / factor, 1, factor],
+        format: (value) => (value < 1 ? `1/${short(1 / value)}` : short(value)),
+      },
       height: 170,
       marks: [
-        { kind: "across", ink: "budget", points: [[x.from + 0.95 * (x.to - x.from), factor]], label: "at most", dashed: true },
+        {
+          kind: "across",
+          ink: "budget",
+          points: [[x.from + 0.95 * (x.to - x.from), factor]],
+          label: "at most",
+          dashed: true,
+        },
         { kind: "across", ink: "budget", points: [[0, 1 / factor]], dashed: true },
         { kind: "line", ink: "private", points: at.map((y) => [y, ratio(y, GAP, this.scale)]) },
       ],
@@ -171,15 +209,19 @@ export class GuessingGame extends Story {
     return html`<div class="game">
       <p role="status">${said}</p>
       <div>
-        ${open
-          ? html`<button type="button" @click=${() => this.then(() => this.guess(false))}>Nobody smokes</button>
+        ${
+          open
+            ? html`<button type="button" @click=${() => this.then(() => this.guess(false))}>Nobody smokes</button>
               <button type="button" @click=${() => this.then(() => this.guess(true))}>One smokes</button>`
-          : html`<button type="button" class="main" @click=${() => this.then(this.next)}>${done >= ROUNDS ? "Another twenty" : done ? "Next round" : "Play a round"}</button>`}
+            : html`<button type="button" class="main" @click=${() => this.then(this.next)}>${done >= ROUNDS ? "Another twenty" : done ? "Next round" : "Play a round"}</button>`
+        }
         <button type="button" @click=${this.finish}>Let T play ${done && done < ROUNDS ? "the rest" : "all twenty"}</button>
       </div>
       <p class="strip" aria-hidden="true">${Array.from({ length: ROUNDS }, (_, i) => {
         const one = this.played[i];
-        return one ? html`<span class=${one.guess === one.smoker ? "hit" : "miss"}>${one.guess === one.smoker ? "✓" : "✗"}</span>` : html`<span>·</span>`;
+        return one
+          ? html`<span class=${one.guess === one.smoker ? "hit" : "miss"}>${one.guess === one.smoker ? "✓" : "✗"}</span>`
+          : html`<span>·</span>`;
       })}</p>
     </div>`;
   }
@@ -206,7 +248,12 @@ export class GuessingGame extends Story {
     const rows = [-0.01, 0, 0.0025, 0.005, 0.0075, 0.01, 0.02].map((threshold) =>
       this.exact
         ? [short(threshold), percent(Number(threshold <= 0)), percent(Number(threshold <= GAP)), "–"]
-        : [short(threshold), percent(above(threshold, 0, this.scale), 1), percent(above(threshold, GAP, this.scale), 1), percent(right(threshold, GAP, this.scale), 1)],
+        : [
+            short(threshold),
+            percent(above(threshold, 0, this.scale), 1),
+            percent(above(threshold, GAP, this.scale), 1),
+            percent(right(threshold, GAP, this.scale), 1),
+          ],
     );
     return { head: ["threshold T", "beyond T if nobody smokes", "beyond T if one smokes", "right"], rows };
   }

@@ -11,7 +11,12 @@ const LEVELS: Record<Column, string[]> = {
   sex: ["exact", "left out"],
   postcode: ["all five digits", "first four digits", "left out"],
 };
-const ATTACKS = { none: "none", homogeneity: "homogeneity", background: "background knowledge", composition: "composition" } as const;
+const ATTACKS = {
+  none: "none",
+  homogeneity: "homogeneity",
+  background: "background knowledge",
+  composition: "composition",
+} as const;
 type Attack = keyof typeof ATTACKS;
 const ROWS = ward.diagnosis.length;
 const KINDS = [...new Set(ward.diagnosis)].sort();
@@ -24,7 +29,14 @@ interface State {
 }
 
 export class AnonymityStory extends Story {
-  static override properties = { age: { type: Number }, sex: { type: Number }, postcode: { type: Number }, k: { type: Number }, attack: {}, ruled: {} };
+  static override properties = {
+    age: { type: Number },
+    sex: { type: Number },
+    postcode: { type: Number },
+    k: { type: Number },
+    attack: {},
+    ruled: {},
+  };
   declare age: number;
   declare sex: number;
   declare postcode: number;
@@ -37,18 +49,33 @@ export class AnonymityStory extends Story {
   protected override get allowed(): Record<string, Allowed> {
     return {
       ...Object.fromEntries(COLUMNS.map((name) => [name, { from: 0, to: LEVELS[name].length - 1, whole: true }])),
-      k: { from: 1, to: 12, whole: true }, attack: Object.keys(ATTACKS), ruled: KINDS,
+      k: { from: 1, to: 12, whole: true },
+      attack: Object.keys(ATTACKS),
+      ruled: KINDS,
     };
   }
 
   private at(levels: Record<Column, number>): Omit<State, "fallen"> {
     const cells = COLUMNS.map((name) => {
       const { kind, labels, shares } = ward.columns[name];
-      return { label: kind.map((one) => labels[levels[name]]![one]!), share: kind.map((one) => shares[levels[name]]![one]!) };
+      return {
+        label: kind.map((one) => labels[levels[name]]![one]!),
+        share: kind.map((one) => shares[levels[name]]![one]!),
+      };
     });
     const keys = ward.diagnosis.map((_, row) => cells.map(({ label }) => label[row]).join(" · "));
-    const kept = classes(keys).filter((rows) => rows.length >= this.k).flat().sort((a, b) => a - b);
-    return { keys, kept, lost: loss(kept.map((row) => cells.map(({ share }) => share[row]!)), ROWS - kept.length) };
+    const kept = classes(keys)
+      .filter((rows) => rows.length >= this.k)
+      .flat()
+      .sort((a, b) => a - b);
+    return {
+      keys,
+      kept,
+      lost: loss(
+        kept.map((row) => cells.map(({ share }) => share[row]!)),
+        ROWS - kept.length,
+      ),
+    };
   }
 
   private get state(): State {
@@ -60,7 +87,9 @@ export class AnonymityStory extends Story {
     const [mine, told] = [kept.map((row) => keys[row]!), kept.map((row) => ward.diagnosis[row]!)];
     const all = new Array<string | null>(ROWS).fill(null);
     if (this.attack === "homogeneity" || this.attack === "background")
-      certain(mine, told, this.attack === "background" ? [this.ruled] : []).forEach((value, place) => (all[kept[place]!] = value));
+      certain(mine, told, this.attack === "background" ? [this.ruled] : []).forEach(
+        (value, place) => (all[kept[place]!] = value),
+      );
     if (this.attack === "composition")
       for (const rows of classes(mine)) {
         const here = rows.map((place) => told[place]!);
@@ -86,7 +115,13 @@ export class AnonymityStory extends Story {
   };
 
   protected handles(): TemplateResult {
-    return html`${COLUMNS.map((name) => this.choice(name, name, LEVELS[name].map((said, level) => [level, said])))}
+    return html`${COLUMNS.map((name) =>
+      this.choice(
+        name,
+        name,
+        LEVELS[name].map((said, level) => [level, said]),
+      ),
+    )}
       <label class="wide">leave out classes of fewer than ${this.k}
         <input type="range" min="1" max="12" .value=${String(this.k)} @input=${(event: Event) => this.take("k", Number((event.target as HTMLInputElement).value))} /></label>
       <button class="best" type="button" @click=${this.best}>Least loss for k = ${this.k}</button>
@@ -101,9 +136,14 @@ export class AnonymityStory extends Story {
 
   protected picture(): unknown {
     const { keys, kept, lost, fallen } = this.state;
-    const { k, l, t } = measured(kept.map((row) => keys[row]!), kept.map((row) => ward.diagnosis[row]!));
+    const { k, l, t } = measured(
+      kept.map((row) => keys[row]!),
+      kept.map((row) => ward.diagnosis[row]!),
+    );
     const inside = new Set(kept);
-    const groups = classes(keys).filter((rows) => inside.has(rows[0]!)).sort((a, b) => b.length - a.length);
+    const groups = classes(keys)
+      .filter((rows) => inside.has(rows[0]!))
+      .sort((a, b) => b.length - a.length);
     const gone = ROWS - kept.length;
     const names = fallen.flatMap((value, row) => (value === null ? [] : [`${ward.names[row]}: ${value}`]));
     return html`<dl>
@@ -123,28 +163,49 @@ export class AnonymityStory extends Story {
   protected sentence(): string {
     const { keys, kept, fallen } = this.state;
     const many = fallen.filter((value) => value !== null).length;
-    const { k } = measured(kept.map((row) => keys[row]!), kept.map((row) => ward.diagnosis[row]!));
+    const { k } = measured(
+      kept.map((row) => keys[row]!),
+      kept.map((row) => ward.diagnosis[row]!),
+    );
     const claim = `The table is ${k}-anonymous`;
     const who = many === 1 ? "1 patient falls" : `${many} patients fall`;
     switch (this.attack as Attack) {
       case "homogeneity":
-        return many ? `${claim}, and ${who}: everybody in their class has the same, so it does not matter which row is theirs.` : `${claim}, and no class has one diagnosis only. Homogeneity finds nobody – try what somebody knows already.`;
+        return many
+          ? `${claim}, and ${who}: everybody in their class has the same, so it does not matter which row is theirs.`
+          : `${claim}, and no class has one diagnosis only. Homogeneity finds nobody – try what somebody knows already.`;
       case "background":
-        return many ? `${claim}. You can see who has no ${this.ruled}; with that, ${who}: their class leaves a single diagnosis.` : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses everywhere. Somebody who knows more can rule out more.`;
+        return many
+          ? `${claim}. You can see who has no ${this.ruled}; with that, ${who}: their class leaves a single diagnosis.`
+          : `${claim}. Ruling out ${this.ruled} leaves at least two diagnoses everywhere. Somebody who knows more can rule out more.`;
       case "composition": {
         const both = kept.filter((row) => ward.other.class[row]! >= 0).length;
-        return many ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both. Of these, ${who}: one diagnosis only is in both of their classes.` : `${claim}. Another hospital published a ${ward.other.k}-anonymous table; ${both} patients are in both, and each has two or more diagnoses in common. This time.`;
+        return many
+          ? `${claim}. Another hospital published a ${ward.other.k}-anonymous table, and ${both} patients are in both. Of these, ${who}: one diagnosis only is in both of their classes.`
+          : `${claim}. Another hospital published a ${ward.other.k}-anonymous table; ${both} patients are in both, and each has two or more diagnoses in common. This time.`;
       }
       default:
-        return k <= 1 ? `Some rows look like no other: whoever knows age, sex and postcode finds them. Generalise a column, or leave out small classes.` : `${claim}: every row looks like at least ${k - 1} other${k > 2 ? "s" : ""}, and ${ROWS - kept.length} of ${ROWS} rows are left out. Now press an attack.`;
+        return k <= 1
+          ? `Some rows look like no other: whoever knows age, sex and postcode finds them. Generalise a column, or leave out small classes.`
+          : `${claim}: every row looks like at least ${k - 1} other${k > 2 ? "s" : ""}, and ${ROWS - kept.length} of ${ROWS} rows are left out. Now press an attack.`;
     }
   }
 
   protected table(): Table {
     const { keys, kept, fallen } = this.state;
     const inside = new Set(kept);
-    const rows = classes(keys).filter((one) => inside.has(one[0]!)).sort((a, b) => b.length - a.length);
-    return { head: ["class", "people", "diagnoses", "found out"], rows: rows.map((one) => [keys[one[0]!]!, one.length, summed(one), one.filter((row) => fallen[row] !== null).length]) };
+    const rows = classes(keys)
+      .filter((one) => inside.has(one[0]!))
+      .sort((a, b) => b.length - a.length);
+    return {
+      head: ["class", "people", "diagnoses", "found out"],
+      rows: rows.map((one) => [
+        keys[one[0]!]!,
+        one.length,
+        summed(one),
+        one.filter((row) => fallen[row] !== null).length,
+      ]),
+    };
   }
 
   static override styles: CSSResultGroup = [

@@ -43,7 +43,14 @@ export class LaplaceStory extends Story {
         { kind: "line", ink: "exact", points: curve(100) },
         { kind: "down", ink: "exact", points: [[100, 0]], label: "without you: 100", side: "left", dashed: true },
         { kind: "line", ink: "private", points: curve(100 + this.sensitivity) },
-        { kind: "down", ink: "private", points: [[100 + this.sensitivity, 0]], label: `with you: ${short(100 + this.sensitivity)}`, side: "right", dashed: true },
+        {
+          kind: "down",
+          ink: "private",
+          points: [[100 + this.sensitivity, 0]],
+          label: `with you: ${short(100 + this.sensitivity)}`,
+          side: "right",
+          dashed: true,
+        },
       ],
     });
   }
@@ -54,7 +61,10 @@ export class LaplaceStory extends Story {
   }
 
   protected table(): Table {
-    const shares = [1, 2, 3, 4, 5].map((times) => [+(times * this.scale).toPrecision(3), percent(1 - Math.exp(-times), 1)]);
+    const shares = [1, 2, 3, 4, 5].map((times) => [
+      +(times * this.scale).toPrecision(3),
+      percent(1 - Math.exp(-times), 1),
+    ]);
     return { head: ["off by at most", "share of releases"], rows: shares };
   }
 }

@@ -48,7 +48,10 @@ export class LinkageStory extends Story {
   private keys(table: Known): string[] {
     const born = (BORN[this.born] ?? BORN.no!)[1];
     const code = (POSTCODE[this.postcode] ?? POSTCODE.no!)[1];
-    return table.born.map((day, row) => `${born(day)} ${this.sex === "yes" ? table.sex[row] : ""} ${code(town.postcodes[table.postcode[row]!]!)}`);
+    return table.born.map(
+      (day, row) =>
+        `${born(day)} ${this.sex === "yes" ? table.sex[row] : ""} ${code(town.postcodes[table.postcode[row]!]!)}`,
+    );
   }
 
   private get state() {
@@ -65,7 +68,8 @@ export class LinkageStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    const named = (options: Record<string, [string, ...unknown[]]>): [string, string][] => Object.entries(options).map(([value, [said]]) => [value, said]);
+    const named = (options: Record<string, [string, ...unknown[]]>): [string, string][] =>
+      Object.entries(options).map(([value, [said]]) => [value, said]);
     return html`${this.choice("born", "birth date", named(BORN))} ${this.choice("sex", "sex", named(SEX))} ${this.choice("postcode", "postcode", named(POSTCODE))}`;
   }
 
@@ -76,7 +80,10 @@ export class LinkageStory extends Story {
     fates.forEach((fate, row) => {
       paths[fate] += mark(fate, ((row % ROW) + 0.5) * STEP, (Math.floor(row / ROW) + 0.5) * STEP);
     });
-    const examples = fates.flatMap((fate, row) => (fate === "right" ? [row] : [])).filter((_, i) => i % 97 === 5).slice(0, 4);
+    const examples = fates
+      .flatMap((fate, row) => (fate === "right" ? [row] : []))
+      .filter((_, i) => i % 97 === 5)
+      .slice(0, 4);
     return html`${svg`<svg viewBox="0 0 640 ${height}" role="img" aria-label="One mark for each of ${fates.length} patients">
         ${FATES.map((fate): SVGTemplateResult => svg`<path class=${fate} d=${paths[fate]}></path>`)}
       </svg>`}
@@ -87,7 +94,8 @@ export class LinkageStory extends Story {
   protected sentence(): string {
     const { count, all, alone } = this.state;
     const names = count("right") + count("wrong");
-    if (!names) return `Nobody of the ${all} patients gets a name: every row fits several voters, or none. ${alone ? `${alone} rows are still like no other.` : "Every row looks like others."} What would you still learn from this table?`;
+    if (!names)
+      return `Nobody of the ${all} patients gets a name: every row fits several voters, or none. ${alone ? `${alone} rows are still like no other.` : "Every row looks like others."} What would you still learn from this table?`;
     const share = (100 * count("right")) / names;
     const said = share > 99 && share < 100 ? "more than 99" : String(Math.round(share));
     return `${names} of ${all} patients get a name, and ${count("right")} of these names are right (${said} of 100). ${alone} rows look like no other row. Nobody's name was in the table.`;
@@ -97,7 +105,11 @@ export class LinkageStory extends Story {
     const { count, all, alone } = this.state;
     return {
       head: ["patients", "how many", "out of 100"],
-      rows: [...FATES.map((fate) => [SAID[fate], count(fate), percent(count(fate), all)]), ["rows like no other", alone, percent(alone, all)], ["all", all, "100"]],
+      rows: [
+        ...FATES.map((fate) => [SAID[fate], count(fate), percent(count(fate), all)]),
+        ["rows like no other", alone, percent(alone, all)],
+        ["all", all, "100"],
+      ],
     };
   }
 
@@ -127,6 +139,7 @@ function mark(fate: Fate, x: number, y: number): string {
   return `M${at}m${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`;
 }
 
-const key = (fate: Fate): SVGTemplateResult => svg`<svg viewBox="-7 -7 14 14" aria-hidden="true"><path class=${fate} d=${mark(fate, 0, 0)}></path></svg>`;
+const key = (fate: Fate): SVGTemplateResult =>
+  svg`<svg viewBox="-7 -7 14 14" aria-hidden="true"><path class=${fate} d=${mark(fate, 0, 0)}></path></svg>`;
 const percent = (some: number, all: number): string => ((100 * some) / all).toFixed(1);
 customElements.define("lw-linkage", LinkageStory);

@@ -32,7 +32,11 @@ export class MedianStory extends Story {
 
   protected handles(): TemplateResult {
     return html`${this.choice("shape", "the people are", SHAPES)}
-      ${this.choice("people", "how many", SIZES.map((size) => [size, size.toLocaleString("en")]))}
+      ${this.choice(
+        "people",
+        "how many",
+        SIZES.map((size) => [size, size.toLocaleString("en")]),
+      )}
       ${this.epsilonHandle()}`;
   }
 
@@ -53,7 +57,12 @@ export class MedianStory extends Story {
         { kind: "line", ink: "noise", points: counted },
         { kind: "across", ink: "private", points: [[shown - 1, most]], label: `smooth: ${short(most)}`, dashed: true },
         { kind: "dots", ink: "private", points: counted.filter(([, span]) => span >= most - 1e-9).slice(0, 1) },
-        { kind: "dots", ink: "adversary", points: local.slice(0, 1), label: local[0]![1] > 0.8 * most ? "" : `here: ${short(local[0]![1])}` },
+        {
+          kind: "dots",
+          ink: "adversary",
+          points: local.slice(0, 1),
+          label: local[0]![1] > 0.8 * most ? "" : `here: ${short(local[0]![1])}`,
+        },
       ],
     });
   }
@@ -73,7 +82,9 @@ export class MedianStory extends Story {
   protected table(): Table {
     const all = spans(this.values, 0, RANGE);
     const factor = decay(this.epsilon, DELTA);
-    const rows = [0, 1, 2, 5, 10, 20, 50].filter((k) => k < all.length).map((k) => [k, short(all[k]!), short(all[k]! * factor ** k)]);
+    const rows = [0, 1, 2, 5, 10, 20, 50]
+      .filter((k) => k < all.length)
+      .map((k) => [k, short(all[k]!), short(all[k]! * factor ** k)]);
     return { head: ["people changed before", "one more moves the median by", "discounted"], rows };
   }
 

@@ -11,11 +11,16 @@ import { alike, bounded, certain, laplace, left } from "../math/narrowing.js";
 const MOST = 30;
 
 export class Narrowing extends Story {
-  static override properties = { epsilon: { type: Number }, truth: { type: Number }, edged: { state: true }, endless: { state: true } };
+  static override properties = {
+    epsilon: { type: Number },
+    truth: { type: Number },
+    edged: { state: true },
+    endless: { state: true },
+  };
   declare epsilon: number;
   declare truth: number;
-  private declare edged: number[];
-  private declare endless: number[];
+  declare private edged: number[];
+  declare private endless: number[];
   protected readonly question = "How much do two curators give away, answer by answer?";
   protected readonly first = { epsilon: 0.5, truth: 12 };
 
@@ -75,7 +80,10 @@ export class Narrowing extends Story {
     const top = Math.max(0.15, 1.25 * Math.max(...belief));
     const step = top > 0.75 ? 0.5 : top > 0.35 ? 0.2 : 0.1;
     const ticks = [step, 2 * step, 3 * step].filter((tick) => tick <= Math.min(1, top));
-    const last = answers.slice(-3).map((answer) => short(answer)).join(", ");
+    const last = answers
+      .slice(-3)
+      .map((answer) => short(answer))
+      .join(", ");
     return html`<p class="name ${ink}">${name} <span>${answers.length ? `said ${answers.length > 3 ? "… " : ""}${last}; ` : ""}ruled out: ${out.length} of ${MOST + 1}</span></p>
       ${chart({
         title: `Belief about the count after ${answers.length} answers, ${name}`,
@@ -100,7 +108,10 @@ export class Narrowing extends Story {
         : `The edge has left ${high - low + 1} of ${MOST + 1} counts, ${low} to ${high}; after as many answers the truth is certain in at least ${percent(certain(this.width, asked))} of all cases.`;
     const spent = asked * this.epsilon;
     const factor = Math.exp(spent);
-    const odds = factor < 1e6 ? `a factor of ${short(factor)}` : `a factor with ${Math.floor(spent / Math.LN10) + 1} digits: far too many answers`;
+    const odds =
+      factor < 1e6
+        ? `a factor of ${short(factor)}`
+        : `a factor with ${Math.floor(spent / Math.LN10) + 1} digits: far too many answers`;
     return html`${counted(asked, "answer")}. ${edged} Without an edge nothing is ruled out; the odds of two neighbouring counts have changed by at most e<sup>${short(spent)}</sup>, ${odds}.`;
   }
 
@@ -108,7 +119,10 @@ export class Narrowing extends Story {
     const edged = bounded(this.edged, this.width, MOST);
     const endless = laplace(this.endless, this.epsilon, MOST);
     const said = (share: number): string => (share < 0.001 ? "under 0.1 %" : percent(share, 1));
-    return { head: ["count", "with an edge", "without"], rows: edged.map((share, count) => [count, share ? said(share) : "ruled out", said(endless[count]!)]) };
+    return {
+      head: ["count", "with an edge", "without"],
+      rows: edged.map((share, count) => [count, share ? said(share) : "ruled out", said(endless[count]!)]),
+    };
   }
 
   static override styles = [

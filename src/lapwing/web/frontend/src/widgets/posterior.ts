@@ -22,7 +22,12 @@ function share(value: number): string {
 }
 
 export class Posterior extends Story {
-  static override properties = { view: { type: String }, epsilon: { type: Number }, prior: { type: Number }, alarm: { type: Number } };
+  static override properties = {
+    view: { type: String },
+    epsilon: { type: Number },
+    prior: { type: Number },
+    alarm: { type: Number },
+  };
   declare view: "belief" | "premium" | "test";
   declare epsilon: number;
   declare prior: number;
@@ -42,7 +47,9 @@ export class Posterior extends Story {
   }
 
   protected get first(): { epsilon: number; prior: number; alarm: number } {
-    return this.view === "premium" ? { epsilon: 0.1, prior: 0.02, alarm: 0.05 } : { epsilon: 1, prior: 0.1, alarm: 0.05 };
+    return this.view === "premium"
+      ? { epsilon: 0.1, prior: 0.02, alarm: 0.05 }
+      : { epsilon: 1, prior: 0.1, alarm: 0.05 };
   }
 
   protected override get allowed(): Record<string, Allowed> {
@@ -50,7 +57,11 @@ export class Posterior extends Story {
   }
 
   protected handles(): TemplateResult {
-    const slider = (name: "prior" | "alarm", label: string, step: number): TemplateResult => html`<label>${label}: ${short(100 * this[name])} out of 100
+    const slider = (
+      name: "prior" | "alarm",
+      label: string,
+      step: number,
+    ): TemplateResult => html`<label>${label}: ${short(100 * this[name])} out of 100
       <input type="range" min=${step} max=${1 - step} step=${step} .value=${String(this[name])}
         aria-valuetext="${short(100 * this[name])} out of 100"
         @input=${(event: Event) => this.take(name, Number((event.target as HTMLInputElement).value))} /></label>`;
@@ -72,11 +83,31 @@ export class Posterior extends Story {
       y: { from: 0, to: 1, label: "belief after", format: (value) => percent(value), ticks: [0, 0.25, 0.5, 0.75, 1] },
       height: 340,
       marks: [
-        { kind: "line", ink: "quiet", points: [[0, 0], [1, 1]], dashed: true },
+        {
+          kind: "line",
+          ink: "quiet",
+          points: [
+            [0, 0],
+            [1, 1],
+          ],
+          dashed: true,
+        },
         { kind: "line", ink: "adversary", points: high },
         { kind: "line", ink: "private", points: low },
-        { kind: "line", ink: "exact", points: [[this.prior, least(this.epsilon, this.prior)], [this.prior, after]] },
-        { kind: "dots", ink: "private", points: [[this.prior, least(this.epsilon, this.prior)]], label: `at least ${share(least(this.epsilon, this.prior))}` },
+        {
+          kind: "line",
+          ink: "exact",
+          points: [
+            [this.prior, least(this.epsilon, this.prior)],
+            [this.prior, after],
+          ],
+        },
+        {
+          kind: "dots",
+          ink: "private",
+          points: [[this.prior, least(this.epsilon, this.prior)]],
+          label: `at least ${share(least(this.epsilon, this.prior))}`,
+        },
         { kind: "dots", ink: "adversary", points: [[this.prior, after]], label: `at most ${share(after)}` },
       ],
     });
@@ -99,7 +130,14 @@ export class Posterior extends Story {
       height: 240,
       marks: [
         { kind: "across", ink: "exact", points: [[0.01, POLICY * this.prior]], dashed: true },
-        { kind: "line", ink: "adversary", points: Array.from({ length: 121 }, (_, i) => 10 ** (-2 + i / 40)).map((epsilon) => [epsilon, POLICY * together(epsilon, this.prior)]) },
+        {
+          kind: "line",
+          ink: "adversary",
+          points: Array.from({ length: 121 }, (_, i) => 10 ** (-2 + i / 40)).map((epsilon) => [
+            epsilon,
+            POLICY * together(epsilon, this.prior),
+          ]),
+        },
         { kind: "dots", ink: "adversary", points: [[this.epsilon, chosen]], label: money(chosen) },
       ],
     })}`;
@@ -110,14 +148,44 @@ export class Posterior extends Story {
     const fine = Array.from({ length: 401 }, (_, i) => i / 400);
     return html`${chart({
       title: "Found among those present, against wrongly accused among those absent",
-      x: { from: 0, to: 1, label: "wrongly accused, of those who are not in the data", format: (value) => percent(value) },
-      y: { from: 0, to: 1, label: "found, of those who are", format: (value) => percent(value), ticks: [0, 0.25, 0.5, 0.75, 1] },
+      x: {
+        from: 0,
+        to: 1,
+        label: "wrongly accused, of those who are not in the data",
+        format: (value) => percent(value),
+      },
+      y: {
+        from: 0,
+        to: 1,
+        label: "found, of those who are",
+        format: (value) => percent(value),
+        ticks: [0, 0.25, 0.5, 0.75, 1],
+      },
       height: 340,
       marks: [
         { kind: "area", ink: "adversary", points: fine.map((alarm) => [alarm, power(this.epsilon, 0, alarm)]) },
-        { kind: "line", ink: "quiet", points: [[0, 0], [1, 1]], dashed: true },
-        { kind: "line", ink: "private", points: fine.map((alarm) => [alarm, found(this.epsilon, alarm)]), dashed: true },
-        { kind: "line", ink: "adversary", points: [1 / (1 + Math.exp(this.epsilon)), 0, 1].sort((a, b) => a - b).map((alarm) => [alarm, power(this.epsilon, 0, alarm)]) },
+        {
+          kind: "line",
+          ink: "quiet",
+          points: [
+            [0, 0],
+            [1, 1],
+          ],
+          dashed: true,
+        },
+        {
+          kind: "line",
+          ink: "private",
+          points: fine.map((alarm) => [alarm, found(this.epsilon, alarm)]),
+          dashed: true,
+        },
+        {
+          kind: "line",
+          ink: "adversary",
+          points: [1 / (1 + Math.exp(this.epsilon)), 0, 1]
+            .sort((a, b) => a - b)
+            .map((alarm) => [alarm, power(this.epsilon, 0, alarm)]),
+        },
         { kind: "dots", ink: "adversary", points: [[this.alarm, most]], label: share(most) },
       ],
     })}
@@ -137,10 +205,31 @@ export class Posterior extends Story {
 
   protected table(): Table {
     if (this.view === "belief")
-      return { head: ["before", "at least", "at most"], rows: PRIORS.map((prior) => [share(prior), share(least(this.epsilon, prior)), share(posterior(this.epsilon, prior))]) };
+      return {
+        head: ["before", "at least", "at most"],
+        rows: PRIORS.map((prior) => [
+          share(prior),
+          share(least(this.epsilon, prior)),
+          share(posterior(this.epsilon, prior)),
+        ]),
+      };
     if (this.view === "premium")
-      return { head: ["ε", "premium at most", "more by"], rows: EPSILONS.map((epsilon) => [epsilon, money(POLICY * together(epsilon, this.prior)), money(POLICY * (together(epsilon, this.prior) - this.prior))]) };
-    return { head: ["wrongly accused", "found, any mechanism", "found, Laplace count"], rows: ALARMS.map((alarm) => [share(alarm), share(power(this.epsilon, 0, alarm)), share(found(this.epsilon, alarm))]) };
+      return {
+        head: ["ε", "premium at most", "more by"],
+        rows: EPSILONS.map((epsilon) => [
+          epsilon,
+          money(POLICY * together(epsilon, this.prior)),
+          money(POLICY * (together(epsilon, this.prior) - this.prior)),
+        ]),
+      };
+    return {
+      head: ["wrongly accused", "found, any mechanism", "found, Laplace count"],
+      rows: ALARMS.map((alarm) => [
+        share(alarm),
+        share(power(this.epsilon, 0, alarm)),
+        share(found(this.epsilon, alarm)),
+      ]),
+    };
   }
 
   static override styles = [

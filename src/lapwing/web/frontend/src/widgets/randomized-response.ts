@@ -68,7 +68,11 @@ export class RandomizedResponseStory extends Story {
           <input type="range" min="0" max="100" step="5" .value=${String(100 * this.share)} aria-valuetext=${percent(this.share)}
             @input=${(event: Event) => this.take("share", Number((event.target as HTMLInputElement).value) / 100)} />
         </label>
-        ${this.choice("people", "people in the largest survey", SIZES.map((size) => [size, size.toLocaleString("en")]))}
+        ${this.choice(
+          "people",
+          "people in the largest survey",
+          SIZES.map((size) => [size, size.toLocaleString("en")]),
+        )}
       </div>
       <button type="button" @click=${this.again}>Toss all coins again</button>`;
   }
@@ -77,7 +81,7 @@ export class RandomizedResponseStory extends Story {
     const reach = REACHES.find((one) => within(4 * this.step, this.epsilon) < one) ?? 1;
     const [low, high] = [this.share - reach, this.share + reach];
     const cut = (value: number): number => Math.min(high, Math.max(low, value));
-    const sizes = Array.from({ length: 160 }, (_, i) => this.step + ((i / 159) ** 2) * (SURVEYS - 1) * this.step);
+    const sizes = Array.from({ length: 160 }, (_, i) => this.step + (i / 159) ** 2 * (SURVEYS - 1) * this.step);
     const edge = (side: number): Point[] => sizes.map((n) => [n, cut(this.share + side * within(n, this.epsilon))]);
     const band = [...edge(1), ...edge(-1).reverse()];
     const dots = this.surveys.map(([n, , yes]): Point => [n, estimate(yes, n, this.epsilon)[0]]);
@@ -97,8 +101,13 @@ export class RandomizedResponseStory extends Story {
     const surveys = this.surveys;
     const [n, truth, yes] = surveys[SURVEYS - 1]!;
     const [share, low, high] = estimate(yes, n, this.epsilon);
-    const inside = surveys.filter(([size, real, said]) => Math.abs(estimate(said, size, this.epsilon)[0] - real) <= within(size, this.epsilon)).length;
-    const found = high - low > 1 ? `which says next to nothing: anything between ${said(low)} and ${said(high)}` : `so about ${said(share)} smoke: between ${said(low)} and ${said(high)}`;
+    const inside = surveys.filter(
+      ([size, real, said]) => Math.abs(estimate(said, size, this.epsilon)[0] - real) <= within(size, this.epsilon),
+    ).length;
+    const found =
+      high - low > 1
+        ? `which says next to nothing: anything between ${said(low)} and ${said(high)}`
+        : `so about ${said(share)} smoke: between ${said(low)} and ${said(high)}`;
     return `Everybody tells the truth with probability ${often(keep(this.epsilon))} and lies otherwise (or: the truth with ${often(alpha(this.epsilon))}, else a fair coin). Of ${n.toLocaleString("en")} people ${percent(yes / n, 1)} say yes, ${found}. Truly it is ${percent(truth)}. ${inside} of ${SURVEYS} surveys fell into the band. It is half as wide for four times as many people.`;
   }
 
@@ -106,7 +115,12 @@ export class RandomizedResponseStory extends Story {
     const rows = this.surveys.filter((_, i) => [0, 3, 8, 15, 24, 35, 48, 63, 80, 99].includes(i));
     return {
       head: ["people asked", "said yes", "estimated share", "off by at most, with 95 % confidence"],
-      rows: rows.map(([n, , yes]) => [n.toLocaleString("en"), yes.toLocaleString("en"), said(estimate(yes, n, this.epsilon)[0]), said(within(n, this.epsilon))]),
+      rows: rows.map(([n, , yes]) => [
+        n.toLocaleString("en"),
+        yes.toLocaleString("en"),
+        said(estimate(yes, n, this.epsilon)[0]),
+        said(within(n, this.epsilon)),
+      ]),
     };
   }
 }

@@ -76,7 +76,11 @@ export class RapporStory extends Story {
         <input type="text" maxlength="60" autocomplete="off" spellcheck="false" .value=${this.word}
           @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value)} />
       </label>
-      ${this.choice("cohort", "cohort (each has hash functions of its own)", Array.from({ length: COHORTS }, (_, i) => [i, i] as const))}
+      ${this.choice(
+        "cohort",
+        "cohort (each has hash functions of its own)",
+        Array.from({ length: COHORTS }, (_, i) => [i, i] as const),
+      )}
       ${this.choice("noise", "permanent noise", NOISE)}
       <div class="buttons">
         <button type="button" @click=${() => this.send(1)}>Send another report</button>
@@ -85,7 +89,13 @@ export class RapporStory extends Story {
       </div>`;
   }
 
-  private row(step: string, told: string, bits: readonly boolean[], ink: string, shares?: readonly number[]): TemplateResult {
+  private row(
+    step: string,
+    told: string,
+    bits: readonly boolean[],
+    ink: string,
+    shares?: readonly number[],
+  ): TemplateResult {
     const truth = this.set;
     return html`<div class="step">
       <p><strong>${step}</strong> ${told}</p>
@@ -101,7 +111,13 @@ export class RapporStory extends Story {
     return html`${this.row("1. Your word", `sets two of ${BITS} bits, found by two hash functions.`, this.set, "exact")}
       ${this.row("2. Permanent response:", "each bit is kept, or left to a fair coin. Made once, kept for ever.", this.stays, "private")}
       ${this.row("3. Report:", "a one is sent as one with probability 0.75, a zero with 0.5. Drawn anew each time.", this.report, "noise")}
-      ${this.row("What an eavesdropper sees", `in the average of ${counted(this.sent, "report")}: the darker, the more likely a one in step 2.`, guessed.map((share) => share > 0.5), "adversary", guessed)}`;
+      ${this.row(
+        "What an eavesdropper sees",
+        `in the average of ${counted(this.sent, "report")}: the darker, the more likely a one in step 2.`,
+        guessed.map((share) => share > 0.5),
+        "adversary",
+        guessed,
+      )}`;
   }
 
   protected sentence(): string {
@@ -112,7 +128,10 @@ export class RapporStory extends Story {
     const given = this.parameters;
     const { p, q } = given;
     const matches = this.ones.filter((count, i) => (count / this.sent - p) / (q - p) > 0.5 === bits[i]).length;
-    const seen = this.sent < 100 ? "" : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2, and yet ${wrong} of those are not yours.`;
+    const seen =
+      this.sent < 100
+        ? ""
+        : ` After ${this.sent.toLocaleString("en")} reports an eavesdropper knows ${matches} of ${BITS} bits of step 2, and yet ${wrong} of those are not yours.`;
     return `“${this.word}” sets ${at.length < 2 ? `bit ${at[0]} (both functions agree)` : `bits ${at.join(" and ")}`}. The permanent response differs from it in ${wrong} of ${BITS} bits.${seen} One report alone costs at most ε = ${reportLoss(given).toFixed(2)}. However many are sent about this word, all together cost at most ε = ${lifetimeLoss(given).toFixed(2)}.`;
   }
 

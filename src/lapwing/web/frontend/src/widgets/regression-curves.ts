@@ -38,28 +38,53 @@ export class RegressionStory extends Story {
   }
 
   protected handles(): TemplateResult {
-    const kinds = [["study", "the two of the study"], ["private", "three that are private"], ["all", "all five"]];
+    const kinds = [
+      ["study", "the two of the study"],
+      ["private", "three that are private"],
+      ["all", "all five"],
+    ];
     return html`${this.epsilonHandle()}
       <fieldset><legend>which regressions</legend>${kinds.map(
-        ([value, said]) => html`<label class="one"><input type="radio" name="shown" value=${value!} .checked=${this.shown === value} @change=${() => this.take("shown", value!)} />${said}</label>`,
+        ([value, said]) =>
+          html`<label class="one"><input type="radio" name="shown" value=${value!} .checked=${this.shown === value} @change=${() => this.take("shown", value!)} />${said}</label>`,
       )}</fieldset>`;
   }
 
   protected picture(): unknown {
     const top = this.shown === "private" ? 10 : 500;
-    const curves = this.lines.map((line): Mark => ({ kind: "line", ink: line.ink, dashed: line.dashed, points: POINTS[line.name]! }));
-    const here = this.lines.map((line): Mark => ({ kind: "dots", ink: line.ink, points: [[this.epsilon, this.error(line)]] }));
+    const curves = this.lines.map((line): Mark => ({
+      kind: "line",
+      ink: line.ink,
+      dashed: line.dashed,
+      points: POINTS[line.name]!,
+    }));
+    const here = this.lines.map((line): Mark => ({
+      kind: "dots",
+      ink: line.ink,
+      points: [[this.epsilon, this.error(line)]],
+    }));
     return html`${chart({
       title: "Error of regressions over epsilon",
       x: { from: 0.009, to: 11, label: "ε", log: true, ticks: [0.01, 0.1, 1, 10] },
-      y: this.shown === "private"
-        ? { from: 5, to: top, label: "error, thousand dollars" }
-        : { from: 5, to: top, log: true, label: "error, thousand dollars", ticks: [5, 10, 20, 50, 100, 200, 500] },
+      y:
+        this.shown === "private"
+          ? { from: 5, to: top, label: "error, thousand dollars" }
+          : { from: 5, to: top, log: true, label: "error, thousand dollars", ticks: [5, 10, 20, 50, 100, 200, 500] },
       height: 340,
       marks: [
         { kind: "down", ink: "budget", points: [[this.epsilon, 0]], dashed: true },
         { kind: "across", ink: "exact", points: [[0.01, data.exact]], dashed: true, label: "without privacy" },
-        ...(this.shown === "study" ? [] : [{ kind: "across", ink: "exact", points: [[10, data.middle]], dashed: true, label: "always saying 25" } as Mark]),
+        ...(this.shown === "study"
+          ? []
+          : [
+              {
+                kind: "across",
+                ink: "exact",
+                points: [[10, data.middle]],
+                dashed: true,
+                label: "always saying 25",
+              } as Mark,
+            ]),
         ...curves,
         ...here,
       ],
@@ -72,7 +97,8 @@ export class RegressionStory extends Story {
   }
 
   protected sentence(): string {
-    const times = (line: Line): string => `${(this.error(line) / data.exact).toFixed(this.error(line) > 10 * data.exact ? 0 : 2)} times`;
+    const times = (line: Line): string =>
+      `${(this.error(line) / data.exact).toFixed(this.error(line) > 10 * data.exact ? 0 : 2)} times`;
     const of = (name: string): Line => LINES.find((line) => line.name === name)!;
     const blind = (data.middle / data.exact).toFixed(2);
     if (this.shown === "study")
@@ -86,7 +112,10 @@ export class RegressionStory extends Story {
     const lines = this.lines;
     return {
       head: ["ε", ...lines.map((line) => line.said)],
-      rows: POINTS[lines[0]!.name]!.map(([epsilon]) => [short(epsilon), ...lines.map((line) => between(POINTS[line.name]!, epsilon).toFixed(2))]),
+      rows: POINTS[lines[0]!.name]!.map(([epsilon]) => [
+        short(epsilon),
+        ...lines.map((line) => between(POINTS[line.name]!, epsilon).toFixed(2)),
+      ]),
     };
   }
 

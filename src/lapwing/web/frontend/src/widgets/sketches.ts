@@ -14,7 +14,11 @@ const SALT = "school";
 const NAMES = data.emoji.map(([name]) => String(name));
 const WEIGHTS = data.emoji.map(([, count]) => Number(count));
 const WORDS = data.words.map(([word, share]) => [String(word), Number(share)] as const);
-const ALGORITHMS = [["CMS", "CMS: emoji, a row of bits"], ["HCMS", "HCMS: emoji, a single bit"], ["SFP", "SFP: words nobody listed"]] as const;
+const ALGORITHMS = [
+  ["CMS", "CMS: emoji, a row of bits"],
+  ["HCMS", "HCMS: emoji, a single bit"],
+  ["SFP", "SFP: words nobody listed"],
+] as const;
 const CROWDS = [2000, 20000, 100000];
 const PUZZLED = [50000, 450000];
 const FUNCTIONS = [1, 16, 256, 1024];
@@ -30,7 +34,12 @@ interface Seen {
 
 export class SketchesStory extends Story {
   static override properties = {
-    epsilon: { type: Number }, algorithm: {}, people: { type: Number }, functions: { type: Number }, width: { type: Number }, word: {},
+    epsilon: { type: Number },
+    algorithm: {},
+    people: { type: Number },
+    functions: { type: Number },
+    width: { type: Number },
+    word: {},
   };
   declare epsilon: number;
   declare algorithm: string;
@@ -39,7 +48,14 @@ export class SketchesStory extends Story {
   declare width: number;
   declare word: string;
   protected readonly question = "Which emoji and which words are popular, if no phone tells which it used?";
-  protected readonly first = { epsilon: 4, algorithm: "CMS", people: 20000, functions: 256, width: 256, word: "lapwing" };
+  protected readonly first = {
+    epsilon: 4,
+    algorithm: "CMS",
+    people: 20000,
+    functions: 256,
+    width: 256,
+    word: "lapwing",
+  };
 
   protected override get allowed(): Record<string, Allowed> {
     return { algorithm: ALGORITHMS.map(([name]) => name), functions: FUNCTIONS, width: WIDTHS };
@@ -86,7 +102,9 @@ export class SketchesStory extends Story {
     const flipped = flip(this.kind, this.epsilon);
     const estimates = crowd(this.kind, answers, cells, NAMES.length, SHOWN, functions, width, flipped, this.coins);
     const squares = truth.reduce((sum, one) => sum + one * one, 0);
-    const errors = estimates.map((_, d) => standardError(this.kind, truth[d]!, n, squares, this.epsilon, width, functions) / n);
+    const errors = estimates.map(
+      (_, d) => standardError(this.kind, truth[d]!, n, squares, this.epsilon, width, functions) / n,
+    );
     return { truth: truth.slice(0, SHOWN).map((one) => one / n), estimates: estimates.map((one) => one / n), errors };
   }
 
@@ -94,11 +112,16 @@ export class SketchesStory extends Story {
     const sizes = (list: number[]): [number, string][] => list.map((one) => [one, one.toLocaleString("en")]);
     return html`${this.epsilonHandle("one report costs")}
       <div class="two">${this.choice("algorithm", "what is sent", ALGORITHMS)} ${this.choice("people", "people", sizes(this.puzzling ? PUZZLED : CROWDS))}
-        ${this.puzzling
-          ? html`<label>a word of yours<input type="text" maxlength="20" autocapitalize="off" spellcheck="false" .value=${this.word}
+        ${
+          this.puzzling
+            ? html`<label>a word of yours<input type="text" maxlength="20" autocapitalize="off" spellcheck="false" .value=${this.word}
               @input=${(event: Event) => this.take("word", (event.target as HTMLInputElement).value.toLowerCase())} /></label>`
-          : html`${this.choice("functions", "functions k", sizes(FUNCTIONS))} ${this.choice("width", "cells m", sizes(WIDTHS))}
-              <button type="button" @click=${() => { this.coins = undefined; this.requestUpdate(); }}>Toss all coins again</button>`}
+            : html`${this.choice("functions", "functions k", sizes(FUNCTIONS))} ${this.choice("width", "cells m", sizes(WIDTHS))}
+              <button type="button" @click=${() => {
+                this.coins = undefined;
+                this.requestUpdate();
+              }}>Toss all coins again</button>`
+        }
       </div>`;
   }
 
@@ -112,12 +135,28 @@ export class SketchesStory extends Story {
     const low = Math.min(0, ...estimates.map((one, d) => one - 2 * errors[d]!));
     const reach = [0.2, 0.3, 0.5, 1, 2, 5, 20, 1000].find((one) => Math.max(top, -low) <= one) ?? top;
     const whisker = (d: number): Mark => ({
-      kind: "line", ink: "noise", points: [[d, Math.max(-reach, estimates[d]! - 1.96 * errors[d]!)], [d, Math.min(reach, estimates[d]! + 1.96 * errors[d]!)]],
+      kind: "line",
+      ink: "noise",
+      points: [
+        [d, Math.max(-reach, estimates[d]! - 1.96 * errors[d]!)],
+        [d, Math.min(reach, estimates[d]! + 1.96 * errors[d]!)],
+      ],
     });
     return chart({
       title: `True and estimated shares of the ${SHOWN} most frequent emoji`,
-      x: { from: -0.6, to: SHOWN - 0.4, label: "the most frequent emoji of English texts", ticks: truth.map((_, d) => d), format: (d) => NAMES[d]! },
-      y: { from: low < -0.02 ? -Math.min(reach, Math.max(0.05, -low * 1.05)) : -0.02, to: reach, label: "share of people", format: (value) => percent(value).replace("-", "−") },
+      x: {
+        from: -0.6,
+        to: SHOWN - 0.4,
+        label: "the most frequent emoji of English texts",
+        ticks: truth.map((_, d) => d),
+        format: (d) => NAMES[d]!,
+      },
+      y: {
+        from: low < -0.02 ? -Math.min(reach, Math.max(0.05, -low * 1.05)) : -0.02,
+        to: reach,
+        label: "share of people",
+        format: (value) => percent(value).replace("-", "−"),
+      },
       marks: [
         { kind: "bars", ink: "quiet", points: truth.map((share, d): Point => [d, share]), base: 0 },
         ...truth.map((_, d) => whisker(d)),
@@ -147,9 +186,11 @@ export class SketchesStory extends Story {
           const estimate = found[word];
           return svg`<text x=${left - 8} y=${y} text-anchor="end" dy="0.32em" class=${estimate === undefined ? "" : "private"}>${word}</text>
             <g class="bars quiet"><rect x=${left} y=${y - 5} width=${at(share) - left} height="10"></rect></g>
-            ${estimate === undefined
-              ? svg`<text x=${at(share) + 6} y=${y} dy="0.32em">not found</text>`
-              : svg`<g class="dots private"><circle cx=${at(estimate)} cy=${y} r="4.5"></circle></g>`}`;
+            ${
+              estimate === undefined
+                ? svg`<text x=${at(share) + 6} y=${y} dy="0.32em">not found</text>`
+                : svg`<g class="dots private"><circle cx=${at(estimate)} cy=${y} r="4.5"></circle></g>`
+            }`;
         })}
       </svg>
       <div class="own"><p>Your phone cuts <b>${own.word.trimEnd() || "(nothing)"}</b> like this:</p>
@@ -161,7 +202,8 @@ export class SketchesStory extends Story {
     if (this.puzzling) {
       const count = Object.keys(this.estimates).length;
       const bars = "Grey bars are how often a word is used.";
-      if (this.total === undefined) return `The puzzle was computed from ε = ${TOTALS[0]} on: move the slider up. ${bars}`;
+      if (this.total === undefined)
+        return `The puzzle was computed from ε = ${TOTALS[0]} on: move the slider up. ${bars}`;
       const half = this.total / 2;
       const run = `Computed by the library for ε = ${half} + ${half}, ${this.people.toLocaleString("en")} people and k = m = 1,024`;
       if (!count) return `${run}: no word was found. To learn more, ask more people. ${bars}`;
@@ -177,11 +219,23 @@ export class SketchesStory extends Story {
 
   protected table(): Table {
     if (this.puzzling)
-      return { head: ["word", "true share", "estimate"], rows: WORDS.map(([word, share]) => [word, percent(share, 2), word in this.estimates ? percent(this.estimates[word]!, 2) : "not found"]) };
+      return {
+        head: ["word", "true share", "estimate"],
+        rows: WORDS.map(([word, share]) => [
+          word,
+          percent(share, 2),
+          word in this.estimates ? percent(this.estimates[word]!, 2) : "not found",
+        ]),
+      };
     const { truth, estimates, errors } = this.seen;
     return {
       head: ["emoji", "true share", "estimate", "standard error"],
-      rows: estimates.map((one, d) => [NAMES[d]!, percent(truth[d]!, 2), percent(one, 2).replace("-", "−"), percent(errors[d]!, 2)]),
+      rows: estimates.map((one, d) => [
+        NAMES[d]!,
+        percent(truth[d]!, 2),
+        percent(one, 2).replace("-", "−"),
+        percent(errors[d]!, 2),
+      ]),
     };
   }
 

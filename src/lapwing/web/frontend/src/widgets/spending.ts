@@ -28,7 +28,11 @@ export class Spending extends Story {
           <input type="range" min="2" max=${MANY} step="1" .value=${String(this.questions)}
             @input=${(event: Event) => this.take("questions", Number((event.target as HTMLInputElement).value))} />
         </label>
-        ${this.choice("within", "the stubborn one wants every answer within", WITHIN.map((one) => [one, `± ${one}`]))}
+        ${this.choice(
+          "within",
+          "the stubborn one wants every answer within",
+          WITHIN.map((one) => [one, `± ${one}`]),
+        )}
       </div>`;
   }
 
@@ -50,7 +54,12 @@ export class Spending extends Story {
     return chart({
       title: "How far the answer to each question may be off, for four ways to spend the budget",
       x: { from: 0.5, to: MANY + 0.5, label: "question", ticks: [1, 5, 10, 15, 20] },
-      y: { from: Math.min(1, 10 ** Math.floor(Math.log10(countError(this.epsilon)))), to: top, label: "off by at most, in people, with 95 % confidence", log: true },
+      y: {
+        from: Math.min(1, 10 ** Math.floor(Math.log10(countError(this.epsilon)))),
+        to: top,
+        label: "off by at most, in people, with 95 % confidence",
+        log: true,
+      },
       marks: [
         ...drawn("noise", half, "half of the rest"),
         ...drawn("budget", stubborn, "stubborn"),
@@ -63,7 +72,10 @@ export class Spending extends Story {
   protected sentence(): string {
     const last = this.questions;
     const plan = countError(this.epsilon / last);
-    const refused = this.answered < last ? `The stubborn one pays ${+priceOf(this.within).toPrecision(2)} for each and is refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.` : "The stubborn one gets every answer, and may have some budget left.";
+    const refused =
+      this.answered < last
+        ? `The stubborn one pays ${+priceOf(this.within).toPrecision(2)} for each and is refused ${this.answered ? `from question ${this.answered + 1} on` : "at once"}.`
+        : "The stubborn one gets every answer, and may have some budget left.";
     const first = countError(this.epsilon / 2);
     return `If you spend half of the rest each time, you start with ${off(first)} and end with ${off(countError(this.epsilon / 2 ** last))} at question ${last}. ${refused} If you know the ${last} questions beforehand, you get ${off(plan)} each. If nobody falls into two of them they are one table, and all get ${off(countError(this.epsilon))}.`;
   }
@@ -71,7 +83,13 @@ export class Spending extends Story {
   protected table(): Table {
     const plan = planned(this.epsilon, this.questions);
     const half = halved(this.epsilon, this.questions);
-    const rows = plan.map((error, i) => [i + 1, off(half[i]!), i < this.answered ? off(this.within) : "refused", off(error), off(countError(this.epsilon))]);
+    const rows = plan.map((error, i) => [
+      i + 1,
+      off(half[i]!),
+      i < this.answered ? off(this.within) : "refused",
+      off(error),
+      off(countError(this.epsilon)),
+    ]);
     return { head: ["question", "half of the rest", "stubborn", "planned", "one table"], rows };
   }
 

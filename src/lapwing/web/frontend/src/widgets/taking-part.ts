@@ -30,7 +30,11 @@ export class TakingPart extends Story {
           <input type="range" min="0" max=${MANY} step="1" .value=${String(this.studies)}
             @input=${(event: Event) => this.take("studies", Number((event.target as HTMLInputElement).value))} />
         </label>
-        ${this.choice("chance", "what you are afraid of happens anyway to", CHANCES.map((one) => [one, `${whole(OUT_OF * one)} of ${whole(OUT_OF)} people`]))}
+        ${this.choice(
+          "chance",
+          "what you are afraid of happens anyway to",
+          CHANCES.map((one) => [one, `${whole(OUT_OF * one)} of ${whole(OUT_OF)} people`]),
+        )}
       </div>`;
   }
 
@@ -63,10 +67,14 @@ export class TakingPart extends Story {
   protected sentence(): string {
     const [least, most] = this.reached(this.studies);
     const anyway = whole(OUT_OF * this.chance);
-    if (!this.studies) return `You stay away. Of ${whole(OUT_OF)} people like you it happens to ${anyway} anyway: that part no privacy can take away.`;
+    if (!this.studies)
+      return `You stay away. Of ${whole(OUT_OF)} people like you it happens to ${anyway} anyway: that part no privacy can take away.`;
     const total = +(this.studies * this.epsilon).toPrecision(3);
     const times = this.studies === 1 ? "one study" : `${this.studies} studies together`;
-    const loose = most > 5 * this.chance && this.studies * this.epsilon > 2 ? " So loose a bound protects little, and you can see that it does." : "";
+    const loose =
+      most > 5 * this.chance && this.studies * this.epsilon > 2
+        ? " So loose a bound protects little, and you can see that it does."
+        : "";
     return `Of ${whole(OUT_OF)} people like you it happens to ${anyway} anyway. After ${times} (ε = ${total}) it happens to at most ${whole(Math.ceil(OUT_OF * most))} and at least ${whole(Math.floor(OUT_OF * least))}, whatever anybody does with the results.${loose}`;
   }
 

@@ -36,13 +36,23 @@ export class ThreeModelsStory extends Story {
     const all = sizes.map((size) => models(size, this.epsilon));
     const line = (model: "central" | "shuffled" | "local" | "sample"): Point[] =>
       sizes.map((size, i): Point => [size, all[i]![model]]).filter(([, error]) => error <= 1 && error >= LEAST);
-    const label = (points: Point[], people: number, text: string) => ({ points: points.filter(([size]) => size >= people).slice(0, 1), label: text });
+    const label = (points: Point[], people: number, text: string) => ({
+      points: points.filter(([size]) => size >= people).slice(0, 1),
+      label: text,
+    });
     const [central, shuffled, local, sample] = [line("central"), line("shuffled"), line("local"), line("sample")];
     return chart({
       title: "Error of an estimated share over the number of people, in three models of trust",
       height: 340,
       x: { from: 100, to: 1e8, label: "people", log: true, ticks: [100, 10_000, 1_000_000] },
-      y: { from: LEAST, to: 1, label: "off by at most, with 95 % confidence", log: true, ticks: [1e-6, 1e-4, 0.01, 1], format: (share) => `${+(100 * share).toPrecision(2)} %` },
+      y: {
+        from: LEAST,
+        to: 1,
+        label: "off by at most, with 95 % confidence",
+        log: true,
+        ticks: [1e-6, 1e-4, 0.01, 1],
+        format: (share) => `${+(100 * share).toPrecision(2)} %`,
+      },
       marks: [
         { kind: "line", ink: "quiet", points: sample, dashed: true },
         { kind: "line", ink: "noise", points: local },
@@ -74,6 +84,9 @@ export class ThreeModelsStory extends Story {
     return { head: ["people", "central", "shuffled", "local", "drawing a sample"], rows };
   }
 
-  static override styles = [Story.styles, css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }`];
+  static override styles = [
+    Story.styles,
+    css`.handles > lw-epsilon { flex-basis: 100%; } .below details { overflow-x: auto; }`,
+  ];
 }
 customElements.define("lw-three-models", ThreeModelsStory);

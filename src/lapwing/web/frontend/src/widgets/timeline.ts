@@ -24,7 +24,9 @@ export class Timeline extends Story {
 
   override connectedCallback(): void {
     this.events = [...this.querySelectorAll("tbody tr")].map((row) => {
-      const [year = "", kind = "", what = ""] = [...row.querySelectorAll("td")].map((cell) => cell.textContent?.trim() ?? "");
+      const [year = "", kind = "", what = ""] = [...row.querySelectorAll("td")].map(
+        (cell) => cell.textContent?.trim() ?? "",
+      );
       return { year, kind, what };
     });
     super.connectedCallback();
@@ -44,7 +46,7 @@ export class Timeline extends Story {
       ${[ALL, ...this.kinds].map(
         (kind) => html`<label class=${INKS[kind] ?? "quiet"}>
           <input type="radio" name="kind" value=${kind} .checked=${kind === this.kind} @change=${() => this.take("kind", kind)} />
-          ${SIGNS[kind] ?? ""} ${kind === ALL ? "everything" : PLURALS[kind] ?? kind}
+          ${SIGNS[kind] ?? ""} ${kind === ALL ? "everything" : (PLURALS[kind] ?? kind)}
         </label>`,
       )}
     </fieldset>`;
@@ -106,12 +108,18 @@ export class Timeline extends Story {
     `,
   ];
 }
-const PLURALS: Record<string, string> = { idea: "ideas", attack: "attacks", use: "uses", "rule or tool": "rules and tools" };
+const PLURALS: Record<string, string> = {
+  idea: "ideas",
+  attack: "attacks",
+  use: "uses",
+  "rule or tool": "rules and tools",
+};
 const SEEN: Record<string, string> = {
   [ALL]: "An idea, then attacks, then the definition; eight years later the first browser had it.",
   idea: "Most of the theory that you need is from between 2006 and 2010.",
   attack: "Each of them ended a belief.",
   use: "From a map of commuters (2008) to a national census (2021) in thirteen years.",
-  "rule or tool": "PINQ was early. Ten years later large firms opened their libraries, and guidance for those who buy came last.",
+  "rule or tool":
+    "PINQ was early. Ten years later large firms opened their libraries, and guidance for those who buy came last.",
 };
 customElements.define("lw-timeline", Timeline);

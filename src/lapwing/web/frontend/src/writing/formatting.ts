@@ -48,7 +48,8 @@ export function pressed(place: Place): Kind[] {
   for (const kind of ["bold", "italic", "formula"] as const)
     if (parts.length && parts.every((part) => run(place.text, part, kind))) found.push(kind);
   const lines = written(place);
-  if (lines.length && lines.every(({ from, to }) => place.text.slice(from, to).startsWith(HEADING))) found.push("heading");
+  if (lines.length && lines.every(({ from, to }) => place.text.slice(from, to).startsWith(HEADING)))
+    found.push("heading");
   for (const kind of ["list", "numbers"] as const)
     if (lines.length && lines.every(({ from, to }) => ITEM[kind].test(place.text.slice(from, to)))) found.push(kind);
   if (enclosing(place, RUNS.link)) found.push("link");
@@ -169,7 +170,8 @@ function enclosing({ text, from, to }: Place, pattern: RegExp): Part | null {
   const next = text.indexOf("\n", to);
   for (const found of text.slice(begin, next < 0 ? text.length : next).matchAll(pattern)) {
     const start = begin + found.index;
-    if (start <= from && to <= start + found[0].length && !found[0].includes("\n")) return { from: start, to: start + found[0].length };
+    if (start <= from && to <= start + found[0].length && !found[0].includes("\n"))
+      return { from: start, to: start + found[0].length };
   }
   return null;
 }
@@ -181,7 +183,11 @@ function marked(place: Place, kind: keyof typeof MARKS, sample: string): Edit {
   if (parts.length === 0) return { changes: [], anchor: place.from, head: place.to };
   const [only] = parts as [Part];
   if (parts.length === 1 && only.from === only.to && !runs[0])
-    return { changes: [{ from: only.from, to: only.to, insert: mark + sample + mark }], anchor: only.from + mark.length, head: only.from + mark.length + sample.length };
+    return {
+      changes: [{ from: only.from, to: only.to, insert: mark + sample + mark }],
+      anchor: only.from + mark.length,
+      head: only.from + mark.length + sample.length,
+    };
   const off = runs.every(Boolean);
   const changes: Change[] = [];
   parts.forEach((part, i) => {
@@ -189,7 +195,8 @@ function marked(place: Place, kind: keyof typeof MARKS, sample: string): Edit {
     if (off && found && !changes.some(({ from }) => from === found.from)) {
       const kept = place.text.slice(found.from + mark.length, found.to - mark.length);
       changes.push({ from: found.from, to: found.to, insert: kept === sample ? "" : kept });
-    } else if (!off && !found) changes.push({ from: part.from, to: part.to, insert: mark + place.text.slice(part.from, part.to) + mark });
+    } else if (!off && !found)
+      changes.push({ from: part.from, to: part.to, insert: mark + place.text.slice(part.from, part.to) + mark });
   });
   const longer = changes.reduce((sum, { from, to, insert }) => sum + insert.length - (to - from), 0);
   const [first, last] = [changes[0]!, changes.at(-1)!];
@@ -247,7 +254,10 @@ function formulaAround(place: Place, sample: string): Edit | null {
   const { text, from, to } = place;
   const around = formulaBlock(place);
   if (around) {
-    const inside = text.slice(around.from, around.to).replace(/^\$\$\n?/, "").replace(/\n?\$\$$/, "");
+    const inside = text
+      .slice(around.from, around.to)
+      .replace(/^\$\$\n?/, "")
+      .replace(/\n?\$\$$/, "");
     const kept = inside === sample ? "" : inside;
     return { changes: [{ ...around, insert: kept }], anchor: around.from, head: around.from + kept.length };
   }
@@ -281,7 +291,13 @@ function tabled(place: Place, sample: string): Edit {
   if (around) {
     const whole = text.slice(around.from, around.to);
     const rows = whole.split("\n").filter((row) => !/^[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$/.test(row));
-    const cells = rows.map((row) => row.trim().slice(1, -1).split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll("\\|", "|")));
+    const cells = rows.map((row) =>
+      row
+        .trim()
+        .slice(1, -1)
+        .split(/(?<!\\)\|/)
+        .map((cell) => cell.trim().replaceAll("\\|", "|")),
+    );
     const made = whole === sample ? "" : cells.map((row) => row.join("\t")).join("\n");
     return { changes: [{ ...around, insert: made }], anchor: around.from, head: around.from + made.length };
   }
@@ -292,7 +308,12 @@ function tabled(place: Place, sample: string): Edit {
   }
   const touched = lines(place);
   const separator = ["\t", ";", ","].find((sign) => chosen.every((line) => line.includes(sign))) ?? "\n";
-  const rows = chosen.map((line) => line.replace(ITEM.list, "").split(separator).map((cell) => cell.trim().replaceAll("|", "\\|")));
+  const rows = chosen.map((line) =>
+    line
+      .replace(ITEM.list, "")
+      .split(separator)
+      .map((cell) => cell.trim().replaceAll("|", "\\|")),
+  );
   const width = Math.max(...rows.map((row) => row.length));
   const shown = (row: string[]): string => `| ${Array.from({ length: width }, (_, i) => row[i] ?? "").join(" | ")} |`;
   const made = [shown(rows[0]!), `|${"---|".repeat(width)}`, ...rows.slice(1).map(shown)].join("\n");

@@ -22,7 +22,11 @@ function renew(place: Element, fresh: Element[]): void {
   let first = 0;
   while (first < old.length && first < fresh.length && sourceOf(old[first]!) === sourceOf(fresh[first]!)) first++;
   let last = 0;
-  while (last < Math.min(old.length, fresh.length) - first && sourceOf(old.at(-1 - last)!) === sourceOf(fresh.at(-1 - last)!)) last++;
+  while (
+    last < Math.min(old.length, fresh.length) - first &&
+    sourceOf(old.at(-1 - last)!) === sourceOf(fresh.at(-1 - last)!)
+  )
+    last++;
   old.slice(0, first).forEach((one, i) => renumber(one, fresh[i]!));
   old.slice(old.length - last).forEach((one, i) => renumber(one, fresh[fresh.length - last + i]!));
   const changed = old.slice(first, old.length - last);
@@ -39,7 +43,8 @@ function renew(place: Element, fresh: Element[]): void {
 
 /** Renews what stands inside an article or a screen, if both are one. */
 function within(old: Element, fresh: Element): boolean {
-  if (!old.matches("article, section.screen") || old.tagName !== fresh.tagName || old.className !== fresh.className) return false;
+  if (!old.matches("article, section.screen") || old.tagName !== fresh.tagName || old.className !== fresh.className)
+    return false;
   old.id = fresh.id;
   renew(old, [...fresh.children]);
   sources.set(old, sourceOf(fresh));
@@ -48,7 +53,9 @@ function within(old: Element, fresh: Element): boolean {
 
 /** What stays may have moved to another line. */
 function renumber(old: Element, fresh: Element): void {
-  const [before, now] = [old, fresh].map((one) => [one, ...one.querySelectorAll("[data-line]")].filter((each) => each.hasAttribute("data-line"))) as [Element[], Element[]];
+  const [before, now] = [old, fresh].map((one) =>
+    [one, ...one.querySelectorAll("[data-line]")].filter((each) => each.hasAttribute("data-line")),
+  ) as [Element[], Element[]];
   now.forEach((one, i) => before[i]?.setAttribute("data-line", one.getAttribute("data-line")!));
 }
 
@@ -76,7 +83,8 @@ function heights(place: HTMLElement, lastLine: number): [number, number][] {
 
 /** Scrolls so that a line of the text, counted with fractions, stands at the top as it does in the editor. */
 export function scrollTo(place: HTMLElement, line: number, lastLine: number): void {
-  if (place.scrollHeight > place.clientHeight) place.scrollTop = line <= 1 ? 0 : heightOf(line, heights(place, lastLine)) - 12;
+  if (place.scrollHeight > place.clientHeight)
+    place.scrollTop = line <= 1 ? 0 : heightOf(line, heights(place, lastLine)) - 12;
 }
 
 /** Brings a line into sight, and moves nothing if it is. */

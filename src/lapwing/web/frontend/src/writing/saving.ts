@@ -24,7 +24,11 @@ export class Saving {
   private keeps: Timer | undefined;
   private readonly said: HTMLElement;
 
-  constructor(form: HTMLFormElement, onServer: string, private readonly text: () => string) {
+  constructor(
+    form: HTMLFormElement,
+    onServer: string,
+    private readonly text: () => string,
+  ) {
     const { slug = "", writer = "", csrf = "" } = form.dataset;
     this.slug = slug;
     this.writer = writer;
@@ -63,7 +67,12 @@ export class Saving {
     link.href = `/account/sign-in?next=${encodeURIComponent(`/write/${this.slug}`)}`;
     link.textContent = "Sign in";
     const here = this.keepHere();
-    this.say(here ? "You are signed out. What you wrote is kept in this browser and comes back. " : "You are signed out, and this browser cannot keep what you wrote: copy it. ", true);
+    this.say(
+      here
+        ? "You are signed out. What you wrote is kept in this browser and comes back. "
+        : "You are signed out, and this browser cannot keep what you wrote: copy it. ",
+      true,
+    );
     this.said.append(link);
   }
 
@@ -84,7 +93,8 @@ export class Saving {
     if (this.out && !(await this.signedInAgain())) return this.signedOut();
     this.saving = true;
     this.say("Saving …");
-    const send = (): Promise<Response | null> => this.ask(`/write/${this.slug}/text`, { text: now, base: this.base.value }, more).catch(() => null);
+    const send = (): Promise<Response | null> =>
+      this.ask(`/write/${this.slug}/text`, { text: now, base: this.base.value }, more).catch(() => null);
     let answer = await send();
     if (answer?.status === 403 && (await this.signedInAgain())) answer = await send(); // signed in again in another tab
     this.saving = false;
@@ -92,7 +102,9 @@ export class Saving {
       const told = (await answer.json()) as { base: string; saved: string };
       this.kept = now;
       this.base.value = told.base;
-      document.querySelectorAll<HTMLInputElement>('form[data-base] input[name="base"]').forEach((one) => (one.value = told.base));
+      document
+        .querySelectorAll<HTMLInputElement>('form[data-base] input[name="base"]')
+        .forEach((one) => (one.value = told.base));
       this.say(this.text() === this.kept ? `Saved ${told.saved}.` : "Not saved yet.");
       this.keepHere();
     } else if (answer?.status === 401) {
@@ -106,7 +118,8 @@ export class Saving {
       clearTimeout(this.saves);
       this.saves = setTimeout(() => void this.save(), 10_000);
     }
-    if (!this.stuck && this.text() !== this.kept && answer?.ok) this.saves = setTimeout(() => void this.save(), SAVES_AFTER);
+    if (!this.stuck && this.text() !== this.kept && answer?.ok)
+      this.saves = setTimeout(() => void this.save(), SAVES_AFTER);
   }
 
   say(words: string, wrong = false): void {

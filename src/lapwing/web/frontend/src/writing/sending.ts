@@ -2,7 +2,12 @@
 export type Sent = Record<string, string>;
 
 /** A file field that nobody sees, for a button; `send` gets what was chosen. */
-export function chooser(label: string, accept: string, send: (...files: File[]) => Promise<void>, several = false): HTMLInputElement {
+export function chooser(
+  label: string,
+  accept: string,
+  send: (...files: File[]) => Promise<void>,
+  several = false,
+): HTMLInputElement {
   const field = document.createElement("input");
   field.type = "file";
   field.accept = accept;

@@ -10,7 +10,8 @@ const itemsOf = (bar: HTMLElement): HTMLElement[] => [...bar.querySelectorAll<HT
 
 /** Makes a toolbar of what stands in an element; `leave` is where Escape goes. */
 export function toolbar(bar: HTMLElement, leave: () => void): void {
-  const choose = (chosen: HTMLElement | undefined): void => itemsOf(bar).forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
+  const choose = (chosen: HTMLElement | undefined): void =>
+    itemsOf(bar).forEach((one) => (one.tabIndex = one === chosen ? 0 : -1));
   bar.addEventListener("focusin", (event) => choose(event.target as HTMLElement));
   bar.addEventListener("keydown", (event) => {
     const items = itemsOf(bar);
@@ -39,7 +40,14 @@ const MAC = typeof navigator !== "undefined" && /Mac|iP(hone|ad)/.test(navigator
 /** A shortcut as people read it, and as `aria-keyshortcuts` wants it. */
 export function spoken({ keys, mac }: Shortcut, onMac = MAC): { shown: string; aria: string } {
   const written = ((onMac && mac) || keys).replace("Mod", onMac ? "Meta" : "Ctrl");
-  return { shown: written.replace("Meta", "⌘").replace("Ctrl", onMac ? "⌃" : "Ctrl").replaceAll("-", onMac ? "" : "+").replace(/[a-z]$/, (key) => key.toUpperCase()), aria: written.replace("Ctrl", "Control").replaceAll("-", "+") };
+  return {
+    shown: written
+      .replace("Meta", "⌘")
+      .replace("Ctrl", onMac ? "⌃" : "Ctrl")
+      .replaceAll("-", onMac ? "" : "+")
+      .replace(/[a-z]$/, (key) => key.toUpperCase()),
+    aria: written.replace("Ctrl", "Control").replaceAll("-", "+"),
+  };
 }
 
 export function button(name: string, about: string, act: () => void, shortcut?: Shortcut): HTMLButtonElement {
@@ -54,7 +62,11 @@ export function button(name: string, about: string, act: () => void, shortcut?: 
 }
 
 /** A list to choose from. By keyboard it opens first: arrow keys on a closed list would insert whatever comes next. */
-export function choice(label: string, options: [value: string, words: string][], act: (value: string) => void): HTMLSelectElement {
+export function choice(
+  label: string,
+  options: [value: string, words: string][],
+  act: (value: string) => void,
+): HTMLSelectElement {
   const made = document.createElement("select");
   made.setAttribute("aria-label", `Insert: ${label}`);
   made.append(new Option(`${label} …`, ""), ...options.map(([value, words]) => new Option(words, value)));
