@@ -35,4 +35,4 @@ def test_what_an_author_has_to_replace_stands_in_what_is_inserted() -> None:
 
 def test_every_button_has_a_sample() -> None:
     written = (FRONTEND / "src" / "write.ts").read_text(encoding="utf-8")
-    assert {*re.findall(r'\{ kind: "(\w+)"', written)} | {"picture", "video", "captions"} == SAMPLES.keys()
+    assert {*re.findall(r'\bkind: "(\w+)"', written)} | {"picture", "video", "captions"} == SAMPLES.keys()

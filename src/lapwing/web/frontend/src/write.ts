@@ -11,6 +11,7 @@ import { draftOf, dropDraft } from "./lib/draft.js";
 import { look } from "./lib/editor-look.js";
 import { counted } from "./lib/plural.js";
 import { added, block, formatted, inline, pressed, type Edit, type Kind, type Place } from "./writing/formatting.js";
+import { fill, written, type Front } from "./writing/front.js";
 import { reveal, scrollTo, show } from "./writing/preview.js";
 import { Saving, plain } from "./writing/saving.js";
 import { chooser, sent } from "./writing/sending.js";
@@ -27,11 +28,10 @@ interface Snippet {
 interface Look {
   html: string;
   complaints: { words: string; line: number | null; advice: boolean; hole: boolean }[];
-  front: Record<string, string | string[]>;
+  front: Front;
   head: string | null;
   widgets: Record<string, string>;
 }
-type Front = Record<string, string | string[]>;
 
 const AFTER = 500; // milliseconds without a key before the preview follows
 const STALE = "follows in a moment …";
@@ -156,7 +156,7 @@ async function follow(front: Front | null = null): Promise<void> {
       clearTimeout(later); // this text is what we look at already
     }
   }
-  if (front === null) fill(told.front);
+  if (front === null) fill(form, told.front);
   document.querySelector("h1")!.textContent = String(told.front.title || slug);
   complain(told.complaints);
   show(shown, told.html);
@@ -241,35 +241,6 @@ function goTo(line: number): void {
   const at = view.state.doc.line(Math.min(line, view.state.doc.lines)).from;
   view.dispatch({ selection: { anchor: at }, effects: EditorView.scrollIntoView(at, { y: "center" }) });
   view.focus();
-}
-
-const FIELDS = ["title", "category", "level", "summary", "objectives", "after", "words", "picture"];
-const LINES = ["objectives", "words"];
-const LISTS = ["roles", "needs", "helps"];
-
-function named(name: string): HTMLInputElement {
-  return form.querySelector<HTMLInputElement>(`.front [name="${name}"]`)!;
-}
-
-function fill(front: Front): void {
-  for (const name of FIELDS) {
-    const value = front[name];
-    const input = named(name);
-    if (input !== document.activeElement) input.value = Array.isArray(value) ? value.join("\n") : (value ?? "");
-  }
-  for (const name of LISTS)
-    for (const box of form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]`))
-      box.checked = (front[name] ?? []).includes(box.value);
-}
-
-function written(): Front {
-  const front: Front = {};
-  for (const name of FIELDS) front[name] = LINES.includes(name) ? named(name).value.split("\n") : named(name).value;
-  for (const name of LISTS)
-    front[name] = [...form.querySelectorAll<HTMLInputElement>(`.front [name="${name}"]:checked`)].map(
-      (box) => box.value,
-    );
-  return front;
 }
 
 /** Shows what this browser kept in place of the text that the school has, and says so. */
@@ -422,7 +393,7 @@ form.querySelector("#front")!.addEventListener("input", () => {
   clearTimeout(typed);
   clearTimeout(later);
   looks++; // what the text said before counts no more
-  typed = setTimeout(() => void follow(written()), 400);
+  typed = setTimeout(() => void follow(written(form)), 400);
 });
 let leaving = false;
 form.addEventListener("submit", () => {
