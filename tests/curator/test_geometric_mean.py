@@ -41,8 +41,10 @@ def test_no_logarithm_fails_at_a_row_and_all_engines_agree(engine: str, request:
         source = in_spark(rows(), TYPES, request.getfixturevalue("spark"))
     table, salt = lw.open(**source, unit="p", bounds={"x": (-(2**60), 2**60)}, name="t"), salted(1)
     tables = {"t": [dict(zip(TYPES, row, strict=True)) for row in rows()]}
-    asked = [("x", bounds) for bounds in (BOUNDS[:1] if engine == "spark" else BOUNDS)]
-    for column, bounds in [*asked, ("k", (1, 1000)), ("x * 2 + 1", (1, 1000))]:
+    asked = [*(("x", bounds) for bounds in BOUNDS), ("k", (1, 1000)), ("x * 2 + 1", (1, 1000))]
+    if engine == "spark":  # which plans for long at ladders of many pieces
+        asked = [("x", (1, 3)), ("k", (1, 3))]
+    for column, bounds in asked:
         query = table.agg(lw.geometric_mean(column, bounds=bounds))
         assert fetch(query, salt) == integers(query, tables, salt.seed), (column, bounds)
 
