@@ -18,6 +18,7 @@ from questions import COSTS, draw_query, draw_world, fetch, fetch_rows, literal,
 from sweeps import few
 
 import lapwing as lw
+from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.gridded import gridded
 from lapwing.noise import Reproducible
 
@@ -138,7 +139,7 @@ def test_sums_are_those_of_the_grid(values: list[Any], bounds: tuple[float, floa
 @PROFILE
 @given(ends(), st.sampled_from(["integer", "number"]), st.sampled_from([14, 29]))
 def test_a_grid_is_as_fine_as_it_may_be(bounds: tuple[float, float], kind: Any, bits: int) -> None:
-    column = lw.curator.expressions.Column("x", kind)
+    column = Column("x", kind)
     found = gridded(column, (Fraction(bounds[0]), Fraction(bounds[1])), bits)
     assert (found.low, found.high, found.exponent) == grid(kind, Fraction(bounds[0]), Fraction(bounds[1]), bits)
 
