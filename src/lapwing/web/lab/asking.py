@@ -44,6 +44,18 @@ def epsilon_of(text: str) -> float:
     return value
 
 
+def linked_epsilon(text: str) -> str:
+    """What a link says as epsilon, as a field for numbers takes it; nothing if it cannot be one.
+
+    >>> linked_epsilon("0.50"), linked_epsilon("none"), linked_epsilon("-1")
+    ('0.5', '', '')
+    """
+    try:
+        return repr(epsilon_of(text))
+    except Problem:
+        return ""
+
+
 def budget(bench: Bench) -> Budget:
     """What may be spent in all, what was spent, and what is left, in epsilon."""
     spent, left = bench.spent, bench.remaining

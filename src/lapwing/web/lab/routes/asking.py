@@ -50,7 +50,8 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
     question = questions.question(bench.stated, analysis, sent or None)
     if not question.private:
         bench.teach()
-    return _asking(request, site, person, bench, question, request.query_params.get("epsilon", ""))
+    epsilon = asking.linked_epsilon(request.query_params.get("epsilon", ""))
+    return _asking(request, site, person, bench, question, epsilon)
 
 
 @router.get("/lab/{id}/ask/{analysis}/preview", dependencies=[limited_browser("lab preview")])
