@@ -124,3 +124,11 @@ def test_a_connection_brings_its_own_limits(tmp_path: Path, options: dict[str, A
 def test_what_is_no_connection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"Write connection=duckdb\.connect"):
         lw.open(tmp_path / "visits.csv", unit="patient", connection="visits.duckdb")
+
+
+@pytest.mark.parametrize(
+    "source", ["postgresql://nobody@nowhere/db", "visits.duckdb", duckdb.connect()], ids=["postgres", "file", "duckdb"]
+)
+def test_a_database_is_read_by_itself(source: Any) -> None:
+    with pytest.raises(InvalidParameter, match="is for files and frames"):
+        lw.open(source, unit="patient", table="visits", connection=duckdb.connect())

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST_KEYS = 10_000
 """Different values of a public column that may be keys: each is a row of an answer grouped by it."""
+_ADDRESSES = ("postgresql://", "postgres://", "spark://", "duckdb://")
 _HINT = (
     "Pass a .csv or .parquet file, a pandas, Polars or Arrow table, a dictionary of numpy arrays, a Spark DataFrame, "
     "or a database and table='…'."
@@ -50,12 +51,15 @@ def find_source(
         raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
     if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
         raise InvalidParameter("names", names, "is for CSV and Parquet files", "Rename the columns in the source.")
+    module = type(source).__module__.partition(".")[0]
+    if connection is not None and (module in ("duckdb", "_duckdb", "pyspark") or _is_database(source)):
+        why = "is for files and frames: a database is read by itself"
+        raise InvalidParameter("connection", connection, why, "Leave it out.")
     if isinstance(source, str) and source.startswith(("postgresql://", "postgres://")):
         from lapwing.curator.engines.postgres import from_url
 
         _pointed(notation)
         return _noted(from_url(source, _needed(table)), notation)
-    module = type(source).__module__.partition(".")[0]
     if module == "pyspark" or (isinstance(source, str) and source.startswith("spark://")):
         from lapwing.curator.engines import spark
 
@@ -122,7 +126,7 @@ def _embedded(
         path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
         if not path.is_file():
             raise InvalidParameter("source", str(source), "there is no such file", _HINT)
-        is_database = path.suffix.lower() in (".duckdb", ".db") or str(source).startswith("duckdb://")
+        is_database = _is_database(source)
         called = _needed(table) if is_database else ""
         try:
             if is_database:
@@ -144,6 +148,14 @@ def _embedded(
         except EngineUnreachable:
             raise InvalidParameter("source", type(source), "is a table that DuckDB cannot read", _HINT) from None
     raise InvalidParameter("source", type(source), "is no table that can be opened", _HINT)
+
+
+def _is_database(source: Any) -> bool:
+    """Whether it is the address of a database, or a file of DuckDB."""
+    if not isinstance(source, str | os.PathLike):
+        return False
+    path = str(source)
+    return path.startswith(_ADDRESSES) or Path(path).suffix.lower() in (".duckdb", ".db")
 
 
 def _has(package: str) -> bool:
