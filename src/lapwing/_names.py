@@ -22,6 +22,9 @@ LIFTED = {
     ),
     "mechanisms": (
         "AboveThreshold",
+        "CrowdThreshold",
+        "DummyCrowds",
+        "DummyReports",
         "Exponential",
         "Gaussian",
         "KaryResponse",
@@ -69,6 +72,7 @@ LIFTED = {
         "PublicTable",
         "Query",
         "Quote",
+        "Unprotected",
         "bounds",
         "correlation",
         "count",

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from lapwing.anonymity.adult import ADULT_HIERARCHIES
 from lapwing.anonymity.closeness import Closeness, CrowdCloseness
 from lapwing.anonymity.criteria import DistinctDiversity, EntropyDiversity
-from lapwing.anonymity.generalised import GeneralisedTable
+from lapwing.anonymity.generalisation import GeneralisedTable
 from lapwing.anonymity.hierarchies import Flat, Numbers, Taxonomy
 from lapwing.anonymity.measures import k_anonymity, l_diversity, t_closeness
 from lapwing.anonymity.mondrian import Mondrian

@@ -14,6 +14,7 @@ from cases import together
 from scipy.stats import chi2, norm
 from typer.testing import CliRunner
 
+from lapwing import processes
 from lapwing.anonymity import parties
 from lapwing.anonymity.parties import run_apart
 from lapwing.anonymity.secure_sum import ProtocolFailed, SecureSum
@@ -124,7 +125,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
             super().__init__(*args, **named)  # type: ignore[call-overload]
             found.append(self)
 
-    monkeypatch.setattr(parties.subprocess, "Popen", Watched)
+    monkeypatch.setattr(processes.subprocess, "Popen", Watched)
     return found
 
 
@@ -172,8 +173,9 @@ def test_a_party_that_misbehaves_is_named_and_everything_ends(
 
 def test_a_party_ends_when_whoever_started_it_is_gone() -> None:
     job = {"role": "server", "number": 1, "name": "server A", "word": "word", "seconds": 250, "fault": None}
+    command = processes.Crew(parties.ENTRY).command
     job |= {"senders": list(COMPANIES), "to": 1, "study": parties._written(STUDY)}
-    with subprocess.Popen(parties._CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(json.dumps(job) + "\n")

@@ -22,7 +22,7 @@ from lapwing.crowd import hashing as h
 from lapwing.crowd.bits import (
     LANES,
     WORD,
-    Upright,
+    BitCounters,
     bits_at,
     column_counts,
     grouped_column_counts,
@@ -84,7 +84,7 @@ def test_columns_are_counted_by_group(bits: int, size: int) -> None:
 
 def test_upright_counters_count_what_is_added() -> None:
     layers = [random_rows(5, 100) for _ in range(37)]
-    counter = Upright((5, 2))
+    counter = BitCounters((5, 2))
     for layer in layers:
         counter.add(layer)
     assert (counter.totals(100) == sum(unpack_rows(layer, 100).astype(np.int64) for layer in layers)).all()
@@ -154,7 +154,7 @@ def test_the_largest_characters_and_coefficients_are_still_exact() -> None:
     few = [0, 1, PRIME // 2, PRIME - 2, PRIME - 1]
     extremes = list(itertools.product(few, repeat=2))
     u, v = (np.array(column, dtype=np.float64) for column in zip(*extremes, strict=True))
-    items = h.Hashed(u, h.reduced(u * u), v, h.reduced(v * v))
+    items = h.HashInput(u, h.reduced(u * u), v, h.reduced(v * v))
     for numbers in itertools.product([0, 1, PRIME - 1], repeat=5):
         a, b, c, d, e = numbers
         exact = [(a * x * x + b * x + c * y * y + d * y + e) % PRIME for x, y in extremes]

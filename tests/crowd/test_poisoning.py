@@ -147,8 +147,9 @@ def test_p_values_of_honest_reports_are_not_too_small_too_often(protocol: Protoc
     """One in five may have p ≤ 0.2: of 60 batches not more than a binomial allows."""
     small = dict.fromkeys(("ones", "alike", "shared"), 0)
     for batch in range(60):
-        for one in suspicious(protocol.randomize([batch % 5] * 100, Reproducible(batch)), false_alarm=0.2).found:
-            small[one.check] += one.p_value <= 0.2
+        suspicions = suspicious(protocol.randomize([batch % 5] * 100, Reproducible(batch)), false_alarm=0.2)
+        for finding in suspicions.findings:
+            small[finding.check] += finding.p_value <= 0.2
     assert max(small.values()) <= binom.isf(FALSE_ALARM, 60, 0.2)
 
 
@@ -164,15 +165,21 @@ def test_fakes_without_padding_are_found_one_by_one(protocol: Protocol) -> None:
     assert set(range(4000, 4200)) <= set(found.reports.tolist())
     assert len(found.reports) < 210  # some honest ones look like them
     if rows_of(protocol).bits >= 128:
-        assert found.found[0].reports.tolist() == list(range(4000, 4200))
+        assert found.findings[0].reports.tolist() == list(range(4000, 4200))
 
 
 @pytest.mark.parametrize("protocol", ROWS, ids=named)
 def test_fakes_that_all_have_the_usual_number_of_ones_are_found_by_that(protocol: Protocol) -> None:
     found = suspicious(mixed(protocol, maximal_gain(protocol, [1], 1000, Reproducible(9))))
-    ones = next(one for one in found.found if one.check == "ones")
+    ones = next(finding for finding in found.findings if finding.check == "ones")
     assert ones.p_value < FALSE_ALARM
     assert len(ones.reports) == 0  # each by itself could be honest
+
+
+def test_the_old_name_of_the_findings_still_works() -> None:
+    suspicions = suspicious(UnaryEncoding.from_epsilon(1, domain=8).randomize([3] * 10, Reproducible(1)))
+    with pytest.warns(DeprecationWarning, match="Suspicions.findings"):
+        assert suspicions.found == suspicions.findings
 
 
 def test_copies_and_near_copies_are_found() -> None:

@@ -15,7 +15,7 @@ from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import exp_up
 from lapwing.noise import Reproducible
 from lapwing.privacy import shuffling
-from lapwing.privacy.written import written_up
+from lapwing.privacy.notation import written_up
 
 POLL = UnaryEncoding.from_epsilon(epsilon=1, symmetric=True, domain=["bus", "bike", "car"], unit="rider")
 PROTOCOLS: list[Protocol] = [

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from ranks import gaps, law
 
 from lapwing.errors import InvalidCall, InvalidParameter
-from lapwing.mechanisms import Median, Quantile, counted, quantile_draw
-from lapwing.mechanisms.counted import Counted
+from lapwing.mechanisms import Median, Quantile, cell_counts, quantile_draw
+from lapwing.mechanisms.cell_counts import CellCounts
 from lapwing.mechanisms.ladder import Ladder
 from lapwing.mechanisms.quantile_draw import Cell, QuantileDraw
 from lapwing.noise import SYSTEM, Entropy
@@ -193,7 +193,7 @@ def test_nothing_is_shown_by_a_draw_that_is_printed() -> None:
 def few_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Four cells at a time, two values sorted at most, short blocks: every path on a small column."""
     for name, value in (("SMALL", 0), ("_CELL_BITS", 2), ("_FEW", 2), ("_BLOCK", 7)):
-        monkeypatch.setattr(counted, name, value)
+        monkeypatch.setattr(cell_counts, name, value)
 
 
 @pytest.mark.usefixtures("few_cells")
@@ -235,8 +235,8 @@ def test_counts_are_those_of_the_rounded_values(column: Any, bounds: Any, granul
     steps = [int(step) for step in ladder.rungs(column)]
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("SMALL", 0), ("_CELL_BITS", 2), ("_FEW", data.draw(st.integers(0, 3))), ("_BLOCK", 2)):
-            patch.setattr(counted, name, value)
-        values = Counted(column, ladder)
+            patch.setattr(cell_counts, name, value)
+        values = CellCounts(column, ladder)
         cells, at = values.cells(), ladder.low
         while cells:
             start, width, count = cells.pop(0)
@@ -276,7 +276,7 @@ def test_a_long_column_is_passed_a_few_times_and_its_draw_takes_few_rounds() -> 
     mechanism = Quantile(epsilon=1, q=0.9, bounds=(0, 1), granularity=2.0**-50)
     entropy, passes = Counting(), 0
     for _ in range(20):
-        column = Counted(values, mechanism._ladder)
+        column = CellCounts(values, mechanism._ladder)
         draw = mechanism.start(column.cells(), entropy)
         while (cell := draw.wanted) is not None:
             draw.refine(*column.within(cell))

@@ -73,7 +73,7 @@ class Effort:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> Generator[None, Any, Any]:
         report = yield
-        if report.when == "setup":  # looking costs milliseconds beside a browser; the next look counts this, too
+        if report.when != "teardown":  # looking costs milliseconds beside browsers and clusters: one look counts all
             return report
         now = spent()
         report.user_properties = [(_NAME, max(now - self.last, 0))]

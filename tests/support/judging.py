@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lapwing.adversary import auditor, observe, search
+from lapwing.adversary import auditor, observations, search
 from lapwing.web.school import judge, laws
 from lapwing.web.school.exercise import Exercise
 
@@ -21,7 +21,7 @@ def stand_still(monkeypatch: pytest.MonkeyPatch) -> None:
 def run_at(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """So much time passes between any two looks at the clock, however fast this machine is."""
     looks = count()
-    for module in (auditor, observe, search, judge, laws):
+    for module in (auditor, observations, search, judge, laws):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: next(looks) * seconds))
 
 

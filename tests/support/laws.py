@@ -22,9 +22,9 @@ from unparse import Unwritten, written
 from worlds import Rows, World
 
 import lapwing as lw
+from lapwing.curator.ask.columns import statement_of
 from lapwing.curator.ask.query import Query
-from lapwing.curator.ask.release import statement_of
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.nodes import JoinPublic, Plan, is_each_row
 from lapwing.curator.tables.table import PublicTable

@@ -15,15 +15,14 @@ import laws
 import pytest
 from sqlglot import exp
 
-from lapwing.curator.ask import release, saved
+from lapwing.curator.ask import columns, writer
 from lapwing.curator.ask.query import Query
-from lapwing.curator.engines import compile as compiling
+from lapwing.curator.engines import compiler as compiling
 from lapwing.curator.engines import dialects, selection, spark
-from lapwing.curator.engines.compile import Compiler
-from lapwing.curator.plan import expressions
+from lapwing.curator.engines.compiler import Compiler
+from lapwing.curator.plan import language
 from lapwing.curator.plan import nodes as plan
-from lapwing.curator.plan.expressions import Call, Expression, span_of
-from lapwing.curator.plan.inputs import TRUTH, Input
+from lapwing.curator.plan.expressions import TRUTH, Call, Expression, Input, span_of
 from lapwing.curator.plan.nodes import Combine, Exists, JoinUnit, PerUnit
 from lapwing.curator.plan.statistics import Bounding, Statistic
 
@@ -57,8 +56,8 @@ def unclamped_cast(patch: Patch) -> None:
             return original(operator, value)
         return Call(operator, (value,), "number", span_of(value))
 
-    original = expressions._OPERATORS["to number"]
-    patch.setitem(expressions._OPERATORS, "to number", to_number)
+    original = language._OPERATORS["to number"]
+    patch.setitem(language._OPERATORS, "to number", to_number)
 
 
 def unchecked_cell(patch: Patch) -> None:
@@ -164,12 +163,12 @@ def lines_apart(patch: Patch) -> None:
 def raw_division(patch: Patch) -> None:
     """A quotient by 0 is left to the engine."""
     divided = lambda call, arguments: exp.Paren(this=exp.Div(this=arguments[0], expression=arguments[1]))  # noqa: E731
-    patch.setitem(compiling._OPERATORS, "/", divided)
+    patch.setitem(compiling.OPERATORS, "/", divided)
 
 
 def forgetful_file(patch: Patch) -> None:
     """A saved question loses the bounds that came with it."""
-    patch.setattr(saved, "_column", lambda column, known: column.name)
+    patch.setattr(writer, "_column", lambda column, known: column.name)
 
 
 def unnamed_people(patch: Patch) -> None:
@@ -190,7 +189,7 @@ def negative_offset(patch: Patch) -> None:
 
 def endless_joins(patch: Patch) -> None:
     """A join takes all rows of a unit, however many."""
-    patch.setattr(release, "limited", lambda query: query.narrow)
+    patch.setattr(columns, "limited", lambda query: query.narrow)
 
 
 def split_records(patch: Patch) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from lapwing.curator.ask.query import Query
 from lapwing.curator.plan.expressions import Call, Column, Constant, Expression
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.groups import Grouping, Key
 from lapwing.curator.plan.nodes import (
     Combine,
@@ -739,21 +739,21 @@ def scans(plan: Plan) -> list[Scan]:
     return [plan] if isinstance(plan, Scan) else [scan for parent in plan.parents() for scan in scans(parent)]
 
 
-def needed(query: Query) -> tuple[list[Gridded], list[Expression]]:
+def needed(query: Query) -> tuple[list[GridExpression], list[Expression]]:
     values = [value for statistic in query.statistics for value in statistic.arguments]
     values += [value for bound in query.bounds if bound.pick is not None for value in bound.grids]
     others = [statistic.of for statistic in query.statistics if statistic.of is not None]
     return list(dict.fromkeys(values)), list(dict.fromkeys(others))
 
 
-def on_grid(value: Gridded, row: Row, query: Query) -> int | None:
+def on_grid(value: GridExpression, row: Row, query: Query) -> int | None:
     number = value_of(value.expression, row)
     if number is None:
         return None
     return stepped(number, value.expression.kind, value.low, value.high, own_grid(value, query)[2])
 
 
-def own_grid(value: Gridded, query: Query) -> tuple[Any, Any, int]:
+def own_grid(value: GridExpression, query: Query) -> tuple[Any, Any, int]:
     """The grid by the rule: 2^14 steps where something is squared, or 2^29."""
     if value.expression.kind == "integer" and (value.low, value.high) == (0, 1):
         return 0, 1, 0
@@ -835,7 +835,7 @@ def integers(query: Query, tables: Tables, seed: bytes) -> dict[Any, tuple[int, 
 
 
 def statistic_of(
-    statistic: Statistic, rows: list[Kept], values: list[Gridded], others: list[Expression], query: Query
+    statistic: Statistic, rows: list[Kept], values: list[GridExpression], others: list[Expression], query: Query
 ) -> int:
     if statistic.kind == "rows":
         return len(rows)

@@ -15,7 +15,8 @@ from phrases import literal
 from worlds import Rows, Storage, World, hide, load
 
 import lapwing as lw
-from lapwing.curator.ask.query import Context, Query
+from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.query import Query
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:

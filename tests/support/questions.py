@@ -29,14 +29,14 @@ from worlds import (
 
 import lapwing as lw
 from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.ask.columns import statement_of
 from lapwing.curator.ask.query import Query
-from lapwing.curator.ask.release import statement_of
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.expressions import KINDS, Column, Expression
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Plan, Select, Where
-from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.statistics import Bounding
 from lapwing.curator.tables.table import Grouped, PrivateTable
 from lapwing.errors import LapwingError
@@ -297,7 +297,7 @@ def fetch(query: Query, salt: Salt) -> dict[Any, tuple[int, ...]]:
     compiler = Compiler(query.context.engine.dialect, query.context.relations)
     statement = statement_of(query, compiler, salt)
     with query.context.engine.session(query.context.relations.values()) as session:
-        fetched = session.fetch(statement.totals(statement.rows().subquery("b"), query.statistics))
+        fetched = session.fetch(statement.totals(statement.rows().subquery("b", copy=False), query.statistics))
     return by_group(query, fetched)
 
 
@@ -309,7 +309,7 @@ def fetch_rows(query: Query, salt: Salt) -> Counter[tuple[Any, ...]]:
     statement = statement_of(query, compiler, salt)
     rows = statement.rows()
     listed = [name for name in rows.named_selects if name not in ("first", "one")]
-    asked = exp.select(*(listed or ["1"])).from_(rows.subquery("b"))
+    asked = exp.select(*(listed or ["1"])).from_(rows.subquery("b", copy=False), copy=False)
     with query.context.engine.session(query.context.relations.values()) as session:
         fetched = session.fetch(asked)
     if "g" in listed:  # rows of none of the public groups

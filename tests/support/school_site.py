@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import itertools
 import tempfile
 import time
 import weakref
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
 from argon2 import PasswordHasher
@@ -31,8 +28,10 @@ from lapwing.web.service.database import Database
 from lapwing.web.service.limits import RULES, Rule
 from lapwing.web.service.settings import Settings
 from lapwing.web.site import Site
+from lapwing.web.statistics import weeks
 
-Made = TypeVar("Made")
+TODAY = weeks.today()
+"""The day of all tests of the web, also of those that run after midnight."""
 PASSWORD = "four quiet birds walk"
 FRONT = """---
 slug: a-nugget
@@ -104,11 +103,11 @@ pages.Environment = functools.partial(Environment, bytecode_cache=Compiled())  #
 
 
 _prepared = pages.Pages.prepared
-_built_in: list[pages.Shown] = []
+_built_in: list[pages.ShownSchool] = []
 """The pages of the built-in nuggets: all schools of a process show the same."""
 
 
-def _prepared_once(self: pages.Pages, school: School) -> pages.Shown:
+def _prepared_once(self: pages.Pages, school: School) -> pages.ShownSchool:
     if school is not nuggets() or self.assets is not assets():
         return _prepared(self, school)
     if not _built_in:
@@ -123,18 +122,13 @@ def open_school(folder: Path, *, limits: bool = False, **options: Any) -> FastAP
     """A school whose database is in a folder; nothing is limited unless asked for."""
     if "database" not in options and folder.exists() and not (folder / "school.db").exists():
         (folder / "school.db").write_bytes(empty_tables())
-    settings = Settings(**{"database": f"sqlite:///{folder / 'school.db'}", "key": bytes(32), **options})
+    usual = {"database": f"sqlite:///{folder / 'school.db'}", "key": bytes(32), "collections": folder / "collections"}
+    settings = Settings(**{**usual, **options})
     app = create_app(settings, nuggets(), assets())
     weakref.finalize(app, site_of(app).database.close)
     if not limits:
         site_of(app).limits.rules = dict.fromkeys(RULES, Rule(10**9, 1))
     return app
-
-
-def in_a_loop(work: Coroutine[Any, Any, Made]) -> Made:
-    """What comes of it in an event loop of its own; a browser that a test drives has one in this thread already."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
 
 
 def site_of(app: FastAPI) -> Site:
@@ -182,8 +176,13 @@ _NUMBERS = itertools.count(1)
 
 
 def visit_as(app: FastAPI, who: str) -> TestClient:
-    """A browser of nobody, of a new learner, instructor or admin, or of an admin still without the second factor."""
+    """A browser of nobody, of a new learner, instructor, operator or admin, or an admin without second factor."""
     if who == "nobody":
         return visitor(app)
+    if who == "operator":
+        made = account(app, f"One operator {next(_NUMBERS)}")
+        with site_of(app).database.writing() as db:
+            users.set_operator(db, made.id, True)
+        return browser_of(app, made)
     made = account(app, f"One {who} {next(_NUMBERS)}", "admin" if who == "half" else who)
     return browser_of(app, made, verified=who != "half")

@@ -19,12 +19,14 @@ import pyotp
 import surveys
 from classroom import SLUG, Made, finish, made
 from clinic_bench import brought, released
+from collecting import publish, working
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PASSWORD, account, site_of, visit_as, visitor
 
+from lapwing.collect.workspace import Workspace
 from lapwing.web.authoring.routes import uploads
 from lapwing.web.authoring.snippets import SNIPPETS
 from lapwing.web.guide.cases import cases
@@ -52,6 +54,7 @@ NO_PAGES = {
     "/lab/{id}/ask/{analysis}/preview": "a part of the page for asking",
     "/lab/{id}/ask/{analysis}/nearby": "for scripts",
     "/lab/{id}/shown/{job}": "for scripts",
+    "/collections/{collection_id}/now": "a part of the console",
     "/guide/so-far": "a part of the interview",
     "/lab/{id}/ask": "leads to a question",
     "/comments/{comment_id}": "leads to a discussion",
@@ -103,7 +106,7 @@ class Stop:
 def tour(app: FastAPI, rows: Path) -> Iterator[list[Stop]]:
     """All stops. What they show is made before; `rows` is the clinic's table."""
     nobody, pupil, teacher, admin = (visit_as(app, who) for who in ("nobody", "learner", "instructor", "admin"))
-    held = threading.Event()
+    held, stack = threading.Event(), contextlib.ExitStack()
     stops = [
         *_reading(nobody, pupil),
         *_accounts(app, nobody, pupil, admin),
@@ -111,6 +114,7 @@ def tour(app: FastAPI, rows: Path) -> Iterator[list[Stop]]:
         *_talk(app, nobody, pupil, teacher),
         *_writing(nobody, pupil),
         *_surveys(app, nobody, teacher),
+        *_collections(app, nobody, stack),
         *_guide(nobody),
         *_lab(app, rows, held),
     ]
@@ -118,6 +122,7 @@ def tour(app: FastAPI, rows: Path) -> Iterator[list[Stop]]:
         yield [*stops, *_refusals(app, nobody, pupil)]  # in the end, when somebody has asked often
     finally:
         held.set()
+        stack.close()
 
 
 def _in(page: str, pattern: str) -> str:
@@ -242,6 +247,35 @@ def _surveys(app: FastAPI, nobody: TestClient, teacher: TestClient) -> Iterator[
         yield Stop(nobody, f"/survey/{part}")
     yield Stop(nobody, f"/survey/{survey}/report", form={}, again=True)
     yield Stop(teacher, "/moderation/surveys")
+
+
+def _collections(app: FastAPI, nobody: TestClient, stack: contextlib.ExitStack) -> Iterator[Stop]:
+    """One with two published batches, one that nobody serves and no browser can answer, one whose file was changed."""
+    folder, number, operator = site_of(app).settings.collections, next(_TOURS), visit_as(app, "operator")
+    assert folder is not None
+    parties = stack.enter_context(working(folder / f"tour-{number}"))
+    publish(parties, 2)
+    other = Workspace(folder / f"tour-{number}-sketch")
+    other.create(question="Which emoji?", answers=["a"], protocol={"preset": "popular emoji"}, candidates=["😀"])
+    closed = other.open()
+    other.close()
+    changed = Workspace(folder / f"tour-{number}-changed")
+    changed.create(question="Really?", answers=["yes", "no"])
+    changed.open()
+    changed.signed.write_text(changed.signed.read_text(encoding="utf-8").replace("Really", "Truly"), encoding="utf-8")
+    yield Stop(nobody, "/take-part")
+    yield Stop(operator, "/collections")
+    yield Stop(operator, f"/collections/{parties.collection.id}")
+    yield Stop(operator, f"/collections/{closed.id}", again=True)
+    yield Stop(nobody, f"/take-part/{parties.collection.id}", wait="[data-collection] form:not([hidden])")
+    yield Stop(nobody, f"/take-part/{closed.id}", again=True)
+    members = Workspace(folder / f"members-{number}")
+    school = {"issuer": {"address": f"{site_of(app).settings.origin}/take-part/members-{number}"}}
+    servers = {name: {"address": server.address} for name, server in parties.collection.servers.items()} | school
+    members.create(question="Which meeting?", answers=["Monday", "Friday"], servers=servers, admission="sign-in")
+    signed = members.open()
+    for who in (nobody, operator):
+        yield Stop(who, f"/take-part/{signed.id}", wait="[data-collection] form:not([hidden])", again=True)
 
 
 def _guide(nobody: TestClient) -> Iterator[Stop]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         RecursiveDiversity,
     )
     from lapwing.anonymity.full_domain import FullDomain
-    from lapwing.anonymity.generalised import GeneralisedTable
+    from lapwing.anonymity.generalisation import GeneralisedTable
     from lapwing.anonymity.hierarchies import Digits, Flat, Ranges, Taxonomy
     from lapwing.anonymity.identifiers import classify, remove
     from lapwing.anonymity.measures import (
@@ -52,7 +52,7 @@ _ROOMS = {
     "closeness": ("Closeness", "CrowdCloseness", "Equal", "Hierarchical", "Ordered"),
     "criteria": ("BetaLikeness", "DistinctDiversity", "EntropyDiversity", "LargestShare", "RecursiveDiversity"),
     "full_domain": ("FullDomain",),
-    "generalised": ("GeneralisedTable",),
+    "generalisation": ("GeneralisedTable",),
     "hierarchies": ("Digits", "Flat", "Ranges", "Taxonomy"),
     "identifiers": ("classify", "remove"),
     "measures": (*("alpha_k_anonymity", "beta_likeness", "k_anonymity", "l_diversity", "nt_closeness", "t_closeness"),),

@@ -49,8 +49,8 @@ class Ground(ABC):
     def distances(self, counts: Counts, other: Counts) -> Floats:
         """The Earth Mover's Distance of each class from the other one: one row for all, or one row per class."""
         behind, lengths = self.edges(counts.shape[1])
-        found: Floats = np.abs((shares(counts) - shares(other)) @ behind) @ lengths
-        return found
+        distances: Floats = np.abs((shares(counts) - shares(other)) @ behind) @ lengths
+        return distances
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,11 +154,11 @@ class CrowdCloseness(Closeness):
 
 def nearest(ground: Ground, counts: Counts, around: Sequence[Counts], crowd: int) -> Floats:
     """How far each class is from the nearest of the larger ones that have `crowd` rows; infinitely if there is none."""
-    found = np.where(counts.sum(axis=1) >= crowd, 0.0, np.inf)
+    distances = np.where(counts.sum(axis=1) >= crowd, 0.0, np.inf)
     for other in around:
         near = np.where(other.sum(axis=-1) >= crowd, ground.distances(counts, other), np.inf)
-        found = np.minimum(found, near)
-    return found
+        distances = np.minimum(distances, near)
+    return distances
 
 
 def _known(kinds: tuple[Any, ...] | None, named: tuple[Any, ...], columns: int, parameter: str) -> tuple[Any, ...]:

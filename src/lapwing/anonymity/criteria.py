@@ -119,8 +119,8 @@ class LargestShare(Criterion):
 
     def met(self, counts: Counts, total: Counts, ancestors: Sequence[Counts] | None = None) -> Met:
         """Whether the commonest value is rare enough."""
-        found: Met = shares(counts).max(axis=1) <= float(self.most) + SLACK
-        return found
+        verdicts: Met = shares(counts).max(axis=1) <= float(self.most) + SLACK
+        return verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,34 +142,34 @@ class BetaLikeness(Criterion):
 
 def shares(counts: Counts) -> Floats:
     """Of each kind in each class."""
-    found: Floats = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
-    return found
+    fractions: Floats = counts / np.maximum(counts.sum(axis=-1, keepdims=True), 1)
+    return fractions
 
 
 def distinct(counts: Counts) -> Counts:
     """How many different values each class has."""
-    found: Counts = np.count_nonzero(counts, axis=1)
-    return found
+    numbers: Counts = np.count_nonzero(counts, axis=1)
+    return numbers
 
 
 def entropies(counts: Counts) -> Floats:
     """The entropy of the values in each class, in nats."""
     part = shares(counts)
-    found: Floats = -np.sum(part * np.log(part, out=np.zeros_like(part), where=part > 0), axis=1)
-    return np.maximum(found, 0.0)
+    nats: Floats = -np.sum(part * np.log(part, out=np.zeros_like(part), where=part > 0), axis=1)
+    return np.maximum(nats, 0.0)
 
 
 def recursive(counts: Counts, factor: Number) -> Counts:
     """The largest l for which each class is (factor, l)-diverse; 0 if there is none."""
     fallen = np.sort(counts, axis=1)[:, ::-1]
     rest = np.cumsum(fallen[:, ::-1], axis=1)[:, ::-1]  # of the l-th commonest value and all that are rarer
-    found: Counts = np.count_nonzero(fallen[:, :1] < float(factor) * rest, axis=1)
-    return found
+    levels: Counts = np.count_nonzero(fallen[:, :1] < float(factor) * rest, axis=1)
+    return levels
 
 
 def gains(counts: Counts, total: Counts) -> Floats:
     """The largest relative increase of a value's share in each class over its share in the table."""
     before = shares(total)
     seen = before > 0
-    found: Floats = (shares(counts)[:, seen] / before[seen]).max(axis=1, initial=0.0) - 1
-    return found
+    increases: Floats = (shares(counts)[:, seen] / before[seen]).max(axis=1, initial=0.0) - 1
+    return increases

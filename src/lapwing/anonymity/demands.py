@@ -44,15 +44,15 @@ class Ancestors(Sequence[Integers]):
         return self._number
 
     def __getitem__(self, index: Any) -> Any:
-        return self._found[index]
+        return self._counts[index]
 
     @cached_property
-    def _found(self) -> list[Integers]:
+    def _counts(self) -> list[Integers]:
         return self._make()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Watched:
+class SensitiveColumn:
     """A sensitive column and the criteria about it."""
 
     criteria: tuple[Demand, ...]
@@ -67,20 +67,20 @@ class Watched:
 
     def met(self, counts: Integers, ancestors: Sequence[Integers] = ()) -> NDArray[np.bool_]:
         """Which classes meet every criterion; an empty class does."""
-        found = np.ones(len(counts), bool)
+        verdicts = np.ones(len(counts), bool)
         some = counts.any(axis=1)
         around = Ancestors(len(ancestors), lambda: [other[some] for other in ancestors])
         for criterion in self.criteria:
-            found[some] &= criterion.met(counts[some], self.total, around)
-        return found
+            verdicts[some] &= criterion.met(counts[some], self.total, around)
+        return verdicts
 
 
-def watched(columns: Columns, criteria: Sequence[Demand]) -> list[Watched]:
+def sensitive_columns(columns: Columns, criteria: Sequence[Demand]) -> list[SensitiveColumn]:
     """The criteria, column by column."""
-    found = []
+    sensitive = []
     for name in dict.fromkeys(criterion.sensitive for criterion in criteria):
         named(columns, sensitive=name)
         codes, kinds = encoded(columns[name])
-        about = tuple(one.over(kinds) for one in criteria if one.sensitive == name)
-        found.append(Watched(about, codes, len(kinds), np.bincount(codes, minlength=len(kinds))))
-    return found
+        about = tuple(criterion.over(kinds) for criterion in criteria if criterion.sensitive == name)
+        sensitive.append(SensitiveColumn(about, codes, len(kinds), np.bincount(codes, minlength=len(kinds))))
+    return sensitive

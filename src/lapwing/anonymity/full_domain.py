@@ -31,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.anonymity.demands import Demand, Watched, watched
-from lapwing.anonymity.generalised import GeneralisedTable, Original, checked_names
+from lapwing.anonymity.demands import Demand, SensitiveColumn, sensitive_columns
+from lapwing.anonymity.generalisation import GeneralisedTable, Original, checked_names
 from lapwing.anonymity.hierarchies import Digits, Flat, Hierarchy, Ranges, are_numbers, as_written
 from lapwing.anonymity.ladders import Floats, Integers, Ladder
 from lapwing.anonymity.losses import average_class_size, discernibility
@@ -74,7 +74,7 @@ class FullDomain:
         """The table with labels in place of the quasi-identifiers; `drop` names columns that are left out."""
         original = Original.of(table, list(self.quasi_identifiers), drop, self.k)
         ladders, codes = self._ladders(original)
-        lattice = _Lattice(ladders, codes, self, watched(original.columns, self.criteria))
+        lattice = _Lattice(ladders, codes, self, sensitive_columns(original.columns, self.criteria))
         good = lattice.good()
         if not good.any():
             why = "no way of generalising meets them, not even '*' in all columns"
@@ -83,7 +83,7 @@ class FullDomain:
         return self._published(original, lattice, best, lattice.minimal(good))
 
     def _ladders(self, original: Original) -> tuple[list[Ladder], list[Integers]]:
-        ladders, found = [], []
+        ladders, places = [], []
         for name, (codes, kinds) in zip(original.names, original.codes(), strict=True):
             given = self.quasi_identifiers[name] if isinstance(self.quasi_identifiers, Mapping) else None
             if given is None and not are_numbers(kinds):
@@ -92,8 +92,8 @@ class FullDomain:
                 why = "a column that is generalised as a whole needs levels"
                 raise InvalidParameter("quasi_identifiers", name, why, f"Write {{{name!r}: Ranges((5, 10, 20))}}.")
             ladders.append(given.ladder(kinds))
-            found.append(ladders[-1].place[codes])
-        return ladders, found
+            places.append(ladders[-1].place[codes])
+        return ladders, places
 
     def _published(
         self, original: Original, lattice: _Lattice, best: Node, minimal: Sequence[Node]
@@ -142,18 +142,22 @@ class _Look:
 
 def _first(member: Integers) -> Integers:
     """A row of each class."""
-    found = np.empty(int(member.max()) + 1, np.intp)
-    found[member] = np.arange(len(member))
-    return found
+    rows = np.empty(int(member.max()) + 1, np.intp)
+    rows[member] = np.arange(len(member))
+    return rows
 
 
 class _Lattice:
     """All nodes over one table, which is kept as its distinct rows and how often each occurs."""
 
     def __init__(
-        self, ladders: Sequence[Ladder], codes: Sequence[Integers], asked: FullDomain, sensitive: Sequence[Watched]
+        self,
+        ladders: Sequence[Ladder],
+        codes: Sequence[Integers],
+        method: FullDomain,
+        sensitive: Sequence[SensitiveColumn],
     ) -> None:
-        self.ladders, self.asked, self.sensitive = ladders, asked, sensitive
+        self.ladders, self.method, self.sensitive = ladders, method, sensitive
         self.shape = tuple(ladder.height + 1 for ladder in ladders)
         if math.prod(self.shape) > LARGEST_LATTICE:
             why = f"there are {math.prod(self.shape):,} ways to generalise them"
@@ -162,8 +166,8 @@ class _Lattice:
         classes = classes_by(codes, rows)
         self.member = classes.member
         self.whole = _Rows(np.stack(codes).astype(np.int32)[:, _first(classes.member)], classes.sizes)
-        self.rows, self.allowed = rows, math.floor(rows * as_written(asked.suppress))
-        self.bound = self._certainty() if asked.loss == "certainty" else np.zeros(self.shape)
+        self.rows, self.allowed = rows, math.floor(rows * as_written(method.suppress))
+        self.bound = self._certainty() if method.loss == "certainty" else np.zeros(self.shape)
         """No node has less loss than this."""
         self.seen: dict[Node, int] = {}
         self.steps: dict[Node, _Rows] = {}
@@ -172,8 +176,8 @@ class _Lattice:
         """The certainty penalty of each node if nothing were suppressed: a suppressed row loses at least as much."""
         ways = zip(self.ladders, self.whole.codes, strict=True)
         means = [ladder.shares[:, codes] @ self.whole.weights for ladder, codes in ways]
-        found: Floats = reduce(np.add.outer, means) / (self.rows * len(means))
-        return found
+        penalties: Floats = reduce(np.add.outer, means) / (self.rows * len(means))
+        return penalties
 
     def look(self, node: Node, rows: _Rows | None = None) -> _Look:
         """The classes of a node, made from these rows, or from the fewest that will do."""
@@ -188,9 +192,9 @@ class _Lattice:
         present = np.bincount(keys, minlength=possible) > 0
         member = (np.cumsum(present) - 1)[keys]
         sizes = np.bincount(member, rows.weights).astype(np.intp)
-        fine = sizes >= self.asked.k
-        for one in self.sensitive:
-            fine &= one.met(one.counts(member[self.member], np.arange(self.rows), len(sizes)))
+        fine = sizes >= self.method.k
+        for column in self.sensitive:
+            fine &= column.met(column.counts(member[self.member], np.arange(self.rows), len(sizes)))
         return _Look(rows, member, sizes, fine, int(sizes[~fine].sum()))
 
     def _below(self, node: Node) -> _Rows:
@@ -213,15 +217,15 @@ class _Lattice:
 
     def loss(self, node: Node) -> float:
         """The loss of a node; what it says about the nodes above is kept in `bound`."""
-        look, k, above = self.look(node), self.asked.k, tuple(slice(level, None) for level in node)
-        if self.asked.loss == "certainty":
+        look, k, above = self.look(node), self.method.k, tuple(slice(level, None) for level in node)
+        if self.method.loss == "certainty":
             lost = ~look.fine[look.member]
             steps = zip(self.ladders, look.rows.codes, node, strict=True)
             lost_more = sum(
                 look.rows.weights[lost] @ (1 - ladder.shares[level, codes[lost]]) for ladder, codes, level in steps
             )
             return float(self.bound[node] + lost_more / (self.rows * len(node)))
-        if self.asked.loss == "discernibility":
+        if self.method.loss == "discernibility":
             self._raise(above, discernibility(look.sizes))  # Σ |class|² over all classes grows from step to step
             return discernibility(look.sizes[look.fine], suppressed=look.suppressed)
         least = (self.rows - self.allowed) / len(look.sizes) / k  # there are no more classes further up
@@ -268,7 +272,7 @@ class _Lattice:
 
     def best(self, good: NDArray[np.bool_]) -> Node:
         """The node of least loss, and among equals one that suppresses least."""
-        waiting, least, found = good.copy(), (math.inf, 0), None
+        waiting, least, best = good.copy(), (math.inf, 0), None
         while waiting.any():
             bounds = np.where(waiting, self.bound, np.inf)
             node: Node = tuple(int(level) for level in np.unravel_index(int(np.argmin(bounds)), self.shape))
@@ -276,16 +280,16 @@ class _Lattice:
                 break
             waiting[node] = False
             loss = self.loss(node), self.suppressed(node)
-            if loss < least or found is None:
-                least, found = loss, node
-        assert found is not None
-        return found
+            if loss < least or best is None:
+                least, best = loss, node
+        assert best is not None
+        return best
 
     def minimal(self, good: NDArray[np.bool_]) -> list[Node]:
         """The good nodes below which there is none."""
-        found = good.copy()
+        lowest = good.copy()
         for axis in range(good.ndim):
             lower = np.roll(good, 1, axis)
             lower[(slice(None),) * axis + (0,)] = False
-            found &= ~lower
-        return [tuple(int(level) for level in node) for node in np.argwhere(found)]
+            lowest &= ~lower
+        return [tuple(int(level) for level in node) for node in np.argwhere(lowest)]

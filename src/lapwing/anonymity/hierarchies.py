@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -47,14 +48,14 @@ class Order(Protocol):
         """The order of these kinds, which are distinct and sorted, None last."""
 
 
-class Levels:
+class Levels(ABC):
     """What all hierarchies can do."""
 
     __slots__ = ()
 
+    @abstractmethod
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
         """The levels over these kinds."""
-        raise NotImplementedError
 
     def label(self, value: Any, level: int) -> str:
         """What a value is called at a level."""
@@ -181,20 +182,20 @@ class Taxonomy(Levels):
 
     def _paths(self) -> dict[Any, tuple[str, ...]]:
         """From each leaf up to just below the root."""
-        found: dict[Any, tuple[str, ...]] = {}
+        paths: dict[Any, tuple[str, ...]] = {}
         last: dict[str, tuple[int, tuple[str, ...]]] = {}
         for leaf, above in self._climb():
             for height, group in enumerate(above):
-                place = (len(found), above[height:])
+                place = (len(paths), above[height:])
                 if last.get(group, place) not in (place, (place[0] - 1, place[1])):
                     raise InvalidParameter("tree", group, "this group stands in two places", "Write every group once.")
                 last[group] = place
-            if leaf in found:
+            if leaf in paths:
                 raise InvalidParameter("tree", leaf, "this value stands in two places", "Write every value once.")
-            found[leaf] = (text(leaf), *above)
-        if not found:
+            paths[leaf] = (text(leaf), *above)
+        if not paths:
             raise InvalidParameter("tree", self.tree, "is empty", "Write Taxonomy({'employed': ['Private', …], …}).")
-        return found
+        return paths
 
     def _climb(self) -> Iterator[tuple[Any, tuple[str, ...]]]:
         if isinstance(self.tree, Mapping) and all(isinstance(above, str) for above in self.tree.values()):

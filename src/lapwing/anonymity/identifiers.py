@@ -105,20 +105,22 @@ def remove(
     `kinds` says what some columns are, whatever the guess: `{"ward": None}` keeps one, `{"x17": Kind.NAME}` drops one.
     """
     columns, sure = columns_of(table), float(checks.share(at_least=at_least))
-    told, first = dict(kinds or {}), _first_year(year)
-    named(columns, kinds=list(told))
-    for name, kind in told.items():
+    overrides, first = dict(kinds or {}), _first_year(year)
+    named(columns, kinds=list(overrides))
+    for name, kind in overrides.items():
         if kind is not None and not isinstance(kind, Kind):
             raise InvalidParameter("kinds", {name: kind}, "is no kind of identifier", "Write Kind.NAME or None.")
     kept: Columns = {}
     for name, values in columns.items():
-        found = _finding(name, values, first)
-        if name in told:
-            kind = told[name]
-            found = Finding(kind, 1.0, "told", _treatment(kind, _words(name), _plain(values)) if kind else "keep")
-        treatment = found.treatment if found.confidence >= sure else "keep"
+        finding = _finding(name, values, first)
+        if name in overrides:
+            kind = overrides[name]
+            finding = Finding(kind, 1.0, "told", _treatment(kind, _words(name), _plain(values)) if kind else "keep")
+        treatment = finding.treatment if finding.confidence >= sure else "keep"
         if treatment != "drop":
-            kept[name] = values if treatment == "keep" else [_treated(treatment, one, first) for one in _plain(values)]
+            kept[name] = (
+                values if treatment == "keep" else [_treated(treatment, value, first) for value in _plain(values)]
+            )
     return kept
 
 
@@ -195,8 +197,8 @@ def _is_age(words: str, filled: list[Any]) -> bool:
 
 def _number(value: Any) -> float | None:
     """The number that a value is or begins with: 93, “93”, “93 years”."""
-    found = None if isinstance(value, bool) else re.match(r"\s*(\d+(?:\.\d+)?)", str(value))
-    return float(found[1]) if found else None
+    match = None if isinstance(value, bool) else re.match(r"\s*(\d+(?:\.\d+)?)", str(value))
+    return float(match[1]) if match else None
 
 
 def _is_birth(words: str) -> bool:
@@ -229,10 +231,10 @@ def _treated(treatment: str, value: Any, first: int) -> Any:
     if treatment == "three digits":
         three = str(value)[:3]
         return f"{'000' if three in SMALL_ZIPS else three}**"
-    found = _YEAR.search(str(value))
-    if found is None:
+    match = _YEAR.search(str(value))
+    if match is None:
         return None
-    year = int(found[0])
+    year = int(match[0])
     return f"{first - 1} or before" if treatment == "year of birth" and year < first else year
 
 

@@ -35,8 +35,8 @@ class Parts:
     @property
     def starts(self) -> Integers:
         """Where each part begins."""
-        found: Integers = np.cumsum(self.sizes) - self.sizes
-        return found
+        offsets: Integers = np.cumsum(self.sizes) - self.sizes
+        return offsets
 
     @property
     def member(self) -> Integers:
@@ -46,8 +46,8 @@ class Parts:
     def rows(self, chosen: Integers) -> Integers:
         """The places of the rows of some parts, part by part."""
         some = Parts(self.sizes[chosen])
-        found: Integers = np.repeat(self.starts[chosen] - some.starts, some.sizes) + np.arange(some.sizes.sum())
-        return found
+        places: Integers = np.repeat(self.starts[chosen] - some.starts, some.sizes) + np.arange(some.sizes.sum())
+        return places
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,8 +95,8 @@ class Ladder:
 
     def meeting(self, low: Integers, high: Integers) -> Integers:
         """The lowest level at which two kinds are in one group."""
-        found: Integers = np.count_nonzero(self.groups[:, low] != self.groups[:, high], axis=0)
-        return found
+        levels: Integers = np.count_nonzero(self.groups[:, low] != self.groups[:, high], axis=0)
+        return levels
 
     def widths(self, low: Integers, high: Integers) -> Floats:
         """How much of the domain each part covers."""
@@ -137,8 +137,8 @@ class Scale:
 
     def widths(self, low: Integers, high: Integers) -> Floats:
         """How far apart the ends of each part are."""
-        found: Floats = self.positions[high] - self.positions[low]
-        return found
+        widths: Floats = self.positions[high] - self.positions[low]
+        return widths
 
     def cut(self, codes: Integers, parts: Parts, low: Integers, high: Integers, *, least: int = 0) -> Cut:
         """Two halves.

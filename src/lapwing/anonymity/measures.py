@@ -42,13 +42,13 @@ class Diversity:
 
 def k_anonymity(table: Any, quasi_identifiers: Sequence[str]) -> int:
     """The size of the smallest class; 0 for a table without rows."""
-    return _Looked(table, quasi_identifiers).classes.smallest
+    return _View(table, quasi_identifiers).classes.smallest
 
 
 def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, factor: Number = 3) -> Diversity:
     """The largest l of distinct, entropy and recursive (factor, l)-diversity."""
     checks.positive(factor=factor)
-    counts = _Looked(table, quasi_identifiers).counts(sensitive)[0]
+    counts = _View(table, quasi_identifiers).counts(sensitive)[0]
     return Diversity(
         distinct=int(distinct(counts).min()),
         entropy=math.exp(float(entropies(counts).min())),
@@ -61,7 +61,7 @@ def t_closeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str, gr
 
     Without a `ground`, numbers are taken to be ordered and other values to be equally far from one another.
     """
-    counts, kinds = _Looked(table, quasi_identifiers).counts(sensitive)
+    counts, kinds = _View(table, quasi_identifiers).counts(sensitive)
     return float(_ground(ground, kinds).distances(counts, counts.sum(axis=0)).max())
 
 
@@ -75,24 +75,24 @@ def nt_closeness(
     it was made for.
     """
     checks.whole(crowd=crowd)
-    looked = _Looked(table, quasi_identifiers)
-    counts, kinds = looked.counts(sensitive)
-    return float(nearest(_ground(ground, kinds), counts, looked.around(sensitive), crowd).max())
+    view = _View(table, quasi_identifiers)
+    counts, kinds = view.counts(sensitive)
+    return float(nearest(_ground(ground, kinds), counts, view.around(sensitive), crowd).max())
 
 
 def alpha_k_anonymity(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> tuple[float, int]:
     """The largest share of a value in a class, and the size of the smallest class."""
-    looked = _Looked(table, quasi_identifiers)
-    return float(shares(looked.counts(sensitive)[0]).max()), looked.classes.smallest
+    view = _View(table, quasi_identifiers)
+    return float(shares(view.counts(sensitive)[0]).max()), view.classes.smallest
 
 
 def beta_likeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> float:
     """The smallest β of basic β-likeness: by which part of its share in the table a value gains most in a class."""
-    counts = _Looked(table, quasi_identifiers).counts(sensitive)[0]
+    counts = _View(table, quasi_identifiers).counts(sensitive)[0]
     return float(gains(counts, counts.sum(axis=0)).max())
 
 
-class _Looked:
+class _View:
     """A table, seen by its quasi-identifiers."""
 
     def __init__(self, table: Any, quasi_identifiers: Sequence[str]) -> None:
@@ -113,12 +113,12 @@ class _Looked:
             raise InvalidParameter("quasi_identifiers", len(self.codes), why, f"Name {MOST_COLUMNS} columns at most.")
         codes, kinds = self._sensitive(sensitive)
         first = np.unique(self.classes.member, return_index=True)[1]  # one row of each class
-        found = []
+        counts = []
         for size in range(len(self.codes)):
             for some in itertools.combinations(self.codes, size):
                 larger = classes_by(some, len(codes))
-                found.append(larger.counts(codes, len(kinds))[larger.member[first]])
-        return found
+                counts.append(larger.counts(codes, len(kinds))[larger.member[first]])
+        return counts
 
     def _sensitive(self, name: str) -> tuple[NDArray[np.intp], list[Any]]:
         named(self.columns, sensitive=name)

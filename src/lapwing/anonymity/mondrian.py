@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 
 from lapwing import checks
 from lapwing.anonymity.closeness import CrowdCloseness
-from lapwing.anonymity.demands import CELLS, Ancestors, Demand, Watched, watched
-from lapwing.anonymity.generalised import GeneralisedTable, Original, checked_names
+from lapwing.anonymity.demands import CELLS, Ancestors, Demand, SensitiveColumn, sensitive_columns
+from lapwing.anonymity.generalisation import GeneralisedTable, Original, checked_names
 from lapwing.anonymity.hierarchies import Hierarchy, Numbers, Order, Sets, are_numbers
 from lapwing.anonymity.ladders import Integers, Ladder, Parts, Scale
 from lapwing.anonymity.table import classes_by, encoded
@@ -58,7 +58,7 @@ class Mondrian:
         checks.whole(k=self.k)
         checks.true_or_false(strict=self.strict)
         checked_names(self.quasi_identifiers)
-        if not self.strict and any(isinstance(one, CrowdCloseness) for one in self.criteria):
+        if not self.strict and any(isinstance(criterion, CrowdCloseness) for criterion in self.criteria):
             why = "boxes that look alike become one class, and nobody knows the larger classes around it"
             raise InvalidParameter("criteria", "CrowdCloseness", why, "Write strict=True, or Closeness instead.")
 
@@ -66,7 +66,7 @@ class Mondrian:
         """The table with labels in place of the quasi-identifiers; `drop` names columns that are left out."""
         original = Original.of(table, list(self.quasi_identifiers), drop, self.k)
         axes, codes = self._axes(original)
-        sensitive = watched(original.columns, self.criteria)
+        sensitive = sensitive_columns(original.columns, self.criteria)
         order, parts = _Cutter(axes, codes, self.k, self.strict, sensitive).cut()
         low, high = (edge.reduceat(codes[:, order], parts.starts, axis=1) for edge in (np.minimum, np.maximum))
         described = [
@@ -83,22 +83,22 @@ class Mondrian:
         return original.published(labels, shares, member, k=self.k, kept=np.arange(len(member)))
 
     def _axes(self, original: Original) -> tuple[list[Ladder | Scale], Codes]:
-        axes, found = [], []
+        axes, places = [], []
         for name, (codes, kinds) in zip(original.names, original.codes(), strict=True):
             given = self.quasi_identifiers[name] if isinstance(self.quasi_identifiers, Mapping) else None
             if given is None:
                 given = Numbers() if are_numbers(kinds) else Sets()
             axis = given.ladder(kinds) if hasattr(given, "ladder") else given.scale(kinds)
             axes.append(axis)
-            found.append(axis.place.astype(np.int32)[codes])
-        return axes, np.stack(found)
+            places.append(axis.place.astype(np.int32)[codes])
+        return axes, np.stack(places)
 
 
 class _Cutter:
     """One run: the rows that are still being cut, part by part."""
 
     def __init__(
-        self, axes: Sequence[Ladder | Scale], codes: Codes, k: int, strict: bool, sensitive: Sequence[Watched]
+        self, axes: Sequence[Ladder | Scale], codes: Codes, k: int, strict: bool, sensitive: Sequence[SensitiveColumn]
     ) -> None:
         self.axes, self.k, self.strict, self.sensitive = axes, k, strict, sensitive
         self.codes = codes
@@ -109,10 +109,10 @@ class _Cutter:
         self.counts: list[list[Integers]] = []
         """For every generation: the sensitive values in each part, column by column."""
         self._remember(np.zeros(1, np.intp))
-        for one, counts in zip(self.sensitive, self.counts[0], strict=True):
-            if not one.met(counts).all():
-                why = f"not even the whole table meets them: {one.kinds} kinds of value in all"
-                raise InvalidParameter("criteria", one.criteria[0].sensitive, why, "Demand less of this column.")
+        for column, counts in zip(self.sensitive, self.counts[0], strict=True):
+            if not column.met(counts).all():
+                why = f"not even the whole table meets them: {column.kinds} kinds of value in all"
+                raise InvalidParameter("criteria", column.criteria[0].sensitive, why, "Demand less of this column.")
 
     def cut(self) -> tuple[Integers, Parts]:
         """The rows in the order of the final parts, and these parts."""
@@ -152,7 +152,7 @@ class _Cutter:
 
     def _blocks(self, parts: Integers) -> Iterator[Integers]:
         """So few parts at a time that the counts of their sensitive values fit into memory."""
-        kinds = max((one.kinds for one in self.sensitive), default=0)
+        kinds = max((column.kinds for column in self.sensitive), default=0)
         if len(parts):
             yield from np.array_split(parts, min(len(parts), 1 + 2 * len(parts) * kinds // CELLS))
 
@@ -164,12 +164,12 @@ class _Cutter:
         slots = offsets[member] + falls
         totals = np.bincount(slots, minlength=number.sum())
         good = (totals >= self.k) | (totals == 0)
-        for i, one in enumerate(self.sensitive):
-            counts = one.counts(slots, self.order[rows], len(totals))
+        for i, column in enumerate(self.sensitive):
+            counts = column.counts(slots, self.order[rows], len(totals))
             around = partial(self._ancestors, i, np.repeat(tried, number))
-            good &= one.met(counts, Ancestors(len(self.family), around))
-        found: NDArray[np.bool_] = np.logical_and.reduceat(good, offsets) & (np.add.reduceat(totals > 0, offsets) > 1)
-        return found
+            good &= column.met(counts, Ancestors(len(self.family), around))
+        allowed: NDArray[np.bool_] = np.logical_and.reduceat(good, offsets) & (np.add.reduceat(totals > 0, offsets) > 1)
+        return allowed
 
     def _descend(self, piece: Integers, pieces: Integers, rows: Integers) -> None:
         """Take up the pieces as the next generation."""
@@ -184,12 +184,12 @@ class _Cutter:
 
     def _remember(self, parents: Integers) -> None:
         self.family.append(parents)
-        self.counts.append([one.counts(self.parts.member, self.order, len(parents)) for one in self.sensitive])
+        self.counts.append([column.counts(self.parts.member, self.order, len(parents)) for column in self.sensitive])
 
     def _ancestors(self, sensitive: int, parts: Integers) -> list[Integers]:
         """The counts of the part that is cut, of that from which it came, and so on."""
-        found = []
+        ancestors = []
         for parents, counts in zip(reversed(self.family), reversed(self.counts), strict=True):
-            found.append(counts[sensitive][parts])
+            ancestors.append(counts[sensitive][parts])
             parts = parents[parts]
-        return found
+        return ancestors

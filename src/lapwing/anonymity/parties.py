@@ -9,31 +9,28 @@ after the time limit, and no process outlives `run_apart`, even if the process t
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
-import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from queue import Empty, Queue
 from typing import Any
 
-from lapwing import checks
+from lapwing import checks, processes
 from lapwing.anonymity.secure_sum import Outcome, ProtocolFailed, SecureSum, Table, server_name
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.noise import uniform_below
+from lapwing.processes import Crew, Ended, Late, say
 
 LONGEST_MESSAGE = 1 << 20
 _SLOW = 5.0
 """Seconds that one connection may take to say something."""
 _GRACE = 3.0
 """Seconds that the analyst waits longer, so that the one who noticed what went wrong says it first."""
-_CHILD = [sys.executable, "-P", "-c", "from lapwing.anonymity.parties import party; party()"]
+ENTRY = "lapwing.anonymity.parties:party"
+"""What a child runs."""
 FAULTS = ("silent", "garbled")
 """What a party can be told to do wrong: send nothing, or send something that is no table."""
 Heard = Callable[[str, str], None]
@@ -66,11 +63,7 @@ class _Stage:
     def __init__(self, study: SecureSum, deadline: float, faults: Mapping[str, str], heard: Heard) -> None:
         self.study, self.deadline, self.faults, self.heard = study, deadline, faults, heard
         self.word = f"{uniform_below(1 << 128):032x}"
-        self.said: Queue[tuple[str, dict[str, Any] | None]] = Queue()
-        self.processes: dict[str, subprocess.Popen[str]] = {}
-        self.threads: list[threading.Thread] = []
-        self.facts: dict[str, dict[str, Any]] = {}
-        self.ended: set[str] = set()
+        self.crew = Crew(ENTRY, self._hear)
 
     def play(self, tables: Mapping[str, Table]) -> Outcome:
         servers = [server_name(number) for number in range(1, self.study.servers + 1)]
@@ -84,63 +77,32 @@ class _Stage:
         totals = self._fact("analyst", "totals")
         for name in servers:
             self._fact(name, "seen")
-        return Outcome(totals=totals, seen={name: self.facts[name]["seen"] for name in (*servers, "analyst")})
+        return Outcome(totals=totals, seen={name: self.crew.facts[name]["seen"] for name in (*servers, "analyst")})
 
     def _start(self, name: str, **job: Any) -> None:
         seconds = self.deadline - time.monotonic() + (_GRACE if job["role"] == "analyst" else 0)
         job |= {"name": name, "word": self.word, "seconds": seconds}
         job |= {"fault": self.faults.get(name), "study": _written(self.study)}
-        process = subprocess.Popen(
-            _CHILD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
-        )
-        self.processes[name], self.facts[name] = process, {}
-        thread = threading.Thread(target=self._listen, args=(name, process), daemon=True)
-        self.threads.append(thread)
-        thread.start()
-        assert process.stdin is not None
-        with suppress(BrokenPipeError):  # it has ended; the listener tells
-            process.stdin.write(json.dumps(job) + "\n")
-            process.stdin.flush()  # and stays open: its end tells the party that nobody is left to work for
+        self.crew.start(name, job)
 
-    def _listen(self, name: str, process: subprocess.Popen[str]) -> None:
-        assert process.stdout is not None
-        for line in process.stdout:
-            self.said.put((name, json.loads(line)))
-        self.said.put((name, None))
+    def _hear(self, name: str, fact: Mapping[str, Any]) -> None:
+        if "failed" in fact:
+            raise ProtocolFailed(*fact["failed"])
+        if "did" in fact:
+            self.heard(name, fact["did"])
 
     def _fact(self, name: str, fact: str) -> Any:
         """What a party says under this word; fails as soon as any party fails, ends early, or time is up."""
-        while fact not in self.facts[name]:
-            try:
-                who, said = self.said.get(timeout=max(0.0, self.deadline + 2 * _GRACE - time.monotonic()))
-            except Empty:
-                raise ProtocolFailed(name, "did not finish in time") from None
-            if said is None:
-                self.ended.add(who)
-            elif "failed" in said:
-                raise ProtocolFailed(*said["failed"])
-            else:
-                self.facts[who] |= said
-                if "did" in said:
-                    self.heard(who, said["did"])
-            if name in self.ended and fact not in self.facts[name]:
-                raise ProtocolFailed(name, "ended before its part was done")
-        return self.facts[name][fact]
+        try:
+            return self.crew.fact(name, fact, self.deadline + 2 * _GRACE)
+        except Late:
+            raise ProtocolFailed(name, "did not finish in time") from None
+        except Ended:
+            raise ProtocolFailed(name, "ended before its part was done") from None
 
     def close(self) -> None:
-        """End whoever still runs, and wait for all: nobody is left behind."""
-        for process in self.processes.values():
-            if process.poll() is None:
-                process.kill()
-        for process in self.processes.values():
-            process.wait()
-        for thread in self.threads:
-            thread.join()
-        for process in self.processes.values():
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(BrokenPipeError):
-                        pipe.close()
+        """Nobody is left behind."""
+        self.crew.close()
 
 
 def _written(study: SecureSum) -> dict[str, Any]:
@@ -204,33 +166,25 @@ class _Party:
 
 def party() -> None:
     """What a process does: its part, as told in the first line of standard input."""
-    job = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+    job = processes.job()
     me = _Party(job["name"], job["word"], time.monotonic() + job["seconds"], job["fault"])
     try:
         _ROLES[job["role"]](me, _read(job["study"]), job)
     except ProtocolFailed as failure:
-        _say(failed=[failure.party, failure.why])
+        say(failed=[failure.party, failure.why])
     except (LapwingError, OSError) as failure:
-        _say(failed=[me.name, str(failure)])
-
-
-def _end_with_the_parent() -> None:
-    """Standard input ends when whoever started this process does, however it ends."""
-    while os.read(0, 1):  # not sys.stdin, whose lock a thread must not hold when the interpreter shuts down
-        pass
-    os._exit(1)
+        say(failed=[me.name, str(failure)])
 
 
 def _company(me: _Party, study: SecureSum, job: dict[str, Any]) -> None:
     for port, values in zip(job["ports"], study.split(job["table"]), strict=True):
         me.send(port, values)
-    _say(did="masked its numbers and sent a part to every server" if me.fault is None else f"is {me.fault}")
+    say(did="masked its numbers and sent a part to every server" if me.fault is None else f"is {me.fault}")
 
 
 def _server(me: _Party, study: SecureSum, job: dict[str, Any]) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=len(job["senders"])) as listener:
-        _say(port=listener.getsockname()[1], did="is listening")
+        say(port=listener.getsockname()[1], did="is listening")
         received = me.receive(listener, job["senders"], len(job["senders"]))
     sums = study.add_up(received)
     try:
@@ -238,19 +192,15 @@ def _server(me: _Party, study: SecureSum, job: dict[str, Any]) -> None:
     except OSError:
         if study.threshold is None:
             raise  # with a threshold, the analyst may have had enough
-    _say(seen=received, did="added up what it cannot read")
+    say(seen=received, did="added up what it cannot read")
 
 
 def _analyst(me: _Party, study: SecureSum, job: dict[str, Any]) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=len(job["senders"])) as listener:
-        _say(port=listener.getsockname()[1], did="is listening")
+        say(port=listener.getsockname()[1], did="is listening")
         received = me.receive(listener, job["senders"], study.sharing.needed)
     totals = study.reveal({job["senders"].index(sender) + 1: values for sender, values in received.items()})
-    _say(totals=totals, seen=received, did="put the sums together")
+    say(totals=totals, seen=received, did="put the sums together")
 
 
 _ROLES = {"company": _company, "server": _server, "analyst": _analyst}
-
-
-def _say(**said: Any) -> None:
-    print(json.dumps(said), flush=True)

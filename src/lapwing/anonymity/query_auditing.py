@@ -35,7 +35,7 @@ _GIVEN_AWAY = Refused("somebody's value would follow")
 
 def group_of(who: Iterable[int], people: int) -> Group:
     """A group, checked to be of people there are."""
-    group = frozenset(int(one) for one in who)
+    group = frozenset(int(person) for person in who)
     if not group or min(group) < 0 or max(group) >= people:
         raise InvalidParameter("who", sorted(group), f"must name people from 0 to {people - 1}", "Write who=[0, 3, 7].")
     return group
@@ -123,23 +123,24 @@ def determined_by_maxima(groups: Sequence[Iterable[int]], answers: Sequence[Any]
     >>> determined_by_maxima([[0, 1, 2], [0, 1]], [9, 7])
     {2: 9}
     """
-    found = {}
+    values = {}
     for members, answer in _extremes([frozenset(who) for who in groups], answers):
         if len(members) == 1:
-            (one,) = members
-            found[one] = answer
+            (person,) = members
+            values[person] = answer
         elif not members:
             raise InvalidParameter("answers", list(answers), "contradict one another", "Pass exact maxima.")
-    return dict(sorted(found.items()))
+    return dict(sorted(values.items()))
 
 
 def _extremes(groups: Sequence[Group], answers: Sequence[Any]) -> list[tuple[list[int], Any]]:
     most: dict[int, Any] = {}
     for group, answer in zip(groups, answers, strict=True):
-        for one in group:
-            most[one] = min(most.get(one, answer), answer)
+        for person in group:
+            most[person] = min(most.get(person, answer), answer)
     return [
-        ([one for one in group if most[one] == answer], answer) for group, answer in zip(groups, answers, strict=True)
+        ([person for person in group if most[person] == answer], answer)
+        for group, answer in zip(groups, answers, strict=True)
     ]
 
 
@@ -173,7 +174,7 @@ class SumAuditor:
             if self._system.would_determine(row):
                 return _GIVEN_AWAY
             self._system.add(row)
-        return sum(self._values[one] for one in group)
+        return sum(self._values[person] for person in group)
 
 
 class MaxAuditor:
@@ -199,19 +200,19 @@ class MaxAuditor:
     def ask(self, who: Iterable[int]) -> Any | Refused:
         """The maximum over the group, or a refusal."""
         group = group_of(who, len(self._values))
-        answer = max(self._values[one] for one in group)
-        touched = [(members, told) for members, told in self._answered if members & group]
-        thinkable = _between([told for _, told in touched]) if self.simulatable else [answer]
-        if any(self._gives_away(group, one, touched) for one in thinkable):
+        answer = max(self._values[person] for person in group)
+        touched = [(members, maximum) for members, maximum in self._answered if members & group]
+        thinkable = _between([maximum for _, maximum in touched]) if self.simulatable else [answer]
+        if any(self._gives_away(group, candidate, touched) for candidate in thinkable):
             return _GIVEN_AWAY
         self._answered.append((group, answer))
-        self._most |= {one: min(self._most.get(one, answer), answer) for one in group}
+        self._most |= {person: min(self._most.get(person, answer), answer) for person in group}
         return answer
 
     def _gives_away(self, group: Group, answer: Any, touched: Sequence[tuple[Group, Any]]) -> bool:
         """Whether this answer is possible and leaves a question, itself or one it touches, one extreme member."""
-        most = self._most | {one: min(self._most.get(one, answer), answer) for one in group}
-        sizes = [sum(most[one] == told for one in members) for members, told in [*touched, (group, answer)]]
+        most = self._most | {person: min(self._most.get(person, answer), answer) for person in group}
+        sizes = [sum(most[person] == maximum for person in members) for members, maximum in [*touched, (group, answer)]]
         return 0 not in sizes and 1 in sizes
 
 
@@ -256,7 +257,7 @@ class ExhaustiveAuditor:
         answer = int(self._statistic(self._values[group]))
         answers = self._statistic(self._tables[:, group], axis=1)
         thinkable = np.unique(answers) if self.simulatable else [answer]
-        if any(_somebody_fixed(self._tables[answers == one]) for one in thinkable):
+        if any(_somebody_fixed(self._tables[answers == candidate]) for candidate in thinkable):
             return _GIVEN_AWAY
         self._tables = self._tables[answers == answer]
         return answer
@@ -264,7 +265,7 @@ class ExhaustiveAuditor:
     def determined(self) -> dict[int, int]:
         """Whose value follows from the answers so far."""
         fixed = np.flatnonzero((self._tables == self._tables[0]).all(axis=0))
-        return {int(one): int(self._tables[0, one]) for one in fixed}
+        return {int(person): int(self._tables[0, person]) for person in fixed}
 
 
 def _somebody_fixed(tables: NDArray[np.int64]) -> bool:

@@ -70,7 +70,7 @@ def where(given: Mapping[str, Any] | None = None, /, **attributes: Any) -> Formu
     >>> where()
     everybody
     """
-    parts = [_one(column, value) for column, value in {**(given or {}), **attributes}.items()]
+    parts = [_condition(column, value) for column, value in {**(given or {}), **attributes}.items()]
 
     def members(columns: Columns) -> Members:
         everybody = np.ones(rows_of(columns), np.bool_)
@@ -80,13 +80,13 @@ def where(given: Mapping[str, Any] | None = None, /, **attributes: Any) -> Formu
     return Formula(f"({text})" if len(parts) > 1 else text, members)
 
 
-def _one(column: str, value: Any) -> Formula:
+def _condition(column: str, value: Any) -> Formula:
     several = isinstance(value, Collection) and not isinstance(value, (str, bytes))
     allowed = value if several else (value,)
 
     def members(columns: Columns) -> Members:
         (name,) = named(columns, where=column)
-        return np.fromiter((one in allowed for one in _plain(columns[name])), np.bool_, rows_of(columns))
+        return np.fromiter((value in allowed for value in _plain(columns[name])), np.bool_, rows_of(columns))
 
     return Formula(f"{column} {'in' if several else 'is'} {value}", members)
 

@@ -201,10 +201,27 @@ class ShamirSharing(Sharing):
     def _cut(self, element: int, entropy: Entropy) -> Iterable[int]:
         slopes = [uniform_below(self.prime, entropy=entropy) for _ in range(self.threshold - 1)]
         for point in range(1, self.parties + 1):
-            value = 0
-            for coefficient in reversed((element, *slopes)):
-                value = (value * point + coefficient) % self.prime
-            yield value
+            yield self._value((element, *slopes), point)
+
+    def share_at(self, point: int, secret: int, slopes: Sequence[int]) -> Share:
+        """The share at one point of the polynomial with these other coefficients, for people who never meet.
+
+        All who derive the same secret and slopes from what they share, and draw points at random from a large field,
+        hold shares of one polynomial. The slopes must look uniform to whoever collects shares.
+        """
+        if len(slopes) != self.threshold - 1 or not all(0 <= slope < self.prime for slope in slopes):
+            why = f"must be {self.threshold - 1} numbers from 0 to p − 1"
+            raise InvalidParameter("slopes", "<withheld>", why, "Derive one for each share but the last.")
+        if not 0 <= secret <= self.largest:
+            why = f"must be a whole number from 0 to {self.largest}"
+            raise InvalidParameter("secret", "<withheld>", why, "Scale it, or raise largest.")
+        return Share(self, point, self._value((secret, *slopes), point), self.largest)
+
+    def _value(self, coefficients: Sequence[int], point: int) -> int:
+        value = 0
+        for coefficient in reversed(coefficients):
+            value = (value * point + coefficient) % self.prime
+        return value
 
     def _join(self, shares: Sequence[Share]) -> int:
         first = shares[: self.threshold]
@@ -218,7 +235,9 @@ class ShamirSharing(Sharing):
         value = 0
         for share in shares:
             others = [other.party for other in shares if other is not share]
-            above, below = (math.prod(at - other for other in others) for at in (point, share.party))
+            above = below = 1
+            for other in others:
+                above, below = above * (point - other) % self.prime, below * (share.party - other) % self.prime
             value += share.value * above * pow(below, -1, self.prime)
         return value % self.prime
 

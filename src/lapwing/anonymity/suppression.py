@@ -128,14 +128,14 @@ def intervals(
     matrix = np.array([[float(cell[axis] == name) for cell in hidden] for axis, name, _total in lines])
     rest = np.array([total - shown[axis, name] for axis, name, total in lines], dtype=float)
     limits = [(known.get(cell, 1), known.get(cell)) for cell in hidden]
-    found = {}
+    ranges = {}
     for cell in hidden if only is None else only:
         aim = np.array([float(other == cell) for other in hidden])
         ends = [linprog(sign * aim, A_eq=matrix, b_eq=rest, bounds=limits, method="highs") for sign in (1, -1)]
         if not all(end.success for end in ends):
             raise InvalidParameter("known", dict(known), "contradicts the totals", "Leave out what is not certain.")
-        found[cell] = round(ends[0].fun), round(-ends[1].fun)
-    return found
+        ranges[cell] = round(ends[0].fun), round(-ends[1].fun)
+    return ranges
 
 
 def cross(table: Any, *, rows: str, columns: str) -> dict[str, dict[str, int]]:

@@ -24,23 +24,23 @@ def columns_of(table: Any) -> Columns:
     >>> columns_of([{"age": 34, "zip": "02138"}, {"age": 51, "zip": "02139"}])
     {'age': [34, 51], 'zip': ['02138', '02139']}
     """
-    found: Columns
+    columns: Columns
     if isinstance(table, Mapping):
-        found = {str(name): _values(values) for name, values in table.items()}
+        columns = {str(name): _values(values) for name, values in table.items()}
     elif isinstance(getattr(table, "columns", None), Mapping):  # what Mondrian and FullDomain give
-        found = dict(table.columns)
+        columns = dict(table.columns)
     elif hasattr(table, "column_names") and hasattr(table, "to_pydict"):  # an Arrow table
-        found = dict(table.to_pydict())
+        columns = dict(table.to_pydict())
     elif hasattr(table, "columns") and hasattr(table, "__getitem__"):  # a frame of pandas or polars
-        found = {str(name): table[name].to_numpy() for name in table.columns}
+        columns = {str(name): table[name].to_numpy() for name in table.columns}
     elif isinstance(table, Sequence) and all(isinstance(row, Mapping) for row in table):
         names = list(dict.fromkeys(name for row in table for name in row))
-        found = {str(name): [row.get(name) for row in table] for name in names}
+        columns = {str(name): [row.get(name) for row in table] for name in names}
     else:
         raise InvalidParameter("table", type(table).__name__, "is not a table", _HINT)
-    if len({len(values) for values in found.values()}) > 1:
-        raise InvalidParameter("table", sorted(found), "its columns differ in length", "Pass one value per row.")
-    return found
+    if len({len(values) for values in columns.values()}) > 1:
+        raise InvalidParameter("table", sorted(columns), "its columns differ in length", "Pass one value per row.")
+    return columns
 
 
 def named(columns: Columns, **wanted: str | Sequence[str]) -> list[str]:
@@ -101,8 +101,8 @@ def encoded(values: Column) -> tuple[NDArray[np.intp], list[Any]]:
     ([1, 2, 0, 1], ['a', 'b', None])
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        found, codes = np.unique(values, return_inverse=True)
-        kinds = found.tolist()
+        distinct, codes = np.unique(values, return_inverse=True)
+        kinds = distinct.tolist()
         return codes.ravel().astype(np.intp), [*kinds[:-1], None] if kinds and is_missing(kinds[-1]) else kinds
     if isinstance(values, np.ndarray) and values.dtype.kind == "M":
         values = values.astype("datetime64[us]")  # finer ones would become bare integers

@@ -15,10 +15,10 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing.cli import theme
-from lapwing.cli.waiting import waiting
+from lapwing.cli.progress import waiting
 
 if TYPE_CHECKING:
-    from lapwing.adversary.attacks import Contest, Learned, Score
+    from lapwing.adversary.attacks import Conclusion, Contest, Score
 
 app = typer.Typer(no_args_is_help=True, help="Attacks that work, and what stops them.", pretty_exceptions_enable=False)
 _BAR = 24
@@ -54,27 +54,27 @@ def run(
     from lapwing.adversary.attacks.attack import repeatable
 
     screen, waits = theme.console(), theme.console(stderr=True)
-    with theme.told():
+    with theme.readable_errors():
         for chosen in list(map(attack, list(ATTACKS) if names == ["all"] else names)):
             with waiting(f"attacking: {chosen.name}", waits) as heard:
                 contest = chosen.run(rounds=rounds, epsilons=epsilon or None, seed=seed, heard=heard)
-                told = chosen.tell(repeatable(chosen.name, "told", seed))
+                conclusions = chosen.tell(repeatable(chosen.name, "told", seed))
             if as_json:
                 typer.echo("\n".join(json.dumps(row) for row in contest.rows()))
             else:
-                screen.print(Padding(_story(contest, told), (1, 0, 0, 0)))
+                screen.print(Padding(_story(contest, conclusions), (1, 0, 0, 0)))
             if out is not None:
                 from lapwing.experiments.contests import write
 
                 typer.echo("  ".join(str(file) for file in write(contest, out)), err=True)
 
 
-def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
+def _story(contest: Contest, conclusions: Sequence[Conclusion]) -> RenderableType:
     attack = contest.attack
     return Group(
         Text(attack.title, style="bold"),
         Text(f"The secret: {attack.secret}."),
-        *_told(told),
+        *_paragraphs(conclusions),
         Padding(_table(contest), (1, 0, 0, 0)),
         *_chance(contest),
         Text(f"{attack.lesson}\n"),
@@ -83,23 +83,23 @@ def _story(contest: Contest, told: Sequence[Learned]) -> RenderableType:
     )
 
 
-def _told(told: Sequence[Learned]) -> list[Padding]:
+def _paragraphs(conclusions: Sequence[Conclusion]) -> list[Padding]:
     """What was learned, and once for all that follow from it, why."""
     shown, last = [], ""
-    for one in told:
-        again = one.because == last
-        shown.append(Padding(_learned(one, "" if again else one.because), (0 if again else 1, 0, 0, 2)))
-        last = one.because
+    for conclusion in conclusions:
+        again = conclusion.because == last
+        shown.append(Padding(_sentence(conclusion, "" if again else conclusion.because), (0 if again else 1, 0, 0, 2)))
+        last = conclusion.because
     return shown
 
 
-def _learned(one: Learned, because: str) -> Text:
-    sure = "certain" if one.sure == 1 else f"{one.sure:.0%} sure"
+def _sentence(conclusion: Conclusion, because: str) -> Text:
+    sure = "certain" if conclusion.sure == 1 else f"{conclusion.sure:.0%} sure"
     from lapwing.curator.show.digits import visible
 
-    said = Text.assemble(f"{visible(one.about)}: ", (_word(one.guess), "adversary"), f", {sure}. ")
-    if one.truth is not None:
-        said.append("Right. " if one.truth == one.guess else f"Wrong, it is {_word(one.truth)}. ")
+    said = Text.assemble(f"{visible(conclusion.about)}: ", (_word(conclusion.guess), "adversary"), f", {sure}. ")
+    if conclusion.truth is not None:
+        said.append("Right. " if conclusion.truth == conclusion.guess else f"Wrong, it is {_word(conclusion.truth)}. ")
     return said.append(visible(because), style="quiet")
 
 

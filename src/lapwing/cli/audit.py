@@ -42,7 +42,7 @@ def load(target: str) -> Any:
         raise InvalidParameter("target", target, f"there is no file {place}", "Look for a slip in its name.")
     sys.path.insert(0, str(path.resolve().parent if path.suffix == ".py" else Path.cwd()))
     try:
-        found: Any = _module(place, path)
+        value: Any = _module(place, path)
     except (Exception, SystemExit) as error:
         missing = error.name if isinstance(error, ModuleNotFoundError) else None
         if missing and f"{place}.".startswith(f"{missing}."):
@@ -53,12 +53,12 @@ def load(target: str) -> Any:
     finally:
         sys.path.pop(0)
     for part in name.split("."):
-        if not hasattr(found, part):
-            known = [word for word, thing in vars(found).items() if callable(thing) and not word.startswith("_")]
+        if not hasattr(value, part):
+            known = [word for word, thing in vars(value).items() if callable(thing) and not word.startswith("_")]
             hint = f"It has: {', '.join(known[:10]) or 'no functions'}."
             raise InvalidParameter("target", target, f"{place} has no {part}", hint)
-        found = getattr(found, part)
-    return found
+        value = getattr(value, part)
+    return value
 
 
 def _module(place: str, path: Path) -> Any:
@@ -85,24 +85,24 @@ def search(target: str, screen: Console, *, domain: str, as_json: bool, **option
     signs = theme.console(stderr=True)  # what the function prints to the screen is lost, this is not
     with Progress(*columns, console=signs, transient=True, redirect_stdout=False, disable=not signs.is_terminal) as bar:
         task = bar.add_task("")
-        found = find_violation(
+        result = find_violation(
             function,
             domain=inputs,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             **options,
         )
     if as_json:
-        typer.echo(json.dumps({**found.data, "function": target}, ensure_ascii=False))
+        typer.echo(json.dumps({**result.data, "function": target}, ensure_ascii=False))
     else:
-        _report(found, target, screen)
-    return found.caught
+        _report(result, target, screen)
+    return result.caught
 
 
-def _report(found: Search, target: str, screen: Console) -> None:
+def _report(result: Search, target: str, screen: Console) -> None:
     """A counter-example that fits on a slide, or the closest to one."""
-    seen, claim = found.audit, _epsilon(found.audit.claimed, found.audit.delta, "=")
+    seen, claim = result.audit, _epsilon(result.audit.claimed, result.audit.delta, "=")
     screen.print()
-    if found.caught:
+    if result.caught:
         screen.print(Text.assemble(("✗ ", "adversary"), (target, "bold"), f" is not private with {claim}."))
     else:
         screen.print(Text.assemble(("✓ ", "private"), f"No violation of {claim} found in ", (target, "bold"), "."))
@@ -110,13 +110,13 @@ def _report(found: Search, target: str, screen: Console) -> None:
         screen.print(_evidence(seen))
         bound = _epsilon(seen.epsilon_lower_bound, seen.delta, "≥", 2)
         words = f"{bound} with {100 * seen.confidence:.10g} % confidence"
-        screen.print(Text(f"  {words}", style="adversary" if found.caught else "private"))
+        screen.print(Text(f"  {words}", style="adversary" if result.caught else "private"))
     screen.print()
-    for sentence in _meaning(found):
+    for sentence in _meaning(result):
         screen.print(Text(sentence), soft_wrap=False)
-    effort = f"{len(found.tried)} pairs of neighbours, {found.releases:,} releases"
-    effort += ", fewer than wanted so as to keep to --seconds" if found.hurried else ""
-    screen.print(Text(f"Inputs: {found.domain}, {seen.pair.relation}. Tried {effort}.", style="quiet"))
+    effort = f"{len(result.tried)} pairs of neighbours, {result.releases:,} releases"
+    effort += ", fewer than wanted so as to keep to --seconds" if result.hurried else ""
+    screen.print(Text(f"Inputs: {result.domain}, {seen.pair.relation}. Tried {effort}.", style="quiet"))
 
 
 def _evidence(seen: Audit) -> Table:
@@ -140,10 +140,10 @@ def _evidence(seen: Audit) -> Table:
     return grid
 
 
-def _meaning(found: Search) -> list[str]:
+def _meaning(result: Search) -> list[str]:
     """What the finding does and does not prove, in a few sentences."""
-    seen, claimed = found.audit, found.audit.claimed or 0.0
-    if not found.caught:
+    seen, claimed = result.audit, result.audit.claimed or 0.0
+    if not result.caught:
         text = (
             "This refutes nothing, and it proves nothing: another pair or another event may show more. However bad a "
             f"function is, this many releases show at most ε = {seen.ceiling:.1f}."
@@ -154,7 +154,7 @@ def _meaning(found: Search) -> list[str]:
         f"Whoever sees this event can multiply the odds that the input is {_likelier(seen)} by at least {factor}; "
         f"ε = {claimed:g} allows {math.exp(min(claimed, 700)):,.3g}."
     )
-    return [text, f"{INEXACT}."] if found.bits else [text]
+    return [text, f"{INEXACT}."] if result.bits else [text]
 
 
 def _likelier(seen: Audit) -> str:
@@ -202,7 +202,7 @@ def show(console: Console, samples: int) -> bool:
     console.print(
         _table("Real mechanisms on their worst neighbours", [str(w) for w in witnesses], real, should_catch=False)
     )
-    missed, accused = sum(not found.caught for found in broken), sum(found.caught for found in real)
+    missed, accused = sum(not result.caught for result in broken), sum(result.caught for result in real)
     console.print(
         f"{len(broken) - missed} of {len(broken)} broken ones caught, {accused} of {len(real)} real ones accused."
     )
@@ -211,13 +211,13 @@ def show(console: Console, samples: int) -> bool:
     return missed == accused == 0
 
 
-def _table(title: str, names: list[str], found: list[Audit], *, should_catch: bool) -> Table:
+def _table(title: str, names: list[str], results: list[Audit], *, should_catch: bool) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("mechanism", overflow="fold")
     table.add_column("claims", justify="right", style="private")
     table.add_column("shown, at least", justify="right", style="noise")
     table.add_column("verdict")
-    for name, result in zip(names, found, strict=True):
+    for name, result in zip(names, results, strict=True):
         style = "private" if result.caught is should_catch else "adversary"
         claim = "" if result.claimed is None else f"{result.claimed:.3g}"
         verdict = "caught" if result.caught else "missed" if should_catch else "not refuted"

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from lapwing._version import __version__
-from lapwing.cli import attack, experiment, ledger, query, school, serve, theme
+from lapwing.cli import attack, collect, experiment, ledger, query, school, serve, theme
 
 
 class Overview(TyperGroup):
@@ -50,7 +50,7 @@ def demo(
     from lapwing.cli.demo import show
 
     screen = theme.console(record=svg is not None, width=80 if svg else None)
-    with theme.told():
+    with theme.readable_errors():
         show(screen, epsilon)
     if svg is not None:
         svg.write_text(theme.picture(screen, "lapwing demo"), encoding="utf-8")
@@ -68,7 +68,7 @@ def explain(
     from lapwing.privacy import ApproxDP, PureDP
     from lapwing.privacy.neighbours import as_relation
 
-    with theme.told():
+    with theme.readable_errors():
         about = as_relation(relation)
         loss = ApproxDP(epsilon, delta, relation=about) if delta else PureDP(epsilon, relation=about)
         explanation = loss.explain(prior=prior)
@@ -104,7 +104,7 @@ def audit(
     """Search for a counter-example to a function's claim (exit code 1 if there is one), or audit all we have."""
     from lapwing.cli import audit as auditing
 
-    with theme.told():
+    with theme.readable_errors():
         if target is None:
             caught = not auditing.show(theme.console(), samples)
         else:
@@ -127,7 +127,7 @@ def secure_sum(
     """The Boston wage study: totals over companies, although nobody sees any company's numbers."""
     from lapwing.cli.secure_sum import play
 
-    with theme.told():
+    with theme.readable_errors():
         play(companies, servers, threshold, epsilon, timeout, silent)
 
 
@@ -136,6 +136,7 @@ app.command()(query.query)
 app.command()(query.quote)
 app.command()(query.describe)
 app.command()(query.check)
+app.add_typer(collect.app, name="collect")
 app.add_typer(school.app, name="school")
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(experiment.app, name="experiment")

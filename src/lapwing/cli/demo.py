@@ -16,6 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lapwing import checks
+from lapwing.charts import PALETTE, PRIVATE
 from lapwing.datasets import clinic
 from lapwing.mechanisms import Count, Histogram, Mean, Median
 from lapwing.privacy import PureDP
@@ -82,7 +83,7 @@ def _title() -> Panel:
         ("±", "noise"), (" with 95 % confidence", "quiet"),
     )  # fmt: skip
     return Panel(
-        text, title="[bold]lapwing demo[/]", title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2)
+        text, title="[bold]lapwing demo[/]", title_align="left", box=box.ROUNDED, border_style=PRIVATE, padding=(0, 2)
     )
 
 
@@ -114,7 +115,7 @@ def _chart(truth: dict[str, int], counts: dict[Any, int], error: float) -> Table
 
 
 def _budget(answers: Sequence[Answer], last: PureDP, total: PureDP) -> Text:
-    colours = ["#d99a00", "#b07d00"]
+    colours = [PALETTE["budget"], "#b07d00"]
     bar = Text("budget  ")
     losses = [*(answer.loss for answer in answers), last]
     for number, loss in enumerate(losses):

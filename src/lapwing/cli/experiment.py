@@ -10,7 +10,7 @@ from rich import box
 from rich.table import Table
 
 from lapwing.cli import theme
-from lapwing.cli.waiting import waiting
+from lapwing.cli.progress import waiting
 
 app = typer.Typer(no_args_is_help=True, help="Reproduce the figures of the literature.", pretty_exceptions_enable=False)
 
@@ -40,7 +40,7 @@ def run(
     from lapwing.experiments import EXPERIMENTS, named
 
     screen = theme.console(stderr=True)
-    with theme.told():
+    with theme.readable_errors():
         for experiment in map(named, list(EXPERIMENTS) if names == ["all"] else names):
             with waiting(experiment.name, screen) as heard:
                 files = experiment.write(out, full=full, heard=heard)

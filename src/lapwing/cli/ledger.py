@@ -12,7 +12,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from lapwing.cli.theme import console, told
+from lapwing.cli.theme import console, readable_errors
 
 if TYPE_CHECKING:
     from lapwing.privacy import Ledger
@@ -37,7 +37,7 @@ def _opened(path: str, anchor: Path | None, failures: Path | None = None) -> Led
 @app.command()
 def show(path: Place, anchor: Anchor = None) -> None:
     """What was spent and what remains, by data set, unit, and analyst with an allowance of their own."""
-    with told():
+    with readable_errors():
         ledger = _opened(path, anchor)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("data set")
@@ -76,7 +76,7 @@ def _stopped(ledger: Ledger, dataset: str) -> list[Text]:
     if len(failed) >= ledger.rules(dataset).failures:
         whom = "everybody"
     else:
-        whom = ", ".join(dict.fromkeys(one.analyst or "analysts without a name" for one in failed))
+        whom = ", ".join(dict.fromkeys(failure.analyst or "analysts without a name" for failure in failed))
     count = f"{len(failed)} question{'s' if len(failed) > 1 else ''} failed while rows were read"
     return [Text(f"{dataset} is closed for {whom}: {count} (lapwing ledger failures, then reopen)", style="exact")]
 
@@ -89,7 +89,7 @@ def failures(
     failures: Failures = None,
 ) -> None:
     """What engines said when questions failed. For the owner of the data alone: it may quote a record."""
-    with told():
+    with readable_errors():
         ledger = _opened(path, anchor, failures)
         names = ledger.datasets() if dataset is None else [dataset]
         shown = [_report(ledger, name) for name in names]
@@ -106,7 +106,7 @@ def reopen(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether you have looked.")] = False,
 ) -> None:
     """Let questions to a data set pass again, once you have looked at what failed."""
-    with told():
+    with readable_errors():
         ledger = _opened(path, anchor, failures)
         if not _report(ledger, dataset):
             console().print(f"[private]✓[/] {dataset} is open: no question failed since the last reopening")
@@ -119,20 +119,22 @@ def reopen(
 
 def _report(ledger: Ledger, dataset: str) -> int:
     """Print the failures of a data set; how many there are."""
-    found = ledger.failures(dataset)
-    for one in found:
-        when = dt.datetime.fromtimestamp(one.time, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-        asked = f" (charge {one.charge})" if one.charge is not None else ""
-        console().print(Text(f"{dataset}, {when}, {one.analyst or 'an analyst without a name'}{asked}", style="bold"))
-        said = "The message was not kept." if one.said is None else one.said.rstrip()
+    failures = ledger.failures(dataset)
+    for failure in failures:
+        when = dt.datetime.fromtimestamp(failure.time, dt.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+        charge = f" (charge {failure.charge})" if failure.charge is not None else ""
+        console().print(
+            Text(f"{dataset}, {when}, {failure.analyst or 'an analyst without a name'}{charge}", style="bold")
+        )
+        said = "The message was not kept." if failure.said is None else failure.said.rstrip()
         console().print(Text("".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in said)))
-    return len(found)
+    return len(failures)
 
 
 @app.command()
 def verify(path: Place, anchor: Anchor = None) -> None:
     """Check every entry, total and release; exit code 2 if anything was changed."""
-    with told():
+    with readable_errors():
         count = len(_opened(path, anchor).entries())
         console().print(f"[private]✓[/] {count} entries, none changed" + ("" if anchor else " (no anchor given)"))
 
@@ -140,7 +142,7 @@ def verify(path: Place, anchor: Anchor = None) -> None:
 @app.command()
 def export(path: Place, anchor: Anchor = None) -> None:
     """The journal as JSON, one entry a line."""
-    with told():
+    with readable_errors():
         for entry in _opened(path, anchor).entries():
             typer.echo(json.dumps({"number": entry.number, "act": entry.act, **entry.body, "hash": entry.hash}))
 
@@ -148,6 +150,6 @@ def export(path: Place, anchor: Anchor = None) -> None:
 @app.command()
 def anchor(path: Place, anchor: Annotated[Path, typer.Argument(help="The file to write, kept elsewhere.")]) -> None:
     """Start an anchor for a ledger that has none; pass it as --anchor from then on."""
-    with told():
+    with readable_errors():
         _opened(path, None).start_anchor(anchor)
         console().print("[private]✓[/] an old copy put back in place of this ledger will be found")

@@ -12,8 +12,8 @@ from typing import Annotated
 import typer
 
 from lapwing.cli import theme
+from lapwing.cli.progress import waiting
 from lapwing.cli.question import ENCODING, NOT_ABOUT_A_TABLE, Question, asks
-from lapwing.cli.waiting import waiting
 from lapwing.errors import InvalidParameter, MissingExtra
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print everything as JSON.")]
@@ -31,12 +31,12 @@ def query(
     progress: Annotated[bool, typer.Option(help="Show a progress bar, on a terminal, after a second.")] = True,
 ) -> None:
     """Ask a private table: lapwing query visits.csv --unit patient --epsilon 0.5 "SELECT COUNT(*) FROM visits"."""
-    with theme.told():
+    with theme.readable_errors():
         if plot is not None:
             _drawable(plot)
-        asked, spending = question.query(), question.spending()
+        query, spending = question.query(), question.spending()
         with _stoppable(key):
-            answer = asked.release(**spending, key=key, progress=progress)
+            answer = query.release(**spending, key=key, progress=progress)
         if as_json or as_csv:
             typer.echo(answer.to_json() if as_json else answer.to_csv(), nl=as_json)
         else:
@@ -48,14 +48,14 @@ def query(
 @asks
 def quote(question: Question, as_json: AsJson = False) -> None:
     """What a question would cost and how accurate its answer would be; nothing is spent, and no record is read."""
-    with theme.told():
-        found = question.query().quote(**question.spending())
+    with theme.readable_errors():
+        quote = question.query().quote(**question.spending())
     if as_json:
         from lapwing.curator.show.quote import data
 
-        typer.echo(json.dumps(data(found)))
+        typer.echo(json.dumps(data(quote)))
     else:
-        theme.console().print(found)
+        theme.console().print(quote)
 
 
 def _check(
@@ -68,17 +68,17 @@ def _check(
     """Compare a table with what you say about it. NOT PRIVATE: for the owner of the data only; nothing is spent."""
     from lapwing.curator.tables.check import check as look
 
-    with theme.told():
+    with theme.readable_errors():
         if plot is not None:
             _drawable(plot)
         table, later = question.opened(keeps_count=False)
         for column in (column for given in later.values() for column in given):
             raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
         with waiting("reading", theme.console(stderr=True)):
-            found = look(table, epsilon=epsilon)
-        theme.console().print(found)
+            report = look(table, epsilon=epsilon)
+        theme.console().print(report)
         if plot is not None:
-            found.plot(plot)
+            report.plot(plot)
 
 
 _check.__name__ = "check"
@@ -93,9 +93,9 @@ def describe(
     encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
 ) -> None:
     """A template for what is public about a table, as YAML to be filled in: from names and types, never from values."""
-    from lapwing.curator.tables.described import describe
+    from lapwing.curator.tables.descriptions import describe
 
-    with theme.told():
+    with theme.readable_errors():
         text = describe(source, output, table=table, delimiter=delimiter, encoding=encoding)
     if output is None:
         typer.echo(text, nl=False)

@@ -133,21 +133,21 @@ class Question:
 
     def query(self) -> Query:
         """The question, about the opened table; nothing has been read or spent."""
-        from lapwing.curator.ask import reread
-        from lapwing.curator.tables import described
+        from lapwing.curator.ask import reader
+        from lapwing.curator.tables import descriptions
         from lapwing.curator.tables.table import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."
             raise InvalidParameter("SELECT", self.sql, "one question at a time", hint)
         table, later = self.opened()
-        tables: list[Any] = [public(one) for one in self.public or ()]
-        tables += [described.open_described(one) for one in self.other or ()]
+        tables: list[Any] = [public(source) for source in self.public or ()]
+        tables += [descriptions.open_described(path) for path in self.other or ()]
         if self.sql is not None:
             later["everything_else"] = self.everything_else or None
             query = table.query(self.sql, tables=tables, **{name: given for name, given in later.items() if given})
         else:
-            query = reread.read(self._kept(table, later), table, tables)
+            query = reader.read(self._kept(table, later), table, tables)
         if self.save is not None:
             _write(self.save, query.to_json() if self.save.suffix.lower() == ".json" else query.to_yaml())
         return query
@@ -158,13 +158,13 @@ class Question:
 
         for column in (column for given in later.values() for column in given):
             raise InvalidParameter("column", column, "is not in the table", f"There are: {', '.join(table.columns)}.")
-        found = documents.read_file(str(self.saved))
-        limited = isinstance(found, dict) and "bounding" in found
+        document = documents.read_file(str(self.saved))
+        limited = isinstance(document, dict) and "bounding" in document
         for name in ("everything_else", *(_LIMITS if limited else ())):
             if getattr(self, name):
                 hint = "Leave it out, or change the file."
                 raise InvalidParameter(name, getattr(self, name), "the question says it already", hint)
-        return found
+        return document
 
     def spending(self) -> dict[str, Any]:
         """What to spend, as `quote` and `release` have it."""
@@ -188,13 +188,13 @@ class Question:
 
         Where nobody `keeps_count`, a description is read without its ledger, of which nothing is touched then.
         """
-        from lapwing.curator.tables import described
+        from lapwing.curator.tables import descriptions
 
-        is_described = Path(self.source).suffix.lower() in described.SUFFIXES
-        facts: dict[str, Any] = described.read(self.source) if is_described else {"source": self.source}
+        is_described = Path(self.source).suffix.lower() in descriptions.SUFFIXES
+        facts: dict[str, Any] = descriptions.read(self.source) if is_described else {"source": self.source}
         if not keeps_count:
             facts = {name: fact for name, fact in facts.items() if name not in _COUNTING}
-        facts |= described.beside(facts, self._said())
+        facts |= descriptions.beside(facts, self._said())
         bounds = _pairs(self.bounds, "bounds", "age=0:120", _ends)
         keys: dict[str, list[Any]] = _pairs(self.keys, "keys", "region=North,South", _words)
         kinds = _kinds(facts) if bounds or keys else {}
@@ -206,7 +206,7 @@ class Question:
         for name, given in (("bounds", bounds), ("keys", keys)):
             here[name] = {column: said for column, said in given.items() if column in kinds} or None
             later[name] = {column: said for column, said in given.items() if column not in kinds}
-        return described.opened({**facts, **described.beside(facts, here)}), later
+        return descriptions.opened({**facts, **descriptions.beside(facts, here)}), later
 
     def _said(self) -> dict[str, Any]:
         """Options that are keywords of `lw.open`; None where nothing was said."""
@@ -260,10 +260,10 @@ def asks(command: Callable[..., None], *, leaving: tuple[str, ...] = ()) -> Call
     def run(**given: Any) -> None:
         command(Question(**{name: given.pop(name) for name in names}), **given)
 
-    parameters = [*shared, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own)]
+    parameters = [*shared, *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own)]
     run.__name__, run.__doc__ = command.__name__, command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return run
 
 
@@ -278,17 +278,17 @@ T = TypeVar("T")
 
 def _pairs(given: list[str] | None, name: str, example: str, read: Callable[[str], T]) -> dict[str, T]:
     """Options of the form COLUMN=…, by column."""
-    found: dict[str, T] = {}
+    pairs: dict[str, T] = {}
     for text in given or ():
         column, equals, value = text.partition("=")
         if not equals or not column or not value:
             raise InvalidParameter(
                 name, text, "a column, =, and what is to be said about it", f"Write --{name} {example}."
             )
-        if column in found:
+        if column in pairs:
             raise InvalidParameter(name, column, "is there twice", "Leave one out.")
-        found[column] = read(value)
-    return found
+        pairs[column] = read(value)
+    return pairs
 
 
 def _ends(text: str) -> list[float]:
@@ -344,11 +344,11 @@ def _allowance(text: str) -> dict[str, Any]:
 
 def _named(text: str, option: str, example: str) -> dict[str, Any]:
     """Numbers with names, and the word for a unit: epsilon=3,delta=1e-6."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for part in text.split(","):
         name, _, value = part.strip().partition("=")
-        found[name] = value if name == "unit" else _number(value, option, example)
-    return found
+        values[name] = value if name == "unit" else _number(value, option, example)
+    return values
 
 
 def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -356,8 +356,8 @@ def _kinds(facts: Mapping[str, Any]) -> dict[str, Any]:
     from lapwing.curator.tables.sources import find_source
 
     said = {name: facts[name] for name in ("table", "delimiter", "encoding") if name in facts}
-    found = find_source(facts["source"], **said)
-    return {**found.kinds, **facts.get("types", {})}
+    source = find_source(facts["source"], **said)
+    return {**source.kinds, **facts.get("types", {})}
 
 
 def _write(path: Path, text: str) -> None:

@@ -21,7 +21,7 @@ def admin(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before changing an account that is there.")] = False,
 ) -> None:
     """Make somebody an admin, new or not, with a one-time password; a second factor is set up at the first sign-in."""
-    with theme.told():
+    with theme.readable_errors():
         try:
             from lapwing.web.accounts import passwords
             from lapwing.web.accounts.forms import name_complaint
@@ -32,15 +32,15 @@ def admin(
             raise MissingExtra("lapwing-web", "web") from None
         known = Database(Settings.of(database).database)
         with known.reading() as db:
-            found = users.credentials(db, name)
-        if found is None and (why := name_complaint(name, reserved=True)):
+            credentials = users.credentials(db, name)
+        if credentials is None and (why := name_complaint(name, reserved=True)):
             raise InvalidParameter("name", name, "it cannot be a name", why)
-        if found is not None and not yes:
-            typer.confirm(f"{found.account.name} is there. Make them an admin with a new password?", abort=True)
+        if credentials is not None and not yes:
+            typer.confirm(f"{credentials.account.name} is there. Make them an admin with a new password?", abort=True)
         password = passwords.one_time()
         kept = passwords.hashed(password)
         with known.writing() as db:
-            account = found.account if found else users.add(db, name, kept)
+            account = credentials.account if credentials else users.add(db, name, kept)
             if account is None:
                 raise InvalidParameter("name", name, "it was taken just now", "Try again.")
             users.make_admin(db, account.id, kept)
@@ -52,12 +52,47 @@ def admin(
 
 
 @app.command()
+def operator(
+    name: Annotated[str, typer.Argument(help="Who watches collections.")],
+    database: Annotated[str, DATABASE] = "",
+) -> None:
+    """Let somebody watch collections at /collections; who is new gets an account with a one-time password."""
+    with theme.readable_errors():
+        try:
+            from lapwing.web.accounts import passwords
+            from lapwing.web.accounts.forms import name_complaint
+            from lapwing.web.accounts.store import sessions, users
+            from lapwing.web.service.database import Database
+            from lapwing.web.service.settings import Settings
+        except ImportError:
+            raise MissingExtra("lapwing-web", "web") from None
+        known = Database(Settings.of(database).database)
+        with known.reading() as db:
+            credentials = users.credentials(db, name)
+        if credentials is None and (why := name_complaint(name, reserved=True)):
+            raise InvalidParameter("name", name, "it cannot be a name", why)
+        password = "" if credentials else passwords.one_time()
+        kept = passwords.hashed(password) if password else ""
+        with known.writing() as db:
+            account = credentials.account if credentials else users.add(db, name, kept)
+            if account is None:
+                raise InvalidParameter("name", name, "it was taken just now", "Try again.")
+            users.set_operator(db, account.id, True)
+            sessions.end_all(db, account.id)
+        known.close()
+    screen = theme.console()
+    screen.print(f"[private]{account.name}[/] may watch collections at /collections, beside what they could do before.")
+    if password:
+        screen.print(f"Password, shown once: [budget]{password}[/] Change it at /account.")
+
+
+@app.command()
 def backup(
     file: Annotated[Path, typer.Argument(help="Where to; it must not exist.")],
     database: Annotated[str, DATABASE] = "",
 ) -> None:
     """Save everything as it is at one moment, while people go on working."""
-    with theme.told():
+    with theme.readable_errors():
         try:
             from lapwing.web.backup import save
             from lapwing.web.service.settings import Settings
@@ -75,7 +110,7 @@ def restore(
     replace: Annotated[bool, typer.Option("--replace", help="Overwrite the database that is there.")] = False,
 ) -> None:
     """Bring back what was saved; everybody signs in again."""
-    with theme.told():
+    with theme.readable_errors():
         try:
             from lapwing.web.backup import bring_back
             from lapwing.web.service.settings import Settings

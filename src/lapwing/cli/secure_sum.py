@@ -13,8 +13,9 @@ from rich.text import Text
 
 from lapwing.anonymity.parties import run_apart
 from lapwing.anonymity.secure_sum import FEWEST, Outcome, SecureSum, server_name
+from lapwing.charts import PRIVATE
 from lapwing.cli import theme
-from lapwing.cli.waiting import waiting
+from lapwing.cli.progress import waiting
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 
@@ -109,7 +110,7 @@ def _title(study: SecureSum, parties: int) -> Panel:
         ("totals", "private"), (" are what everybody learns", "quiet"),
     )  # fmt: skip
     title = "[bold]lapwing secure-sum[/]"
-    return Panel(text, title=title, title_align="left", box=box.ROUNDED, border_style="#2a9d8f", padding=(0, 2))
+    return Panel(text, title=title, title_align="left", box=box.ROUNDED, border_style=PRIVATE, padding=(0, 2))
 
 
 def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: Outcome, most: int) -> Table:
@@ -117,8 +118,8 @@ def _views(study: SecureSum, tables: Mapping[str, Mapping[str, int]], outcome: O
     cell = next(cell for cell in study.cells if cell.startswith("pay"))
     place = study.cells.index(cell)
     names = [server_name(number) for number in range(1, study.servers + 1)]
-    asked = [name for name in names if name in outcome.seen["analyst"]]
-    servers = sorted((asked + [name for name in names if name not in asked])[:most], key=names.index)
+    respondents = [name for name in names if name in outcome.seen["analyst"]]
+    servers = sorted((respondents + [name for name in names if name not in respondents])[:most], key=names.index)
     views = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"Who saw what: {cell}", title_justify="left")
     views.caption = f"The analyst gets the last row of {_how_many(study)}, and nothing else."
     views.caption_justify = "left"
@@ -151,15 +152,15 @@ def _gap(totals: Mapping[str, int], truth: Mapping[str, int]) -> Table:
             table.add_section()
         women, men = (average(totals, gender, job) for gender in GENDERS)
         exact = cents(truth, job)
-        found = f"{100 * women / men:.1f}" if women and men else "?"
-        table.add_row(job, f"${women:,.0f}", f"${men:,.0f}", found, f"{exact:.1f}")
+        ratio = f"{100 * women / men:.1f}" if women and men else "?"
+        table.add_row(job, f"${women:,.0f}", f"${men:,.0f}", ratio, f"{exact:.1f}")
     return table
 
 
 def average(totals: Mapping[str, int], gender: str, job: str = "all") -> float:
     """The average pay of a gender, in one job or in all of them; 0 if noise leaves nobody."""
     jobs = list(_JOBS) if job == "all" else [job]
-    people, pay = (sum(totals[f"{what}, {gender}, {one}"] for one in jobs) for what in ("people", "pay"))
+    people, pay = (sum(totals[f"{what}, {gender}, {job}"] for job in jobs) for what in ("people", "pay"))
     return max(pay, 0) / people if people > 0 else 0.0
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from lapwing.cli import theme
-from lapwing.errors import MissingExtra
+from lapwing.errors import InvalidParameter, MissingExtra
 
 DATABASE = typer.Option(help="A file, or postgresql://… for a team. Without it lapwing-school.db in this folder.")
 
@@ -26,6 +28,21 @@ def _settling() -> Iterator[None]:
         gc.enable()
 
 
+def _questions(folder: Path | None) -> list[tuple[str, str]]:
+    """The questions of the collections in a folder, and where people take part."""
+    if folder is None:
+        return []
+    from lapwing.web.collections.registry import registered, unreadable
+
+    if complaints := unreadable(folder):
+        name, why = complaints[0]
+        raise InvalidParameter("collections", str(folder), f"{name} cannot be read: {why}", "See `lapwing collect`.")
+    if not (entries := registered(folder)):
+        hint = "Name a folder in which `lapwing collect open` has written collection.yaml, or the folder around it."
+        raise InvalidParameter("collections", str(folder), "has no collection", hint)
+    return [(entry.collection.question, entry.address) for entry in entries]
+
+
 def serve(
     host: Annotated[str, typer.Option(help="Where to listen; 127.0.0.1 is this machine only.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="At which port.")] = 8000,
@@ -34,12 +51,16 @@ def serve(
     insecure_cookies: Annotated[
         bool, typer.Option(help="Let people sign in without https. Anybody on the way can then take their place.")
     ] = False,
+    collections: Annotated[
+        Path | None,
+        typer.Option(help="A folder of `lapwing collect`, or one that holds several: people take part here."),
+    ] = None,
     behind_proxy: Annotated[
         bool, typer.Option(help="Believe the proxy on this machine about whose requests it passes on.")
     ] = False,
 ) -> None:
     """Serve the school to browsers."""
-    with theme.told(), _settling():
+    with theme.readable_errors(), _settling():
         try:
             import uvicorn
 
@@ -49,10 +70,22 @@ def serve(
         except ImportError:
             raise MissingExtra("lapwing-web", "web") from None
         settings = Settings.of(
-            database, origin=origin or f"http://{host}:{port}", secure=False if insecure_cookies else None
+            database,
+            origin=origin or f"http://{host}:{port}",
+            secure=False if insecure_cookies else None,
+            collections=collections,
         )
+        questions = _questions(settings.collections)
         app = create_app(settings)
     theme.console().print(f"The school is open at [private]http://{host}:{port}[/] – Ctrl-C closes it.")
+    for question, place in questions:
+        theme.console().print(
+            f"“{escape(question)}” is answered at [private]{settings.origin}{place}[/]", soft_wrap=True
+        )
+    if questions:
+        near = host == "0.0.0.0" and settings.origin.startswith("http://")  # there one can sign in without https
+        here = f"http://127.0.0.1:{port}" if near else settings.origin
+        theme.console().print(f"Operators watch at [private]{here}/collections[/] (lapwing school operator NAME).")
     uvicorn.run(
         app,
         host=host,

@@ -28,7 +28,7 @@ def console(**options: Any) -> Console:
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def readable_errors() -> Iterator[None]:
     """Turn our own errors, and files that cannot be read or written, into one readable line and exit code 2."""
     try:
         yield

@@ -82,7 +82,7 @@ def column_counts(rows: NDArray[np.uint64], bits: int) -> NDArray[np.int64]:
         return few
     lanes = max(1, min(LANES // rows.shape[1], len(rows) // 8))
     whole = len(rows) // lanes * lanes
-    counter = Upright((lanes, rows.shape[1]))
+    counter = BitCounters((lanes, rows.shape[1]))
     for start in range(0, whole, lanes):
         counter.add(rows[start : start + lanes])
     total = column_counts(rows[whole:], bits)
@@ -102,7 +102,7 @@ def grouped_column_counts(
     def count(part: slice) -> tuple[slice, NDArray[np.int64]]:
         falling = np.argsort(-lengths[part], kind="stable")  # then those that still have rows come first
         left, begin = lengths[part][falling], starts[part][falling]
-        counter = Upright((len(falling), rows.shape[1]))
+        counter = BitCounters((len(falling), rows.shape[1]))
         for slot in range(int(left[0])):
             active = len(left) - int(np.searchsorted(left[::-1], slot, side="right"))
             layer = rows.take(order[begin[:active] + slot], axis=0)  # faster than an index
@@ -116,7 +116,7 @@ def grouped_column_counts(
     return one_by_one(count, list(parts(size, max(1, GROUPED_LANES // rows.shape[1]))))
 
 
-class Upright:
+class BitCounters:
     """Counters for every bit of an array of words; what is added must not be changed afterwards."""
 
     __slots__ = ("_planes", "_shape", "_waiting")
@@ -163,11 +163,11 @@ class Upright:
         return total
 
 
-def _carry(plane: NDArray[np.uint64], one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _carry(plane: NDArray[np.uint64], first: NDArray[np.uint64], second: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Add two arrays of bits to a plane; what does not fit is the carry."""
-    half = plane ^ one
-    carry = plane & one
-    np.bitwise_xor(half, other, out=plane)
-    half &= other
+    half = plane ^ first
+    carry = plane & first
+    np.bitwise_xor(half, second, out=plane)
+    half &= second
     carry |= half
     return carry

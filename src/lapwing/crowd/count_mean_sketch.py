@@ -96,7 +96,7 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
         [cells] = self.look_up(state.table[None], items)
         return self.estimates_from(labels, cells, state.table, state.n, confidence)
 
-    def look_up(self, tables: NDArray[np.integer], items: hashing.Hashed) -> NDArray[np.int64]:
+    def look_up(self, tables: NDArray[np.integer], items: hashing.HashInput) -> NDArray[np.int64]:
         """For each of several tables and each item, the ones in its cells of all functions together."""
         return sums_at(tables, items, hashing.rows(self.functions, self._salt), self.width)
 
@@ -138,7 +138,7 @@ class CountMeanSketch(ByEpsilon, OpenProtocol):
     def _randomized(self, answers: Answers, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         return self._reported(hashed_answers(answers, self._salt), entropy)
 
-    def _reported(self, items: hashing.Hashed, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+    def _reported(self, items: hashing.HashInput, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         """A report about each of these items."""
         import numpy as np
 
@@ -176,17 +176,17 @@ def check_size(functions: object, width: object, tables: int = 1) -> tuple[int, 
 
 def checked_epsilon(**named: Number) -> Fraction:
     """An epsilon of which each of two bits can take half, as an exact `Fraction`."""
-    [(name, asked)] = named.items()
+    [(name, value)] = named.items()
     epsilon = checks.positive(**named)
     try:
         flip_probability(epsilon / 2)
     except InvalidParameter:
         why = "is no protection" if epsilon > 1 else "is so small that reports would say nothing"
-        raise InvalidParameter(name, asked, why, f"Write {name}=4, for example.") from None
+        raise InvalidParameter(name, value, why, f"Write {name}=4, for example.") from None
     return epsilon
 
 
-def hashed_answers(answers: Answers, salt: bytes) -> hashing.Hashed:
+def hashed_answers(answers: Answers, salt: bytes) -> hashing.HashInput:
     """Everybody's answer as hash functions need it; an answer that nobody gives here is not hashed."""
     given = answers.trimmed()
     return hashing.hashed_items(given.labels, salt).take(given.places)
@@ -205,7 +205,7 @@ def count_ones(rows: NDArray[np.uint64], groups: NDArray[np.integer], table: NDA
 
 
 def sums_at(
-    tables: NDArray[np.integer], items: hashing.Hashed, coefficients: NDArray[np.float64], width: int
+    tables: NDArray[np.integer], items: hashing.HashInput, coefficients: NDArray[np.float64], width: int
 ) -> NDArray[np.int64]:
     """In each of several tables with a row per function: the sum of an item's cells, one in every row.
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from lapwing.crowd.reports import some
+from lapwing.crowd.reports import Reports, some
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -52,6 +52,16 @@ class Counts:
             why = "are larger than 64 bits hold, and than any collection's"
             raise InvalidParameter("other", "<counts>", why, "Drop counts from elsewhere.")
         return Counts(self.protocol, self.n + other.n, self.table + other.table)
+
+    def add(self, reports: Reports) -> Counts:
+        """With these reports, in the same memory: for tables so large that no second one should be made.
+
+        The counts that this was called on must not be used any more.
+        """
+        fresh = self.protocol.absorb(None, reports)
+        table = self.table
+        table += fresh.table
+        return Counts(self.protocol, self.n + fresh.n, table)
 
     def to_bytes(self) -> bytes:
         """To be stored or sent."""

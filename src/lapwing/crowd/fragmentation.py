@@ -27,9 +27,9 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import ln_up
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import ApproxDP, PureDP
-from lapwing.privacy.optimal import optimal_epsilon_at
+from lapwing.privacy.notation import written_up
+from lapwing.privacy.optimal_composition import optimal_epsilon_at
 from lapwing.privacy.shuffling import shuffled
-from lapwing.privacy.written import written_up
 
 if TYPE_CHECKING:
     import numpy as np

@@ -133,7 +133,7 @@ class HadamardCountMeanSketch(ByEpsilon, OpenProtocol):
         blocks = [self._reported(items.take(given.places[part]), entropy) for part in some]
         return tuple(np.concatenate(column) for column in zip(*blocks, strict=True))
 
-    def _reported(self, items: hashing.Hashed, entropy: Entropy) -> tuple[NDArray[Any], ...]:
+    def _reported(self, items: hashing.HashInput, entropy: Entropy) -> tuple[NDArray[Any], ...]:
         """A report about each of these items."""
         import numpy as np
 

@@ -74,7 +74,7 @@ def different_items(items: Sequence[Any], **named: object) -> list[Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Hashed:
+class HashInput:
     """Items as the hash functions need them: whole numbers below P, in doubles."""
 
     u: NDArray[np.float64]
@@ -85,17 +85,17 @@ class Hashed:
     def __len__(self) -> int:
         return len(self.u)
 
-    def take(self, places: Any) -> Hashed:
+    def take(self, places: Any) -> HashInput:
         """The items at these places."""
-        return Hashed(self.u[places], self.u_squared[places], self.v[places], self.v_squared[places])
+        return HashInput(self.u[places], self.u_squared[places], self.v[places], self.v_squared[places])
 
 
-def hashed_items(items: Sequence[Any], salt: bytes) -> Hashed:
+def hashed_items(items: Sequence[Any], salt: bytes) -> HashInput:
     """One SHA-256 for each item."""
     # most whole numbers need no try: half of the time is gone before anything is hashed otherwise
     texts = [b"%d" % item if type(item) is int and abs(item) < 1 << 63 else text_of(item) for item in items]
     u, v = _words(texts, b"lapwing item 1\0" + salt + b"\0", 2)
-    return Hashed(u, reduced(u * u), v, reduced(v * v))
+    return HashInput(u, reduced(u * u), v, reduced(v * v))
 
 
 @lru_cache(maxsize=16)
@@ -107,7 +107,7 @@ def rows(count: int, salt: bytes) -> NDArray[np.float64]:
     return coefficients
 
 
-def cells(items: Hashed, coefficients: NDArray[np.float64], width: int) -> NDArray[np.intp]:
+def cells(items: HashInput, coefficients: NDArray[np.float64], width: int) -> NDArray[np.intp]:
     """h(item) below `width`: one function for all items (five numbers), or one for each (five rows of numbers).
 
     The sum is at most 4(P − 1)² + P < 2^52. width·r/P is at least 1/P from the whole number above it, much more than
@@ -129,7 +129,7 @@ def cells(items: Hashed, coefficients: NDArray[np.float64], width: int) -> NDArr
     return total.astype(np.intp)
 
 
-def matrix_of(items: Hashed) -> NDArray[np.float64]:
+def matrix_of(items: HashInput) -> NDArray[np.float64]:
     """What the five coefficients of a function are multiplied with: five rows."""
     import numpy as np
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
 from fractions import Fraction
@@ -30,7 +31,7 @@ from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import PureDP
 from lapwing.privacy.allowances import stable_name
 from lapwing.privacy.journal import Database
-from lapwing.privacy.store import FileStore
+from lapwing.privacy.store import IN_USE, PATIENCE, FileStore
 
 TOTAL = ""
 """The name of the promise about everything together."""
@@ -130,7 +131,7 @@ class DeviceFile(FileStore):
 
     __slots__ = ()
 
-    statements = (  # type: ignore[assignment]  # as many as the ledger has, thinks mypy
+    statements = (
         "CREATE TABLE promise (name TEXT PRIMARY KEY, allowance TEXT NOT NULL, spent TEXT NOT NULL)",
         "CREATE TABLE member (question TEXT PRIMARY KEY, grouped TEXT NOT NULL)",
         "CREATE TABLE charge (grouped TEXT, period INTEGER, epsilon TEXT NOT NULL, used TEXT NOT NULL,"
@@ -139,6 +140,18 @@ class DeviceFile(FileStore):
         " PRIMARY KEY (question, protocol, period))",
     )
     layout = frozenset(statements)
+
+    def forget(self) -> None:
+        """Delete every report, and leave no free page behind. What was spent, and where was asked, stays."""
+        import sqlite3
+
+        with self.transaction() as database:
+            database.execute("PRAGMA secure_delete = ON")
+            query = "UPDATE answer SET report = NULL WHERE report IS NOT NULL RETURNING 1"
+            if not list(database.execute(query)):
+                return
+        with IN_USE, closing(sqlite3.connect(self.path, timeout=PATIENCE)) as connection:
+            connection.execute("VACUUM")
 
 
 class Lifetime(metaclass=Helpful):
@@ -204,6 +217,13 @@ class Lifetime(metaclass=Helpful):
         if kept is None:
             raise LedgerDamaged(self._file.name, "a report that was paid for a moment ago")
         return bytes(kept["report"])
+
+    def forget(self) -> None:
+        """Delete the reports that were kept: for a person who leaves. What was spent stays spent.
+
+        Who asks again for a period of before gets a report that is drawn for no answer.
+        """
+        self._file.forget()
 
     def spent(self, group: str | None = None) -> PureDP:
         """What was charged so far, for everything or for one group."""

@@ -14,6 +14,7 @@ draws the number of ones as honest people do, and no two reports alike, passes. 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,11 +85,11 @@ class Row:
         """
         import numpy as np
 
-        def one(probability: Fraction) -> NDArray[np.float64]:
+        def log_sum(probability: Fraction) -> NDArray[np.float64]:
             low, high = sorted((float(probability), float(1 - probability)))
             return np.asarray(size * np.log(high) + np.log1p((low / high) ** size))
 
-        laws = [true * one(self.if_true) + (bits - true) * one(self.if_other) for true in possible]
+        laws = [true * log_sum(self.if_true) + (bits - true) * log_sum(self.if_other) for true in possible]
         return np.asarray(np.max(laws, axis=0))
 
 
@@ -137,12 +138,18 @@ class Suspicions:
 
     n: int
     false_alarm: float
-    found: tuple[Suspicion, ...]
+    findings: tuple[Suspicion, ...]
+
+    @property
+    def found(self) -> tuple[Suspicion, ...]:
+        """The findings, by their old name."""
+        warnings.warn("Suspicions.found is now Suspicions.findings.", DeprecationWarning, stacklevel=2)
+        return self.findings
 
     @property
     def alarm(self) -> bool:
         """Whether something is wrong with these reports."""
-        return any(suspicion.p_value <= self.false_alarm / len(self.found) for suspicion in self.found)
+        return any(suspicion.p_value <= self.false_alarm / len(self.findings) for suspicion in self.findings)
 
     @property
     def reports(self) -> NDArray[np.intp]:
@@ -150,8 +157,8 @@ class Suspicions:
         import numpy as np
 
         return (
-            np.unique(np.concatenate([suspicion.reports for suspicion in self.found]))
-            if self.found
+            np.unique(np.concatenate([suspicion.reports for suspicion in self.findings]))
+            if self.findings
             else np.empty(0, np.intp)
         )
 
@@ -160,7 +167,7 @@ class Suspicions:
         lines = [
             f"{said.get(suspicion.check, suspicion.check)}: p ≤ {max(suspicion.p_value, 1e-300):.2g}"
             + (f", {some(len(suspicion.reports), 'report')} named" if len(suspicion.reports) else "")
-            for suspicion in self.found
+            for suspicion in self.findings
         ]
         named = f"suspicious: {some(len(self.reports), 'report')} of {self.n:,}"
         verdict = named if self.alarm else "nothing found, which does not mean that nobody lies"

@@ -80,8 +80,10 @@ class PermanentResponse(Protocol):
 
     def one_probability(self, set: bool) -> Fraction:
         """That a bit is one in a report: q* if the answer sets it, p* if not."""
-        one = self.permanent_probability(set)
-        return one * self.instantaneous_probability(True) + (1 - one) * self.instantaneous_probability(False)
+        permanent = self.permanent_probability(set)
+        return permanent * self.instantaneous_probability(True) + (1 - permanent) * self.instantaneous_probability(
+            False
+        )
 
     def privacy_loss(self) -> PureDP:
         """What one report costs by itself: ε₁ = h·ln(q*(1−p*)/(p*(1−q*))), upwards. It is part of `lifetime_loss`."""
@@ -116,7 +118,7 @@ class PermanentResponse(Protocol):
         from lapwing.crowd.bits import noise_rows
 
         if_set, if_unset = self.instantaneous_probability(True), self.instantaneous_probability(False)
-        ones, others = (noise_rows(len(rows), self.width, one, entropy) for one in (if_set, if_unset))
+        ones, others = (noise_rows(len(rows), self.width, probability, entropy) for probability in (if_set, if_unset))
         return rows & ones | ~rows & others
 
 
@@ -174,7 +176,7 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
         places: list[int] = self._cohort_places(cohort, hashing.hashed_items([value], self._salt))[0].tolist()
         return places
 
-    def _cohort_places(self, cohort: int, items: hashing.Hashed) -> NDArray[np.intp]:
+    def _cohort_places(self, cohort: int, items: hashing.HashInput) -> NDArray[np.intp]:
         import numpy as np
 
         numbers = range(cohort * self.hashes, (cohort + 1) * self.hashes)
@@ -377,8 +379,8 @@ class BasicRappor(BasicOneTimeRappor):
 
 def _odds_ratio(probability: Callable[[bool], Fraction]) -> Fraction:
     """By how much a bit that differs and one that differs the other way are more likely together, at most."""
-    one, other = probability(True), probability(False)
-    return one * (1 - other) / (other * (1 - one))
+    if_set, if_unset = probability(True), probability(False)
+    return if_set * (1 - if_unset) / (if_unset * (1 - if_set))
 
 
 def _fresh_noise(one_if_unset: Number, one_if_set: Number) -> dict[str, Fraction]:

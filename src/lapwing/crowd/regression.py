@@ -89,8 +89,8 @@ class Cells:
         import numpy as np
 
         unset, is_set = self.rates
-        one = unset + (is_set - unset) * np.clip(self.background + fitted, 0, 1)
-        return replace(self, weights=self.reports * (is_set - unset) ** 2 / (one * (1 - one)))
+        chance = unset + (is_set - unset) * np.clip(self.background + fitted, 0, 1)
+        return replace(self, weights=self.reports * (is_set - unset) ** 2 / (chance * (1 - chance)))
 
     def coins(self, chosen: NDArray[np.intp], shares: Floats) -> Cells:
         """With each weight times the part of the variance of its cell that is due to coins, not to drawing people."""
@@ -98,9 +98,9 @@ class Cells:
 
         unset, is_set = self.rates
         truly = np.clip(self.background + self.fitted(chosen, shares), 0, 1)
-        one = unset + (is_set - unset) * truly
+        chance = unset + (is_set - unset) * truly
         coins = truly * is_set * (1 - is_set) + (1 - truly) * unset * (1 - unset)
-        return replace(self, weights=self.weights * coins / (one * (1 - one)))
+        return replace(self, weights=self.weights * coins / (chance * (1 - chance)))
 
     @property
     def counted(self) -> int:
@@ -175,13 +175,13 @@ class Cells:
         if not len(chosen) or not self.counted:
             return 0.0
         unset, is_set = self.rates
-        one, zero = ((bit - unset) / (is_set - unset) - self.background for bit in (1, 0))
+        if_one, if_zero = ((bit - unset) / (is_set - unset) - self.background for bit in (1, 0))
         ones, people = self._matrix(chosen), np.maximum(self.reports[:-1].reshape(self.cohorts, -1).max(axis=1), 1)
         most = 0.0
         for start in range(0, len(chosen), 64):
             part = spread[start : start + 64]
             pull = (self.weights * (part @ ones - self.background * part.sum(axis=1)[:, None]))[:, :-1]
-            best = np.maximum(pull * one, pull * zero).reshape(len(part), self.cohorts, -1).sum(axis=2) / people
+            best = np.maximum(pull * if_one, pull * if_zero).reshape(len(part), self.cohorts, -1).sum(axis=2) / people
             most = max(most, float(best.max()))
         return most * float(people.sum())
 

@@ -184,6 +184,30 @@ class Reports:
             start += size
         return cls(protocol, n, tuple(columns))
 
+    @classmethod
+    def from_singles(cls, protocol: Protocol, rows: NDArray[np.uint8]) -> tuple[Reports, NDArray[np.bool_]]:
+        """What many people sent, one row of bytes each (`to_bytes` of one report): reports, and which rows were one.
+
+        Rows that no report of this protocol can be are left out.
+        """
+        import numpy as np
+
+        start, parts = HEADER_BYTES, []
+        wide = start + sum(-(-column.bits // 8) for column in protocol.layout)
+        if rows.ndim != 2 or rows.shape[1] != wide:
+            raise _refused("have the wrong length", "Pass rows of the bytes of one report each.")
+        valid = (rows[:, :HEADER_BYTES] == np.frombuffer(header(protocol, 1), dtype=np.uint8)).all(axis=1)
+        for column in protocol.layout:
+            size = -(-column.bits // 8)
+            bits = np.unpackbits(rows[:, start : start + size], axis=1, bitorder="little")
+            valid &= ~bits[:, column.bits :].any(axis=1)
+            if column.below is not None:
+                valid &= column.from_bits(bits[:, : column.bits]) < column.below
+            parts.append((column, bits[:, : column.bits]))
+            start += size
+        columns = tuple(column.from_bits(bits[valid]) for column, bits in parts)
+        return cls(protocol, int(valid.sum()), columns), valid
+
     @property
     def _layout(self) -> tuple[Column, ...]:
         return self.protocol.layout

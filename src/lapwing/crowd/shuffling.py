@@ -20,8 +20,8 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy import ApproxDP, PureDP
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.shuffling import honest_people, least_people, local_epsilon, shuffled
-from lapwing.privacy.written import written_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _counted(protocol: Protocol, batches: Iterator[pa.RecordBatch]) -> Iterator[
     for batch in batches:
         for value in batch.column(0):
             try:
-                total = _added(total, Reports.from_bytes(protocol, value.as_buffer()))
+                total = total.add(Reports.from_bytes(protocol, value.as_buffer()))
             except (InvalidParameter, TypeError):  # other bytes, or none at all
                 refused += 1
     if refused:
@@ -97,13 +97,6 @@ def _counted(protocol: Protocol, batches: Iterator[pa.RecordBatch]) -> Iterator[
         flat = total.table.ravel()
         for place, part in enumerate(parts(flat.size, SLICE)):
             yield _row(place, branch, total.n if place == 0 else 0, flat[part].astype("<i8").tobytes())
-
-
-def _added(total: Counts, reports: Reports) -> Counts:
-    counted = total.protocol.absorb(None, reports)
-    table = total.table  # ours alone: added to in place
-    table += counted.table
-    return Counts(total.protocol, total.n + counted.n, table)
 
 
 def _merged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,6 +9,8 @@ from typing import Any
 
 from lapwing import checks
 from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
+from lapwing.mechanisms.crowd_threshold import CrowdThreshold
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.mechanisms.exponential import Exponential
 from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
 from lapwing.mechanisms.histogram import Histogram
@@ -39,6 +41,9 @@ checks.add_examples(
 __all__ = [
     "AboveThreshold",
     "Count",
+    "CrowdThreshold",
+    "DummyCrowds",
+    "DummyReports",
     "Exponential",
     "Gaussian",
     "Histogram",

@@ -24,7 +24,7 @@ from lapwing.privacy import ApproxDP
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tested(Solvable, Mechanism):
+class ReleaseAfterTest(Solvable, Mechanism):
     """What the tested releases share: half of ε for a noisy test, half for the answer, None when the test fails."""
 
     epsilon: Number
@@ -78,7 +78,7 @@ class Tested(Solvable, Mechanism):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProposeTestRelease(Tested):
+class ProposeTestRelease(ReleaseAfterTest):
     """Any function whose local sensitivity is usually at most `bound`, given how far data are from breaking that.
 
     You promise two things for every pair of neighbours x, y: `distance(x)` and `distance(y)` differ by at most 1, and
@@ -110,7 +110,7 @@ class ProposeTestRelease(Tested):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StableMedian(Tested):
+class StableMedian(ReleaseAfterTest):
     """The median with noise for a proposed `bound` on how much one unit moves it; None when the data look less stable.
 
     Values are clamped to the public `bounds` and rounded to the grid; what is not a finite number is left out. The

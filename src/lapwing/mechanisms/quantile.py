@@ -14,7 +14,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.exact import float_up
-from lapwing.mechanisms.counted import Counted
+from lapwing.mechanisms.cell_counts import CellCounts
 from lapwing.mechanisms.exponential import exponential_gap
 from lapwing.mechanisms.ladder import Ladder
 from lapwing.mechanisms.mechanism import Mechanism
@@ -74,7 +74,7 @@ class Quantile(Solvable, Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> int | float:
         """One point of the grid."""
-        values = Counted(data, self._ladder)
+        values = CellCounts(data, self._ladder)
         draw = self.start(values.cells(), entropy)
         while (cell := draw.wanted) is not None:
             draw.refine(*values.within(cell))

@@ -6,13 +6,13 @@
 """
 
 from lapwing.privacy.accountants import PLD, AdditiveNoise
+from lapwing.privacy.admission import Rules
 from lapwing.privacy.composition import Composition, compose, parallel
-from lapwing.privacy.explain import Explanation, explain
+from lapwing.privacy.explanation import Explanation, explain
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.neighbours import Relation
 from lapwing.privacy.renyi import RenyiDP
-from lapwing.privacy.standing import Rules
 
 __all__ = [
     "PLD",

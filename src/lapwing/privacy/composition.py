@@ -22,9 +22,9 @@ from lapwing.exact import exp_up, ln_up, sqrt_up
 from lapwing.privacy import bounds
 from lapwing.privacy.accountants import PLD
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss, below_one
-from lapwing.privacy.optimal import optimal_epsilon_at
+from lapwing.privacy.notation import show
+from lapwing.privacy.optimal_composition import optimal_epsilon_at
 from lapwing.privacy.renyi import RenyiDP
-from lapwing.privacy.written import show
 
 
 def add(left: Loss, right: Loss) -> Loss:
@@ -242,7 +242,7 @@ def _advanced(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> Ap
 
 
 def _optimal(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> ApproxDP | None:
-    """The exact composition of equal losses (see `lapwing.privacy.optimal`)."""
+    """The exact composition of equal losses (see `lapwing.privacy.optimal_composition`)."""
     [(first, count), *others] = Counter((loss.epsilon, _own_delta(loss)) for loss in losses).items()
     if total is None or others:
         return None

@@ -31,7 +31,8 @@ from typing import Any
 
 from lapwing import checks
 from lapwing.errors import DatasetClosed, InvalidParameter, LedgerUnavailable
-from lapwing.privacy import reports, standing
+from lapwing.privacy import admission, reports
+from lapwing.privacy.admission import Failure, Rules, admit, count, declare
 from lapwing.privacy.allowances import (
     by_unit,
     costs_of,
@@ -49,10 +50,9 @@ from lapwing.privacy.allowances import (
     the_row,
 )
 from lapwing.privacy.journal import EVERYBODY, Database, Entry, append, charges, entries, spent_by, verify_chain
-from lapwing.privacy.large import warn_if_large
 from lapwing.privacy.losses import Loss
-from lapwing.privacy.standing import Failure, Rules, admit, count, declare
 from lapwing.privacy.store import Store, store_at
+from lapwing.privacy.weak_privacy import warn_if_large
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +241,7 @@ class Ledger:
         If the analyst was stopped since the charge, the error to show instead comes back: an answer raises the same.
         """
         with self._store.transaction() as database:
-            number, closed = standing.trip(database, datasets, analyst, charge)
+            number, closed = admission.trip(database, datasets, analyst, charge)
             reports.keep(self._store.failures, number, said)
         self._store.write_anchor()
         return closed
@@ -264,7 +264,7 @@ class Ledger:
         """How often one may ask, how little a question may cost, and how many may fail."""
         with self._store.transaction(write=False) as database:
             rows_for(database, dataset)  # says if there is no such data set
-            return standing.rules_of(database, dataset) if self._store.has_breaker(database) else Rules()
+            return admission.rules_of(database, dataset) if self._store.has_breaker(database) else Rules()
 
     def admit(self, datasets: Iterable[str], *, analyst: str = EVERYBODY) -> None:
         """Raise `DatasetClosed` if this analyst may not ask at present."""
@@ -275,7 +275,7 @@ class Ledger:
     def reopen(self, dataset: str) -> None:
         """Let questions pass again, once the owner has looked at what failed."""
         with self._store.transaction() as database:
-            standing.reopen(database, dataset)
+            admission.reopen(database, dataset)
         self._store.write_anchor()
 
     def spent(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:

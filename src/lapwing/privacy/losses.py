@@ -25,10 +25,10 @@ from lapwing.errors import InvalidParameter, UnsupportedConversion
 from lapwing.exact import float_up
 from lapwing.privacy import bounds
 from lapwing.privacy.neighbours import PERSON, Relation, as_relation, as_unit
-from lapwing.privacy.written import show, written_up
+from lapwing.privacy.notation import show, written_up
 
 if TYPE_CHECKING:
-    from lapwing.privacy.explain import Explanation
+    from lapwing.privacy.explanation import Explanation
     from lapwing.privacy.renyi import RenyiDP
 
 Sampling = Literal["poisson", "fixed_size"]
@@ -137,7 +137,7 @@ class Loss(metaclass=Helpful):
         self, *, prior: Number = 0.5, alpha: Number = 0.05, delta: Number = 1e-6, population: int | None = None
     ) -> Explanation:
         """This guarantee in words and as data; see `lapwing.privacy.explain`."""
-        from lapwing.privacy.explain import explain
+        from lapwing.privacy.explanation import explain
 
         return explain(self, prior=prior, alpha=alpha, delta=delta, population=population)
 

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
 from lapwing.errors import InvalidParameter, LapwingError, LedgerDamaged, LedgerUnavailable, MissingExtra
@@ -35,7 +35,7 @@ SET LOCAL synchronous_commit = on; SET LOCAL row_security = off; SET LOCAL quote
 """
 _CLOSED = "no right to use the schema"
 _LAYOUT = f"""
-WITH home AS (SELECT oid FROM pg_namespace WHERE nspname = '{HOME}'),
+WITH home AS (SELECT oid FROM pg_namespace WHERE nspname = :home),
 tables AS (SELECT c.* FROM pg_class c JOIN home ON relnamespace = home.oid WHERE relkind NOT IN ('i', 't', 'c'))
 SELECT CASE WHEN has_schema_privilege(oid, 'USAGE') THEN 'schema' ELSE '{_CLOSED}' END AS line FROM home
 UNION ALL SELECT relname || ' (' || (
@@ -62,6 +62,11 @@ The collation "C", under which only equal names are equal, has the number 950 on
 """
 
 
+def in_postgres(home: str, *statements: str) -> tuple[str, ...]:
+    """Statements in the words of SQLite as PostgreSQL takes them, for tables in a schema of their own."""
+    return f"CREATE SCHEMA {home}", *_spelt(statements)
+
+
 def _spelt(statements: Sequence[str]) -> tuple[str, ...]:
     return tuple(re.sub("|".join(_TYPES), lambda word: _TYPES[word[0]], statement) for statement in statements)
 
@@ -71,8 +76,10 @@ class PostgresStore(store.Store):
 
     __slots__ = ("_parameters",)
 
-    statements = (f"CREATE SCHEMA {HOME}", *_spelt(SCHEMA))
-    since_breaker = _spelt(SINCE_BREAKER)
+    home: ClassVar[str] = HOME
+    """The schema that holds the tables."""
+    statements: ClassVar[Sequence[str]] = in_postgres(HOME, *SCHEMA)
+    since_breaker: ClassVar[Sequence[str]] = _spelt(SINCE_BREAKER)
     layout = frozenset(
         {
             "schema",
@@ -120,7 +127,7 @@ class PostgresStore(store.Store):
                 options: dict[str, Any] = {**self._parameters, "client_encoding": "UTF8"}
                 connection = psycopg.connect(**options, autocommit=True, row_factory=dict_row, prepare_threshold=None)
                 self._begin(connection, write)
-                database = _Named(connection)
+                database = _NamedPlaceholders(connection)
                 self._check_anchor(database)
                 yield database
                 self._commit(connection)
@@ -133,7 +140,7 @@ class PostgresStore(store.Store):
     def _begin(self, connection: psycopg.Connection[Any], write: bool) -> None:
         """Begin what is durable and comes after everybody else's; the snapshot of a reader is not taken here."""
         level = "READ COMMITTED READ WRITE" if write else "REPEATABLE READ READ ONLY"
-        connection.execute(_BEGIN.format(level=level, home=HOME, patience=round(store.PATIENCE * 1000)))
+        connection.execute(_BEGIN.format(level=level, home=self.home, patience=round(store.PATIENCE * 1000)))
         if not write:
             return
         turn = f"SELECT current_setting('fsync') AS fsync, pg_advisory_xact_lock({TURN})"
@@ -159,9 +166,9 @@ class PostgresStore(store.Store):
         return LedgerUnavailable(self.name, why)
 
     def tables(self, database: Database) -> set[str]:
-        lines = {row["line"] for row in database.execute(_LAYOUT)}
+        lines = {row["line"] for row in database.execute(_LAYOUT, {"home": self.home})}
         if _CLOSED in lines:  # its tables would seem not to be there
-            raise LedgerUnavailable(self.name, f"its owner has to GRANT USAGE ON SCHEMA {HOME} to you")
+            raise LedgerUnavailable(self.name, f"its owner has to GRANT USAGE ON SCHEMA {self.home} to you")
         return lines
 
 
@@ -169,7 +176,7 @@ _DAMAGE = {"42P01", "42703", "3F000", "XX001", "XX002"}
 """No such table, column or schema; a page or an index that the server found broken."""
 
 
-class _Named:
+class _NamedPlaceholders:
     """A connection that takes `:names` for placeholders, as SQLite does."""
 
     __slots__ = ("_connection",)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from lapwing.errors import UnsupportedConversion
 from lapwing.privacy.allowances import DELTA_UNIT, SIZE_UNIT
 from lapwing.privacy.losses import ZCDP, Loss, PureDP
-from lapwing.privacy.written import visible, written_down, written_up
+from lapwing.privacy.notation import visible, written_down, written_up
 
 _SYMBOLS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 _ROUNDING = {"epsilon": 1000 * SIZE_UNIT, "rho": 1000 * SIZE_UNIT, "delta": 1000 * DELTA_UNIT}

@@ -19,7 +19,7 @@ from lapwing.exact import float_up, ln_down, ln_up
 from lapwing.privacy import bounds
 from lapwing.privacy.losses import Loss, assign
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
-from lapwing.privacy.written import written_up
+from lapwing.privacy.notation import written_up
 
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(step, 8) for step in range(1, 72)),

@@ -174,7 +174,8 @@ class FileStore(Store):
 
     __slots__ = ("path",)
 
-    statements, since_breaker = SCHEMA, SINCE_BREAKER
+    statements: ClassVar[Sequence[str]] = SCHEMA
+    since_breaker: ClassVar[Sequence[str]] = SINCE_BREAKER
     layout, breaker_layout = frozenset(SCHEMA), frozenset(SINCE_BREAKER)
 
     def __init__(
@@ -258,7 +259,7 @@ def _replace(anchor: Path, number: int, digest: str) -> None:
         if known and int(known[1]) > number:  # the server ended our connection meanwhile, and with it our lock
             raise LedgerUnavailable(str(anchor), "somebody else wrote it at the same time")
         fresh.replace(anchor)
-        _sync_folder(anchor.parent)
+        sync_folder(anchor.parent)
     except OSError as error:
         raise LedgerUnavailable(str(anchor), error.strerror or "it cannot be written") from error
 
@@ -287,7 +288,8 @@ def _is_damage(error: Exception) -> bool:
     return isinstance(error, sqlite3.IntegrityError | UnicodeDecodeError) or any(sign in str(error) for sign in signs)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """What was created, renamed or removed in a folder stays so after a crash."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)

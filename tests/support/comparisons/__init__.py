@@ -17,7 +17,7 @@ SUBJECTS: list[Subject] = [
     *(beliefs.odds, beliefs.extremes, beliefs.accusations, beliefs.games, beliefs.narrowing),
     *(mechanisms.laplace, mechanisms.randomized_response, mechanisms.exponential, mechanisms.gaussian),
     *(choice.clipping, choice.medians, choice.ages, choice.noise, choice.coins, choice.candidates, choice.models),
-    *(choice.shuffling, choice.rappor),
+    *(choice.shuffling, choice.crowds, choice.rappor),
     *(perspective.errors, perspective.budgets, perspective.chances),
     *(sketches.hashes, sketches.puzzles, sketches.estimates, sketches.errors, sketches.coins, sketches.reports),
     *(lab.handles, lab.meters, lab.draws),

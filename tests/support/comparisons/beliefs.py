@@ -10,7 +10,7 @@ from fractions import Fraction
 from browser import Call
 from scipy.stats import dlaplace, laplace
 
-from lapwing.privacy.explain import posterior, power
+from lapwing.privacy.explanation import posterior, power
 
 EPSILONS = (0.05, 0.5, 1.0, 4.0)
 GAP = 0.01

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from browser import Call
 from scipy.optimize import brentq
-from scipy.stats import laplace, lomax
+from scipy.stats import binom, laplace, lomax
 
 from lapwing.crowd import CategoryResponse, Counts, Rappor, StochasticRounding, UnaryEncoding
 from lapwing.mechanisms import Exponential, PermuteAndFlip, RandomizedResponse, SmoothMedian, Sum
@@ -245,3 +245,22 @@ def rappor() -> Iterator[Call]:
     for text in ("example.org", "", "Ωmega 😀", "a" * 60):
         for cohort in range(8):
             yield "rappor", "places", [text, cohort, given], survey.set_places(cohort, text)
+
+
+def crowds() -> Iterator[Call]:
+    """One report among many: the law of the others' answers, and the best guess about the one."""
+    for people, yes in ((0, 0), (1, 1), (29, 9), (60, 60)):
+        for epsilon in EPSILONS:
+            truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+            law = np.convolve(
+                binom.pmf(np.arange(yes + 1), yes, truth),
+                binom.pmf(np.arange(people - yes + 1), people - yes, 1 - truth),
+            )
+            yield "crowd", "yesLaw", [people, yes, epsilon], pytest.approx(law.tolist(), abs=1e-12)
+            with_yes = np.append(law, 0) * (1 - truth) + np.append(0, law) * truth
+            with_no = np.append(law, 0) * truth + np.append(0, law) * (1 - truth)
+            found = float(np.maximum(with_yes, with_no).sum() / 2)
+            yield "crowd", "foundInCrowd", [law.tolist(), epsilon], pytest.approx(found, abs=1e-9)
+            for count in range(people + 2):
+                if abs(with_yes[count] - with_no[count]) > 1e-12:
+                    yield "crowd", "guessFromCount", [law.tolist(), count], bool(with_yes[count] > with_no[count])

@@ -12,7 +12,7 @@ from browser import Call
 from scipy.stats import laplace, norm
 
 from lapwing.mechanisms import Laplace
-from lapwing.privacy.explain import power
+from lapwing.privacy.explanation import power
 
 NAME = "perspective"
 EPSILONS = (0.01, 0.1, 1.0, math.log(3), 8.0)

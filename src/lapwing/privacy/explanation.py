@@ -18,7 +18,7 @@ from lapwing.checks import Number
 from lapwing.exact import float_down, float_up
 from lapwing.privacy.bounds import exp_neg_down, exp_neg_up
 from lapwing.privacy.losses import ApproxDP, Loss, PureDP, as_loss, refuse_large_delta
-from lapwing.privacy.written import written_down, written_up
+from lapwing.privacy.notation import written_down, written_up
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ Counts = tuple[list[int], list[int], int]
 """First points of cells, numbers of values, and the width of the cells."""
 
 
-class Counted:
+class CellCounts:
     """The values of one release. Short columns are counted point by point, long ones in some thousand cells."""
 
     __slots__ = ("_ladder", "_long", "_on_grid", "_short")

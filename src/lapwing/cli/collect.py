@@ -1,0 +1,279 @@
+"""`lapwing collect …`: ask many devices one question, so that nobody on the way learns more than was promised."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from lapwing.cli.theme import console, readable_errors
+
+if TYPE_CHECKING:
+    from lapwing.collect.collection import Collection, Transport
+    from lapwing.collect.counting import Counting
+    from lapwing.collect.workspace import Workspace
+
+app = typer.Typer(
+    no_args_is_help=True, help="Collect randomised answers from many devices: new, check, quote, open, serve, results."
+)
+
+Folder = Annotated[Path, typer.Argument(help="The folder of the collection.", show_default=False)]
+
+
+def _workspace(folder: Path) -> Workspace:
+    from lapwing.collect.workspace import Workspace
+
+    return Workspace(folder)
+
+
+def _transport(written: str) -> Transport:
+    from lapwing.collect.collection import ROUTES
+    from lapwing.errors import InvalidParameter
+
+    for transport in ROUTES:
+        if transport == written:
+            return transport
+    raise InvalidParameter("transport", written, "is not known", f"Write one of: {', '.join(ROUTES)}.")
+
+
+@app.command()
+def new(
+    folder: Folder,
+    question: Annotated[str, typer.Option(help="What devices are asked.")],
+    answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")],
+    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report.")] = "1",
+    host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
+    batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
+    transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+) -> None:
+    """Begin a collection: a draft to edit, and the key that will sign it."""
+    with readable_errors():
+        listed = [answer.strip() for answer in answers.split(",") if answer.strip()]
+        workspace = _workspace(folder)
+        publishing = {"smallest_batch": batch, "every_hours": 24}
+        draft = workspace.create(
+            question=question,
+            answers=listed,
+            epsilon=epsilon,
+            host=host,
+            transport=_transport(transport),
+            publishing=publishing,
+        )
+        _problems(workspace)
+        console().print(
+            Text(f"Draft written to {draft}. Edit it, then:\n  lapwing collect quote {folder}"), soft_wrap=True
+        )
+
+
+@app.command()
+def check(folder: Folder) -> None:
+    """List everything that is wrong with the draft; exit code 2 if anything is."""
+    with readable_errors():
+        if _problems(_workspace(folder)):
+            raise typer.Exit(2)
+        console().print("[private]✓[/] the draft can be opened")
+
+
+def _problems(workspace: Workspace) -> int:
+    problems = workspace.checked()
+    for problem in problems:
+        console().print(Text.assemble(("✗ ", "adversary"), problem))
+    return len(problems)
+
+
+@app.command()
+def quote(
+    folder: Folder,
+    devices: Annotated[int, typer.Option(help="How many devices you expect.")] = 10_000,
+    error: Annotated[float | None, typer.Option(help="The error you want, such as 0.02 for 2 points.")] = None,
+) -> None:
+    """What each party could learn, and how good the estimates will be. Nothing is sent."""
+    from lapwing.collect.quotes import quote as quoted
+
+    with readable_errors():
+        result = quoted(_either(_workspace(folder)), devices=devices, error=error)
+        screen = console()
+        screen.print(Text(f"{result.collection.question}", style="bold"))
+        screen.print(Text(result.explain()))
+        if result.error is not None:
+            screen.print(f"With {devices:,} devices, an estimate is off by about {result.error} (95 % confidence).")
+        if result.smallest is not None:
+            screen.print(f"For the error you want, about {result.smallest:,} devices are needed.")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("who", "can learn", "what protects people from them"):
+            table.add_column(name)
+        for promise in result.promises:
+            table.add_row(Text(promise.party, style="bold"), Text(promise.learns), Text(promise.guarantee))
+        screen.print(table)
+
+
+def _either(workspace: Workspace) -> Collection:
+    """The signed collection, or the draft as it would be signed."""
+    if workspace.signed.exists():
+        return workspace.collection()
+    return workspace.drafted()
+
+
+@app.command()
+def open(folder: Folder) -> None:
+    """Make the keys of all parties, sign the draft, and write collection.yaml for everybody."""
+    with readable_errors():
+        collection = _workspace(folder).open()
+        screen = console()
+        signed = f"Signed: {folder / 'collection.yaml'}, version {collection.version}, hash {collection.id}."
+        screen.print(Text(signed), soft_wrap=True)
+        screen.print("Start each party on its machine, or all of them here:")
+        for party in collection.servers:
+            if party == "issuer" and collection.admission == "sign-in":
+                screen.print(Text(f"  lapwing serve --collections {folder}   (the school is the issuer)"))
+            else:
+                screen.print(Text(f"  lapwing collect serve {party} {folder}"))
+
+
+@app.command()
+def serve(
+    party: Annotated[
+        str, typer.Argument(help="issuer, relay, ingestor, a shuffler, aggregator or analyzer.", show_default=False)
+    ],
+    folder: Folder,
+    host: Annotated[str | None, typer.Option(help="Where to listen; as in the file, if left out.")] = None,
+    port: Annotated[int | None, typer.Option(help="At which port; as in the file, if left out.")] = None,
+    seal_after: Annotated[
+        float, typer.Option(help="Seconds that few reports wait for others at the ingestor.")
+    ] = 600.0,
+    workers: Annotated[int, typer.Option(help="Processes of the ingestor that share its port.")] = 1,
+    database: Annotated[
+        str | None,
+        typer.Option(help="What several ingestors share: a PostgreSQL database, postgresql://user@host/name"),
+    ] = None,
+    spark: Annotated[
+        str | None, typer.Option(help="The master of a Spark cluster that counts for the aggregator: spark://host:7077")
+    ] = None,
+    shared: Annotated[Path | None, typer.Option(help="A folder that all machines of the cluster see.")] = None,
+) -> None:
+    """Run one party of a collection."""
+    from lapwing.collect.parties import serve as served
+
+    with readable_errors():
+        served(
+            folder,
+            party,
+            host=host,
+            port=port,
+            workers=workers,
+            seal_after=seal_after,
+            database=database,
+            counting=_counting(spark, shared),
+            ready=lambda address: console().print(f"The {party} listens at [private]{address}[/] – Ctrl-C ends it."),
+        )
+
+
+def _counting(spark: str | None, shared: Path | None) -> Counting:
+    from lapwing.collect.counting import Cluster, counted_here
+    from lapwing.errors import InvalidParameter
+
+    if spark is None:
+        return counted_here
+    if shared is None:
+        why = "is missing: the machines of a cluster read reports from there"
+        raise InvalidParameter("shared", None, why, "Write --shared FOLDER.")
+    return Cluster(spark, shared)
+
+
+@app.command()
+def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.", show_default=False)]) -> None:
+    """Make admission codes to give to people. Only their hashes are kept; print them once."""
+    with readable_errors():
+        for code in _workspace(folder).issuer().new_codes(count):
+            typer.echo(code)
+
+
+@app.command()
+def status(folder: Folder) -> None:
+    """Ask every party how it is."""
+    from lapwing.collect import hops
+
+    with readable_errors():
+        collection = _workspace(folder).collection()
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("party", "address", "state"):
+            table.add_column(name)
+        for party, server in collection.servers.items():
+            path = "/results" if party == "analyzer" else "/health"
+            try:
+                reply = hops.get(server.address + path, patience=3)
+                state = _state(collection, party, json.loads(reply.body)) if reply.status == 200 else "runs"
+            except OSError:
+                state = "does not answer"
+            except (ValueError, KeyError, TypeError):
+                state = "answers, but is no server of a collection"
+            table.add_row(party, server.address, Text(state))
+        console().print(table)
+
+
+def _state(collection: Collection, party: str, health: dict[str, Any]) -> str:
+    if health["collection"] not in (collection.id, collection.name):
+        return "answers for another collection, or for another version of this one"
+    if party == "analyzer":
+        batches = len(health["batches"])
+        return f"{batches} batch{'' if batches == 1 else 'es'} published"
+    counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(health["totals"].items()))
+    return counts or "runs, nothing came yet"
+
+
+@app.command()
+def results(
+    folder: Folder,
+    form: Annotated[str, typer.Option("--format", help="table, csv, json or parquet.")] = "table",
+    output: Annotated[Path | None, typer.Option(help="The file to write, instead of the screen.")] = None,
+    watch: Annotated[bool, typer.Option(help="Show them again whenever a batch is published.")] = False,
+) -> None:
+    """The estimates of all published batches together, with 95 % intervals."""
+    from lapwing.collect import exports
+
+    with readable_errors():
+        workspace, shown = _workspace(folder), -1
+        while True:
+            published = exports.published(workspace)
+            if len(published["batches"]) != shown:
+                shown = len(published["batches"])
+                _show(exports.exported(published, form), output)
+            if not watch:
+                return
+            time.sleep(1)
+
+
+def _show(data: bytes, output: Path | None) -> None:
+    if output is not None:
+        output.write_bytes(data)
+        console().print(Text(f"Written to {output}."))
+    else:
+        typer.echo(data.decode(errors="replace"))
+
+
+@app.command()
+def close(folder: Folder) -> None:
+    """End a collection: no more reports are taken. What fills no batch is never published."""
+    with readable_errors():
+        _workspace(folder).close()
+        console().print("[private]✓[/] closed: the ingestor takes no more reports; results stay")
+
+
+@app.command()
+def demo(
+    devices: Annotated[int, typer.Option(help="How many simulated devices answer.")] = 10_000,
+    folder: Annotated[Path | None, typer.Option(help="Keep everything in this folder.")] = None,
+    transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+    stay: Annotated[bool, typer.Option("--stay", help="Let the parties run on until Ctrl-C, to watch them.")] = False,
+) -> None:
+    """Every party as a process of its own on this machine, and thousands of devices that answer over HTTP."""
+    from lapwing.cli.collect_demo import show
+
+    with readable_errors():
+        show(console(), devices, folder, transport=_transport(transport), stay=stay)

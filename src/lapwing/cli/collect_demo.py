@@ -1,0 +1,99 @@
+"""The demonstration of a collection: every party a process, every device a request, estimates beside the truth."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from contextlib import ExitStack, closing, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
+
+from lapwing.errors import InvalidParameter
+
+ANSWERS, SHARES = ("train", "bike", "car", "on foot"), (0.40, 0.25, 0.25, 0.10)
+PATIENCE = 60.0
+
+
+def show(screen: Console, devices: int, folder: Path | None, *, transport: Any = "direct", stay: bool = False) -> None:
+    """Start everything, let devices answer, wait for the batch, and compare. The parties end then, or `stay`."""
+    from lapwing import checks
+    from lapwing.collect.simulation import population, send_answers
+    from lapwing.collect.workspace import Workspace
+    from lapwing.processes import Crew
+
+    checks.whole(minimum=100, devices=devices)
+    with ExitStack() as stack:
+        place = folder or Path(stack.enter_context(TemporaryDirectory()))
+        workspace = Workspace(place)
+        _prepare(workspace, devices, transport)
+        crew = stack.enter_context(closing(Crew("lapwing.collect.child:party")))
+        collection = workspace.collection()
+        for party in collection.servers:
+            crew.start(party, {"folder": str(place), "party": party, "seal_after": 1.0})
+        for party in collection.servers:
+            address = crew.fact(party, "address", time.monotonic() + PATIENCE)
+            screen.print(f"  {party:<11} a process of its own at [private]{address}[/]")
+        people = population(ANSWERS, SHARES, devices)
+        with Progress(console=screen, transient=True) as bar:
+            task = bar.add_task(f"{devices:,} devices answer", total=devices)
+            outcome = send_answers(collection, people, progress=lambda done: bar.update(task, completed=done))
+        screen.print(f"  {outcome.stored:,} reports were acknowledged, {outcome.refused:,} refused.")
+        _wait(workspace, devices)
+        _compare(screen, workspace, Counter(people))
+        if stay:
+            screen.print(f"  The parties run on until Ctrl-C. Watch them: lapwing serve --collections {place}")
+            with suppress(KeyboardInterrupt):
+                threading.Event().wait()
+
+
+def _prepare(workspace: Any, devices: int, transport: Any) -> None:
+    import socket
+
+    from lapwing.collect.workspace import ports_of
+
+    ports = ports_of(transport)
+    listeners = {party: socket.create_server(("127.0.0.1", 0)) for party in ports}  # free ports, given back at once
+    servers = {party: {"address": f"http://127.0.0.1:{line.getsockname()[1]}"} for party, line in listeners.items()}
+    for line in listeners.values():
+        line.close()
+    workspace.create(
+        question="How did you come here today?",
+        answers=ANSWERS,
+        epsilon="2",
+        name="demo",
+        publishing={"smallest_batch": devices, "every_hours": 1},
+        servers=servers,
+        transport=transport,
+    )
+    workspace.open()
+
+
+def _wait(workspace: Any, devices: int) -> None:
+    """Until the batch of all devices is published."""
+    deadline = time.monotonic() + PATIENCE + devices / 1000
+    while not workspace.analyzer().stored():
+        if time.monotonic() > deadline:
+            raise InvalidParameter("devices", devices, "took too long on this machine", "Try fewer devices.")
+        time.sleep(0.2)
+
+
+def _compare(screen: Console, workspace: Any, truth: Counter[str]) -> None:
+    result = workspace.analyzer().together()
+    table = Table(title=Text(workspace.collection().question), title_justify="left")
+    for name, style in (("answer", ""), ("truth", "exact"), ("estimate", "private"), ("95 % interval", "private")):
+        table.add_column(name, style=style, justify="left" if name == "answer" else "right")
+    for row in result.rows():
+        interval = f"{row['low']:,.0f} to {row['high']:,.0f}"
+        table.add_row(row["answer"], f"{truth[row['answer']]:,}", f"{row['count']:,.0f}", interval)
+    screen.print(table)
+    if result.removed:
+        screen.print(f"  {result.missing()}")
+    gain = result.estimates.gain_per_fake
+    screen.print(f"  No server has seen an answer. One false report can move a count by {gain:.2g} at most.")

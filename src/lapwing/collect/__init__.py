@@ -1,0 +1,15 @@
+"""The live collection: devices randomise, servers carry, and nobody on the way learns more than was promised.
+
+    collection   one signed file that devices, servers and analysts agree on
+    device       Participant: consent, one report a slot, a lifetime budget
+    servers      issuer of tokens, relay, ingestor, aggregator, analyzer: processes with keys of their own
+
+See docs/collect.md, and docs/collect-wire.md for the bytes.
+"""
+
+from lapwing.collect.collection import Collection
+from lapwing.collect.participant import Participant
+from lapwing.collect.quotes import quote
+from lapwing.collect.reader import read
+
+__all__ = ["Collection", "Participant", "quote", "read"]

@@ -1,0 +1,390 @@
+"""The aggregator: opens reports, counts them in batches, and passes on counts of batches that are closed.
+
+    POST /segments   a sealed segment, signed by the party before → 201 when it is on the disk
+    open             the segment's reports; duplicates by their inner ids, and what is no report, are left out
+    commit           one transaction: these ids were seen, this segment is used up, this file is in the open batch
+    close            a batch with enough reports, when its time has come: its files are counted, the counts passed on
+    retire           an epoch that is over: its key is destroyed, then its ids are deleted
+
+Counting is a function of files that were committed, so a crash repeats it and changes nothing. Reports that come after
+a batch was closed belong to the next one; no report is in two.
+
+Privacy: it sees every report, without ids, times, addresses and tokens: local ε towards it. What it passes on are sums
+of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lapwing.collect import hops, identities
+from lapwing.collect.batches import Batch
+from lapwing.collect.clock import GRACE, ON_THE_WAY, now
+from lapwing.collect.collection import Collection
+from lapwing.collect.counting import Counting, counted_here
+from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
+from lapwing.collect.handovers import Handover, received_by
+from lapwing.collect.hops import Unreachable
+from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.keys import Key
+from lapwing.collect.opening import opened_rows
+from lapwing.collect.runs import RunStore, count, totals_of
+from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
+from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
+from lapwing.crowd import Reports
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy.journal import Database
+from lapwing.privacy.store import FileStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_SEGMENT = 1 << 29
+SEALED_WRONG, DUPLICATE, NO_REPORT, NO_KEY = "sealed for another key", "duplicate", "no report", "the key is gone"
+BEFORE, TOO_FEW = "before thresholding", "too few for a batch"
+OPEN, CLOSED, PASSED = "open", "closed", "passed on"
+
+
+class BatchFile(FileStore):
+    """The small facts of an aggregator, in SQLite."""
+
+    __slots__ = ()
+
+    statements = (
+        "CREATE TABLE mixing (secret BLOB NOT NULL)",
+        "CREATE TABLE run (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
+        "CREATE TABLE segment (name TEXT PRIMARY KEY)",
+        "CREATE TABLE part (name TEXT PRIMARY KEY, batch INTEGER NOT NULL, reports INTEGER NOT NULL,"
+        " restored INTEGER NOT NULL)",
+        "CREATE TABLE batch (number INTEGER PRIMARY KEY, state TEXT NOT NULL, closed TEXT, refused TEXT)",
+        "CREATE TABLE total (what TEXT PRIMARY KEY, reports INTEGER NOT NULL)",
+    )
+    since_breaker = ()
+    layout = frozenset(statements)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The batch that is being filled."""
+
+    number: int
+    reports: int
+    smallest: int
+
+
+class Aggregator:
+    """One aggregator; `app` takes segments, `work` opens and counts them. `keys` open reports, by epoch.
+
+    `destroy` removes the stored key of an epoch that is over; `processes` open envelopes (all cores, if left out).
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        folder: Path,
+        keys: Mapping[int, Key],
+        signing_key: Key,
+        *,
+        destroy: Callable[[int], None] = lambda epoch: None,
+        counting: Counting = counted_here,
+        processes: int | None = None,
+        clock: Callable[[], datetime] = now,
+        entropy: Entropy = SYSTEM,
+    ) -> None:
+        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
+        self.clock, self.entropy, self.folder = clock, entropy, folder
+        self._destroy, self._counting, self._processes = destroy, counting, processes
+        self.incoming, self.parts, self.closed = folder / "incoming", folder / "reports", folder / "batches"
+        for place in (self.incoming, self.parts, self.closed):
+            make_folder(place)
+        self.facts = BatchFile(folder / "batches.db", None)
+        self.facts.create(allowed=True)
+        self.runs = RunStore(self.facts, folder / "ids", entropy)
+
+    def app(self) -> Application:
+        """The ASGI application."""
+        routes = {("POST", "/segments"): self.segments, ("GET", "/health"): self.health}
+        return application(routes)
+
+    async def segments(self, request: Request) -> Answer:
+        """Store a sealed segment from the party before."""
+        sender = self.collection.before("aggregator")
+        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
+        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
+
+    def _stored(self, body: bytes) -> Answer:
+        try:
+            received_by(self.collection, "aggregator", body)
+        except InvalidParameter:
+            return Answer.error(400, "This is no sealed segment of this collection.")
+        try:
+            if not self._known(sealed_name(body)):
+                write_durably(self.incoming / f"{sealed_name(body)}.sealed", [body])
+        except OSError:
+            return Answer.busy()
+        return Answer.json(201, segment=sealed_name(body))
+
+    def _known(self, name: str) -> bool:
+        with self.facts.transaction(write=False) as database:
+            query = "SELECT 1 FROM segment WHERE name = :name"
+            return database.execute(query, {"name": name}).fetchone() is not None
+
+    async def health(self, _: Request) -> Answer:
+        """Totals, and how far the open batch is."""
+        progress, totals = await asyncio.to_thread(lambda: (self.progress(), self.totals()))
+        return Answer.json(200, collection=self.collection.id, batch=progress.number, totals=totals)
+
+    def work(self) -> int:
+        """Open and commit every segment that came; how many reports they held. One process at a time does so."""
+        with alone(self.folder) as ours:
+            if not ours:
+                return 0
+            self._tidy()
+            return sum(self._take(path) for path in sorted(self.incoming.glob("*.sealed")))
+
+    def retire(self) -> int:
+        """Destroy keys and ids of epochs that are over and whose segments were counted; how many keys went.
+
+        What comes later is dropped, and counted under its reason. Without its key no report of the epoch can be opened,
+        so its ids are not needed any more. A crash after the key went deletes the ids in the next round.
+        """
+        day, gone = self.clock().date(), 0
+        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
+        with alone(self.folder) as ours:
+            waiting = {sealed_epoch(path) for path in self.incoming.glob("*.sealed")} if over else set()
+            for number in set(over) - waiting if ours else ():
+                if number in self.keys:
+                    self._destroy(number)
+                    del self.keys[number]
+                    gone += 1
+                if self.runs.of(number):
+                    with self.facts.transaction() as database:
+                        self.runs.forget(database, number)
+                    self.runs.tidy()
+            if ours and not waiting and len(over) == len(self.collection.epochs):
+                self._drop_rest()
+        return gone
+
+    def _drop_rest(self) -> None:
+        """Delete reports that fill no batch, when no more can come: they are never published."""
+        with self.facts.transaction() as database:
+            number = _open_number(database)
+            rest = _size(database, number)
+            if not 0 < rest < self.collection.smallest_batch:  # none, or a batch that will be closed
+                return
+            database.execute("DELETE FROM part WHERE batch = :number", {"number": number})
+            count(database, Counter({TOO_FEW: rest}))
+        self._tidy()
+
+    def _take(self, path: Path) -> int:
+        import numpy as np
+
+        name = path.stem
+        if self._known(name):  # committed before a crash
+            path.unlink()
+            return 0
+        try:
+            handover = received_by(self.collection, "aggregator", path.read_bytes())
+        except InvalidParameter:  # it was whole when it was acknowledged: the disk is damaged
+            path.rename(path.with_suffix(".damaged"))
+            return 0
+        segment, totals = handover.segment, Counter[str]()
+        if self.collection.crowd is not None:
+            totals[BEFORE] += handover.taken
+        ids, rows = self._opened(segment, totals)
+        keys, rests, order = self.runs.mixing.sorted(ids)
+        fresh = identities.unseen(self.runs.of(segment.epoch), keys, rests)
+        totals[DUPLICATE] += int((~fresh).sum())
+        rows = rows[np.sort(order[fresh])]
+        reports, valid = Reports.from_singles(self.collection.protocol, rows)
+        totals[NO_REPORT] += int((~valid).sum())
+        totals["counted"] += len(reports)
+        restored = self._restored(rows[valid])
+        reports = reports + restored
+        run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
+        write_durably(self.parts / f"{part}.reports", [reports.to_bytes()])
+        with self.facts.transaction() as database:
+            self.runs.add(database, run, segment.epoch)
+            database.execute("INSERT INTO segment VALUES (:name)", {"name": name})
+            row = {"name": part, "batch": _open_batch(database), "restored": len(restored)}
+            row["reports"] = self._size_of(handover, len(reports))
+            database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :restored)", row)
+            count(database, totals)
+        path.unlink()
+        self.runs.merge(segment.epoch)
+        return totals["counted"]
+
+    def _size_of(self, handover: Handover, counted: int) -> int:
+        """What a part adds to its batch: behind a shuffler, all reports that hid each other there, if any came through.
+
+        A batch of which nothing is left has nothing to publish.
+        """
+        return counted if self.collection.crowd is None or not counted else handover.taken
+
+    def _restored(self, rows: NDArray[np.uint8]) -> Reports:
+        """Where a crowd is made of equal reports, as many of each as the shuffler drops of a crowd on average."""
+        import numpy as np
+
+        crowd, protocol = self.collection.crowd, self.collection.protocol
+        again = crowd.mean_drop if crowd is not None and crowd.source == "report" else 0
+        kinds = np.unique(rows, axis=0) if again else rows[:0]
+        return Reports.from_singles(protocol, np.repeat(kinds, again, axis=0))[0]
+
+    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Inner ids and reports, as rows."""
+        import numpy as np
+
+        key = self.keys.get(segment.epoch)
+        width = ID_BYTES + report_bytes(self.collection.protocol)
+        if key is None or segment.reports.shape[1] != width + SEAL_BYTES:
+            totals[NO_KEY if key is None else SEALED_WRONG] += len(segment.reports)
+            return np.empty((0, ID_BYTES), np.uint8), np.empty((0, width - ID_BYTES), np.uint8)
+        plains, good = opened_rows(
+            key, self.collection.digest, segment.epoch, segment.reports, processes=self._processes
+        )
+        totals[SEALED_WRONG] += int((~good).sum())
+        return plains[good, :ID_BYTES], plains[good, ID_BYTES:]
+
+    def progress(self) -> Progress:
+        """How many reports the open batch has."""
+        with self.facts.transaction(write=False) as database:
+            number = _open_number(database)
+            reports = _size(database, number)
+        return Progress(number, reports, self.collection.smallest_batch)
+
+    def close_batch(self) -> int | None:
+        """Close the open batch if it is large enough and its time has come; its number, or None."""
+        moment = self.clock()
+        if self.progress().reports < self.collection.smallest_batch or not self._goes_on():
+            return None
+        with self.facts.transaction() as database:
+            number = _open_batch(database)
+            query = "SELECT MAX(closed) FROM batch WHERE closed IS NOT NULL"
+            [last] = database.execute(query).fetchone()
+            early = last is not None and moment - datetime.fromisoformat(last) < self.collection.publish_every
+            if early or _size(database, number) < self.collection.smallest_batch:
+                return None
+            row = {"number": number, "state": CLOSED, "closed": moment.isoformat()}
+            database.execute("UPDATE batch SET state = :state, closed = :closed WHERE number = :number", row)
+        return number
+
+    def _goes_on(self) -> bool:
+        """Whether the open batch has a number that nothing was published under; false while nobody can tell.
+
+        An aggregator whose disk was lost begins with an empty store. What it published before stays as it is.
+        """
+        with self.facts.transaction(write=False) as database:
+            [before] = database.execute("SELECT COUNT(*) FROM batch WHERE closed IS NOT NULL").fetchone()
+        if before:
+            return True
+        try:
+            results = json.loads(hops.get(self.collection.servers["analyzer"].address + "/results").body)
+            ours = results["batches"] if results["version"] == self.collection.version else []
+            last = max((int(number) for batch in ours for number in batch["batches"]), default=0)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        with self.facts.transaction() as database:
+            number = _open_batch(database)
+            if number <= last:
+                row = {"number": number, "next": last + 1}
+                database.execute("UPDATE batch SET number = :next WHERE number = :number", row)
+                database.execute("UPDATE part SET batch = :next WHERE batch = :number", row)
+        return True
+
+    def count_closed(self) -> int:
+        """Count the files of batches that were closed, and write down their counts; how many batches."""
+        numbers = self._in_state(CLOSED)
+        for number in numbers:
+            path = self.closed / f"{number}.batch"
+            if not path.exists():
+                counts = self._counting(self.collection.protocol, list(self._parts(number)))
+                with self.facts.transaction(write=False) as database:
+                    [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
+                day = datetime.fromisoformat(closed).date()
+                batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._missing(number))
+                write_durably(path, [batch.to_bytes()])
+        return len(numbers)
+
+    def _missing(self, number: int) -> tuple[int | None, int]:
+        """How many reports of a batch there were before thresholding, and how many were restored."""
+        if self.collection.crowd is None:
+            return None, 0
+        with self.facts.transaction(write=False) as database:
+            query = "SELECT COALESCE(SUM(restored), 0) FROM part WHERE batch = :number"
+            [restored] = database.execute(query, {"number": number}).fetchone()
+            return _size(database, number), int(restored)
+
+    def pass_on(self) -> int:
+        """Send counted batches to the analyzer; how many it has now that it had not before."""
+        passed = 0
+        for number in self._in_state(CLOSED):
+            path = self.closed / f"{number}.batch"
+            if not path.exists():
+                continue
+            try:
+                hops.deliver(self.collection, "analyzer", "/batches", path.read_bytes(), self.signing_key)
+            except Unreachable:
+                break
+            with self.facts.transaction() as database:
+                row = {"number": number, "state": PASSED}
+                database.execute("UPDATE batch SET state = :state WHERE number = :number", row)
+            passed += 1
+        return passed
+
+    def _parts(self, number: int) -> Iterator[Path]:
+        with self.facts.transaction(write=False) as database:
+            names = list(database.execute("SELECT name FROM part WHERE batch = :number", {"number": number}))
+        return (self.parts / f"{name}.reports" for (name,) in names)
+
+    def _in_state(self, state: str) -> Sequence[int]:
+        with self.facts.transaction(write=False) as database:
+            rows = database.execute("SELECT number FROM batch WHERE state = :state ORDER BY number", {"state": state})
+            return [number for (number,) in rows]
+
+    def totals(self) -> dict[str, int]:
+        """How many reports were counted, and how many were refused, by reason."""
+        return totals_of(self.facts)
+
+    def _tidy(self) -> None:
+        """Remove files that a crash left and nobody knows, and reports of batches whose counts were passed on."""
+        with self.facts.transaction() as database:
+            query = "SELECT name FROM part WHERE batch IN (SELECT number FROM batch WHERE state = :state)"
+            gone = [name for (name,) in database.execute(query, {"state": PASSED})]
+            known = {name for (name,) in database.execute("SELECT name FROM part")} - set(gone)
+        for path in self.parts.iterdir():
+            if path.suffix != ".reports" or path.stem not in known:
+                path.unlink(missing_ok=True)
+        remove_parts(self.incoming)
+        remove_parts(self.closed)
+        self.runs.tidy()
+
+
+def _open_batch(database: Database) -> int:
+    """The number of the batch that is being filled; begun if there is none."""
+    number = _open_number(database)
+    row = {"number": number, "state": OPEN}
+    database.execute("INSERT OR IGNORE INTO batch VALUES (:number, :state, NULL, NULL)", row)
+    return number
+
+
+def _open_number(database: Database) -> int:
+    row: Any = database.execute("SELECT MAX(number) FROM batch WHERE state = :state", {"state": OPEN}).fetchone()
+    if row[0] is not None:
+        return int(row[0])
+    [last] = database.execute("SELECT COALESCE(MAX(number), 0) FROM batch").fetchone()
+    return int(last) + 1
+
+
+def _size(database: Database, number: int) -> int:
+    query = "SELECT COALESCE(SUM(reports), 0) FROM part WHERE batch = :number"
+    [reports] = database.execute(query, {"number": number}).fetchone()
+    return int(reports)

@@ -1,0 +1,192 @@
+"""A collection: everything that a device, a server and an analyst must agree on, in one signed file.
+
+    draft     the YAML file that an operator writes
+    signed    the same with the operator's key and signature; its hash is bound into every report
+    version   whoever changes anything makes another collection with another hash: devices must consent again
+
+Privacy: the hash is an input of the encryption of every report (`sealing.py`) and of the token of every report
+(`tokens.py`), so a report made under one set of promises cannot be read, counted or paid for under another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+from lapwing.collect import documents
+from lapwing.collect.crowds import Crowd
+from lapwing.crowd import Donation, LifetimePolicy, QuestionGroup
+from lapwing.crowd.protocol import Protocol
+from lapwing.privacy import PureDP
+
+FORMAT = "lapwing collection 1"
+Accounting = Literal["lifetime", "donation"]
+"""Who counts on the device: `crowd.Lifetime` reports in every slot, `crowd.Device` only when something happened."""
+Transport = Literal["direct", "shuffled", "blinded"]
+ROUTES: Mapping[Transport, tuple[str, ...]] = {
+    "direct": ("ingestor", "aggregator"),
+    "shuffled": ("ingestor", "shuffler", "aggregator"),
+    "blinded": ("ingestor", "blinder", "thresholder", "aggregator"),
+}
+"""Through whose hands a report goes."""
+Admission = Literal["nobody-asked", "open", "codes", "sign-in"]
+"""Who gets tokens. Without tokens (nobody-asked) anybody may send any number of reports."""
+PARTIES = ("issuer", "relay", "ingestor", "shuffler", "blinder", "thresholder", "aggregator", "analyzer")
+UNSIGNED = ("operator", "signature")
+"""Keys of the file that the signature does not cover; the operator's key is covered by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a party is reached, and the Ed25519 key with which it signs what it sends to the next one."""
+
+    address: str
+    key: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """A time in which one pair of keys is used. Epochs may overlap; ids, tokens and segments belong to one."""
+
+    number: int
+    start: date
+    end: date
+    """The last day."""
+    report_key: bytes
+    """Whom reports are sealed for: X25519."""
+    token_key: bytes
+    """Who issues tokens: ristretto255."""
+    gateway_key: bytes | None = None
+    """Whom requests through a relay are sealed for, the ingestor: X25519."""
+    hop_keys: Mapping[str, bytes] = field(default_factory=dict)
+    """Whom the outer layers of a report are sealed for, by party: X25519."""
+    crowd_key: bytes | None = None
+    """Who decrypts the pseudonyms of crowds, the thresholder: ristretto255."""
+
+    @property
+    def days(self) -> int:
+        """How many days it lasts."""
+        return (self.end - self.start).days + 1
+
+    def covers(self, day: date) -> bool:
+        """Whether a device may use it on that day."""
+        return self.start <= day <= self.end
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """A collection that was read and checked; `signed` says whether a signature was verified."""
+
+    document: Mapping[str, Any]
+    name: str
+    version: int
+    question: str
+    consent: str
+    protocol: Protocol
+    accounting: Accounting
+    transport: Transport
+    admission: Admission
+    reports_per_day: int
+    lifetime: Fraction
+    """The epsilon that all reports of one device may cost together."""
+    smallest_batch: int
+    publish_every: timedelta
+    opens: date
+    closes: date
+    servers: Mapping[str, Server]
+    epochs: tuple[Epoch, ...]
+    candidates: tuple[str, ...]
+    """What is looked for in reports of a protocol without a domain."""
+    crowd: Crowd | None
+    """Which reports hide each other, where a shuffler is on the way."""
+    operator: bytes | None
+
+    def __repr__(self) -> str:
+        signed = f", signed, {self.digest.hex()[:16]}" if self.signed else ", a draft"
+        return f"<collection {self.name!r}, version {self.version}{signed}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Collection) and (self.digest, self.operator) == (other.digest, other.operator)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @property
+    def signed(self) -> bool:
+        """Whether an operator has signed it (the signature was verified when it was read)."""
+        return self.operator is not None
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes that differ wherever anything does that devices or servers act on."""
+        return hashlib.sha256(statement(self.document, self.operator)).digest()
+
+    @property
+    def id(self) -> str:
+        """The digest as it appears in addresses and names of folders."""
+        return self.digest.hex()[:32]
+
+    @property
+    def tokens(self) -> bool:
+        """Whether a report must come with a token."""
+        return self.admission != "nobody-asked"
+
+    def tokens_each(self, epoch: Epoch) -> int:
+        """How many tokens one device gets for an epoch: one a slot, and a day on both sides."""
+        return self.reports_per_day * (epoch.days + 2)
+
+    def epoch(self, day: date) -> Epoch | None:
+        """The newest epoch of a day; None on days without one."""
+        return next((epoch for epoch in reversed(self.epochs) if epoch.covers(day)), None)
+
+    def numbered(self, number: int) -> Epoch | None:
+        """The epoch of this number."""
+        return next((epoch for epoch in self.epochs if epoch.number == number), None)
+
+    @property
+    def route(self) -> tuple[str, ...]:
+        """Through whose hands a report goes, from the ingestor to the aggregator."""
+        return ROUTES[self.transport]
+
+    def before(self, party: str) -> str:
+        """From whom a party on the route gets reports."""
+        return self.route[self.route.index(party) - 1]
+
+    def after(self, party: str) -> str:
+        """To whom a party on the route passes them on."""
+        return self.route[self.route.index(party) + 1]
+
+    @property
+    def slot(self) -> timedelta:
+        """A device sends one report in each of these."""
+        return timedelta(days=1) / self.reports_per_day
+
+    def policy(self) -> LifetimePolicy:
+        """What a device that counts with `crowd.Lifetime` promises."""
+        charge = self.protocol.privacy_loss().epsilon
+        group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
+        allowance = PureDP(self.lifetime, relation="replace", unit=self.protocol.unit)
+        return LifetimePolicy(allowance=allowance, period=self.slot, groups=[group])
+
+    def donation(self) -> Donation:
+        """What a device that counts with `crowd.Device` promises."""
+        return Donation(protocol=self.protocol, lifetime=self.lifetime, per_day=self.reports_per_day)
+
+    def to_json(self) -> bytes:
+        """One line for devices, the signature included."""
+        return documents.canonical(self.document)
+
+    def to_yaml(self) -> str:
+        """The file as people read it."""
+        return documents.written(self.document)
+
+
+def statement(document: Mapping[str, Any], operator: bytes | None) -> bytes:
+    """What is hashed and signed: everything but the signature, and who signs."""
+    body = {name: value for name, value in document.items() if name not in UNSIGNED}
+    return FORMAT.encode() + b"\n" + (operator or b"") + b"\n" + documents.canonical(body)

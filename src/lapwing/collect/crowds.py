@@ -1,0 +1,94 @@
+"""Crowds: which reports must be together before a shuffler passes any of them on.
+
+    from: report      what the device sends, already randomised: nothing more is told than the report tells
+    from: attribute   something public about the person, such as a region, that the file lists
+    from: answer      the true answer, or its first letters: only blinded, and what crowds tell is paid for in addition
+
+A crowd has a name. With one shuffler its hash travels with the report; with two, an encryption of it that neither of
+them can read (`blinding.py`).
+Proof: shuffler.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Literal
+
+from lapwing.crowd.reports import HEADER_BYTES
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.crowd_threshold import CrowdThreshold
+from lapwing.mechanisms.dummies import DummyReports
+
+if TYPE_CHECKING:
+    from lapwing.collect.collection import Collection
+
+Source = Literal["report", "attribute", "answer"]
+MOST_VALUES = 10_000
+CROWD_BYTES = 32
+NO_ANSWER = b"no answer\n"
+_TAG = b"lapwing crowd 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crowd:
+    """What a crowd is made of, and when it is large enough."""
+
+    source: Source
+    threshold: int
+    mean_drop: int
+    sigma: Fraction
+    delta: Fraction
+    values: tuple[str, ...] = ()
+    """Of the attribute; with dummies, the answers that there are."""
+    dummies: DummyReports | None = None
+    """Made-up reports that the blinder adds to every crowd of an answer."""
+    prefix: int | None = None
+    """So many letters of the answer; all of them, if left out."""
+    unit: str = "person"
+    mechanism: CrowdThreshold = field(init=False, repr=False, compare=False)
+    """How many reports of each crowd are passed on; its loss is under replace."""
+
+    def __post_init__(self) -> None:
+        if self.prefix is not None and self.source != "answer":
+            why = "is of an answer only"
+            raise InvalidParameter("prefix", self.prefix, why, "Write from: answer, or delete it.")
+        if self.dummies is not None and self.threshold <= self.dummies.most:
+            why = f"is not above {self.dummies.most}: dummies alone could fill a crowd"
+            raise InvalidParameter("threshold", self.threshold, why, f"Write {self.dummies.most + 1} or more.")
+        mechanism = CrowdThreshold(
+            threshold=self.threshold,
+            mean_drop=self.mean_drop,
+            sigma=self.sigma,
+            delta=self.delta,
+            relation="replace",
+            unit=self.unit,
+        )
+        object.__setattr__(self, "mechanism", mechanism)
+
+    def name(self, report: bytes, *, answer: Any = None, attribute: str | None = None) -> bytes:
+        """The crowd of a report. Without an answer, or with one that is no text or number, it is that of no answer."""
+        if self.source == "report":
+            return b"report\n" + report[HEADER_BYTES:]
+        if self.source == "attribute":
+            if attribute not in self.values:
+                why = f"is none of the {len(self.values)} that the collection lists"
+                raise InvalidParameter("attribute", "<text>", why, "Pass one of collection.crowd.values.")
+            return b"attribute\n" + attribute.encode()
+        known = self.dummies is None or str(answer) in self.values  # every crowd must be one that gets dummies
+        if not isinstance(answer, str | int | float) or not known:
+            return NO_ANSWER
+        return self._of_answer(str(answer))
+
+    def _of_answer(self, answer: str) -> bytes:
+        return b"answer\n" + answer[: self.prefix].encode(errors="replace")
+
+    def public_names(self) -> list[bytes]:
+        """All crowds that there are, in an order of their own: those that get dummies."""
+        return sorted({NO_ANSWER, *map(self._of_answer, self.values)})
+
+
+def crowd_id(collection: Collection, name: bytes) -> bytes:
+    """What one shuffler sees of a crowd: whoever knows a name can compute it."""
+    return hashlib.sha256(_TAG + collection.digest + name).digest()

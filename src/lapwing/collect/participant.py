@@ -1,0 +1,418 @@
+"""One person's device in a collection: consent first, answers stay here, one report a slot leaves whatever happened.
+
+    opt_in        the person read the text and agreed; the operator's key is pinned
+    record        an answer is stored on the device, without id or time; of many, a uniform sample
+    tick          to be called now and then: in each slot, at a random time, one report is made, kept and sent
+    opt_out       what waits is deleted; what was sent cannot be recalled
+
+A report is made once for a slot and stored before it is sent; sending again sends the same bytes. A crash burns a slot
+or repeats the bytes, and never makes a second report. A folder that was copied is refused, because two copies would
+answer the same slot twice; where even that fails (a machine restored from a snapshot), both send the same token, and
+the ingestor takes one of them.
+
+Privacy: with accounting `lifetime` everything that leaves the device, and when, is alike within e^lifetime for any two
+histories of answers (`crowd.Lifetime`): there is a report in every slot, at a time that coins chose, of one length.
+With accounting `donation` (`crowd.Device`) a day without an event sends nothing, so *that* something happened is seen.
+Proof: participant.md
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+from lapwing.collect import tokens
+from lapwing.collect.collection import Collection
+from lapwing.collect.courier import Courier, Delivery, HttpCourier
+from lapwing.collect.files import make_folder, make_private_file
+from lapwing.collect.participant_file import (
+    ParticipantFile,
+    agreed,
+    check_promise,
+    collection_in,
+    consent_in,
+    digest_of,
+    forget,
+    give_up,
+    home_of,
+    next_token,
+    tokens_left,
+    written_answer,
+)
+from lapwing.collect.sealing import Envelope, random_id, seal
+from lapwing.crowd import Device, Lifetime
+from lapwing.crowd.lifetime import DeviceFile
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
+from lapwing.privacy import PureDP
+from lapwing.privacy.journal import Database
+
+MOST_STORED = 64
+"""Answers that wait at a time; of more, a uniform sample waits."""
+MOST_WAITING = 32
+"""Envelopes that wait to be sent; of more, some are dropped."""
+ACCOUNTS = {"lifetime": "lifetime.db", "donation": "device.db"}
+"""The files that know what was spent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a person may want to know about their device."""
+
+    opted_in: bool
+    answers: int
+    """That wait on the device."""
+    envelopes: int
+    """That wait to be sent."""
+    tokens: int
+    spent: PureDP | None
+    remaining: PureDP | None
+
+
+class Participant:
+    """The device of one person, in one collection. Any number of threads and processes may use one folder."""
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        courier: Courier | None = None,
+        clock: Callable[[], float] = time.time,
+        entropy: Entropy = SYSTEM,
+    ) -> None:
+        self._folder = Path(folder)
+        make_folder(self._folder)
+        make_private_file(self._folder / "participant.db")
+        self._courier, self._clock, self._entropy = courier or HttpCourier(), clock, entropy
+        self._file = ParticipantFile(self._folder / "participant.db", None)
+        self._file.create(allowed=True)
+        with self._file.transaction() as database:
+            self._file.check(database)
+            self._check_home(database)
+
+    def __repr__(self) -> str:
+        return f"Participant({str(self._folder)!r})"
+
+    @property
+    def collection(self) -> Collection | None:
+        """What the person agreed to; None before, and after they left."""
+        with self._file.transaction(write=False) as database:
+            return collection_in(database)
+
+    def opt_in(self, collection: Collection, *, code: str | None = None, attribute: str | None = None) -> None:
+        """The person has read the question and the text, and agrees to this version. `code` admits them, if one must.
+
+        `attribute` says to which crowd they belong, where the collection makes crowds of one. The operator's key is
+        pinned: nobody else can ask this device anything later.
+        """
+        if not collection.signed or collection.operator is None:
+            raise InvalidParameter("collection", collection.name, "is not signed", "Run `lapwing collect open` first.")
+        if code is not None and not re.fullmatch(r"[!-~]{1,200}", code):
+            raise InvalidParameter("code", "<text>", "is no code", "Copy it without spaces.")
+        if collection.crowd is not None and collection.crowd.source == "attribute":
+            collection.crowd.name(b"", attribute=attribute)  # refuses what the collection does not list
+        with self._file.transaction(write=False) as database:
+            self._check_home(database)
+            before = consent_in(database)
+        if before is not None:
+            check_promise(collection, before)
+            if not (self._folder / ACCOUNTS[collection.accounting]).exists():
+                why = "has lost its account of what was spent"
+                raise InvalidParameter("folder", str(self._folder), why, "Do not take part again with this device.")
+        device = self._opened_accounts(collection)  # refuses a version that promises less protection than the last
+        changed = before is not None and before["document"] is not None and digest_of(before) != collection.digest
+        if changed:  # first: a crash after this loses events, and sends none under another text
+            self._forget_reports()
+            if device is not None:
+                device.forget()
+        with self._file.transaction() as database:
+            if changed:  # what waits was answered and sealed under other promises; tokens are not bound to a version
+                forget(database, tokens=False)
+            if before is not None and before["slots"] != collection.reports_per_day:
+                database.execute("DELETE FROM slot")  # their numbers mean other times; the account goes on
+            database.execute("DELETE FROM consent")
+            values = {
+                "operator": collection.operator,
+                "name": collection.name,
+                "version": collection.version,
+                "accounting": collection.accounting,
+                "slots": collection.reports_per_day,
+                "document": collection.to_json(),
+                "code": code,
+                "attribute": attribute,
+            }
+            names = ", ".join(f":{name}" for name in values)
+            database.execute(f"INSERT INTO consent VALUES ({names})", values)
+        if device is not None:
+            device.opt_in()
+
+    def _opened_accounts(self, collection: Collection) -> Device | None:
+        make_private_file(self._folder / ACCOUNTS[collection.accounting])
+        self._account(collection)
+        return self._device(collection)
+
+    def opt_out(self) -> None:
+        """Leave: answers, reports, envelopes and tokens are deleted. What was sent cannot be recalled.
+
+        What was spent stays spent, also for those who come back.
+        """
+        collection = self.collection
+        device = None if collection is None else self._device(collection)
+        if device is not None:
+            device.opt_out()  # first: a crash after this leaves nothing that waits
+        with self._file.transaction() as database:
+            forget(database)
+            database.execute("UPDATE consent SET document = NULL, code = NULL, attribute = NULL")
+        self._file.compact()
+        self._forget_reports()
+
+    def _forget_reports(self) -> None:
+        """Of an answer nothing stays that its consent does not cover: what the account keeps of reports is deleted."""
+        path = self._folder / ACCOUNTS["lifetime"]
+        if path.exists():
+            DeviceFile(path, None).forget()
+
+    def record(self, answer: Any) -> None:
+        """Store an answer on the device. Nothing happens without consent. No answer raises an error."""
+        collection = self.collection
+        if collection is None:
+            return
+        device = self._device(collection)
+        if device is not None:
+            device.record(collection.name, answer)
+            return
+        value = written_answer(answer)
+        with self._file.transaction() as database:
+            if not agreed(database, collection):
+                return
+            [seen] = database.execute("SELECT answers FROM seen").fetchone()
+            database.execute("UPDATE seen SET answers = answers + 1")
+            places = [place for (place,) in database.execute("SELECT place FROM answer")]
+            if seen >= MOST_STORED:  # a reservoir: each answer of the slot waits with the same probability
+                drawn = uniform_below(seen + 1, entropy=self._entropy)
+                if drawn >= len(places):
+                    return
+                database.execute("DELETE FROM answer WHERE place = :place", {"place": places[drawn]})
+            row = {"place": uniform_below(1 << 62, entropy=self._entropy), "value": value}
+            database.execute("INSERT OR REPLACE INTO answer VALUES (:place, :value)", row)
+
+    def tick(self) -> None:
+        """Do what is due: get tokens, make the report of this slot if its time has come, send what waits."""
+        collection = self.collection
+        if collection is None:
+            self._forget_reports()  # should a crash have come between leaving and forgetting
+            return
+        moment = self._clock()
+        day = datetime.fromtimestamp(moment, UTC).date()
+        sent = self._send(collection)
+        if collection.opens <= day <= collection.closes:
+            # the issuer knows the name, the ingestor the report: they must not hear of one device at the same time
+            tokens_asked = not sent and self._refill(collection, day)
+            self._make(collection, moment, day, tokens_asked=tokens_asked)
+            if not tokens_asked:
+                self._send(collection)
+
+    def status(self) -> Status:
+        """What waits, and what was given away so far."""
+        with self._file.transaction(write=False) as database:
+            collection = collection_in(database)
+            tables = ("answer", "outbox", "token")
+            answers, envelopes, held = [
+                database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] for name in tables
+            ]
+        if collection is None:
+            return Status(False, answers, envelopes, held, None, None)
+        device, account = self._device(collection), self._account(collection)
+        if device is not None:
+            spent, remaining = device.spent(collection.name), device.remaining(collection.name)
+            return Status(True, device.stored(collection.name), envelopes, held, spent, remaining)
+        assert account is not None
+        return Status(True, answers, envelopes, held, account.spent(), account.remaining())
+
+    def _check_home(self, database: Database) -> None:
+        """A copy of the folder is not the folder: it has another place on the disk."""
+        here = home_of(self._file.path)
+        row = database.execute("SELECT device, inode FROM home").fetchone()
+        if row is None:
+            database.execute("INSERT INTO home VALUES (:device, :inode)", here)
+            database.execute("INSERT INTO seen VALUES (0)")
+        elif dict(row) != here:
+            why = "was copied or restored, and two copies would answer the same question twice"
+            raise InvalidParameter(
+                "folder", str(self._folder), why, "Go on with the original, or begin with a new folder."
+            )
+
+    def _account(self, collection: Collection) -> Lifetime | None:
+        if collection.accounting != "lifetime":
+            return None
+        return Lifetime(collection.policy(), self._folder / "lifetime.db")
+
+    def _device(self, collection: Collection) -> Device | None:
+        if collection.accounting != "donation":
+            return None
+        path, features = self._folder / "device.db", {collection.name: collection.donation()}
+        return Device(path, features, clock=lambda: self._day(), entropy=self._entropy)
+
+    def _day(self) -> date:
+        return datetime.fromtimestamp(self._clock(), UTC).date()
+
+    def _refill(self, collection: Collection, day: date) -> bool:
+        """Ask once for all tokens of an epoch: how many are asked for, and when, has nothing to do with answers.
+
+        True if the issuer was asked, whatever it said.
+        """
+        epoch = collection.epoch(day)
+        if epoch is None or not collection.tokens:
+            return False
+        with self._file.transaction() as database:
+            row = database.execute(
+                "SELECT request FROM asking WHERE epoch = :epoch", {"epoch": epoch.number}
+            ).fetchone()
+            if row is None:
+                request = tokens.request(epoch.number, collection.tokens_each(epoch), self._entropy)
+                new = {"epoch": epoch.number, "request": request.to_json()}
+                database.execute("INSERT INTO asking VALUES (:epoch, :request)", new)
+            elif row["request"] == "":
+                return False
+            else:
+                request = tokens.Request.from_json(row["request"])
+            [code] = database.execute("SELECT code FROM consent").fetchone()
+        answer = self._courier.ask(collection, epoch.number, request.to_bytes(), code)
+        if answer is None:
+            return True
+        try:
+            held = request.tokens(epoch.token_key, answer)
+        except InvalidParameter:  # an issuer that breaks or marks tokens gets none of them used
+            return True
+        with self._file.transaction() as database:
+            query = "UPDATE asking SET request = '' WHERE epoch = :epoch AND request != '' RETURNING 1"
+            done = list(database.execute(query, {"epoch": epoch.number}))
+            for token in held if done else ():
+                row = {"id": token.id, "epoch": token.epoch, "secret": token.secret}
+                database.execute("INSERT OR IGNORE INTO token VALUES (:id, :epoch, :secret)", row)
+        return True
+
+    def _make(self, collection: Collection, moment: float, day: date, *, tokens_asked: bool) -> None:
+        """The report of this slot, if it is due and was not made: at most once, whatever happens.
+
+        Its time is drawn when there is a token for it, and in the tick that asked for tokens only if half of the slot
+        is left: an issuer that answers late does not choose when a report is sent.
+        """
+        epoch, policy = collection.epoch(day), collection.policy()
+        if epoch is None:
+            return
+        slot = policy.period_at(moment)
+        length = collection.slot.total_seconds()
+        with self._file.transaction() as database:
+            self._check_home(database)
+            if not agreed(database, collection):
+                return
+            if collection.tokens and not tokens_left(database, epoch.number):
+                return
+            rest = max(1, int((slot + 1) * length * 1000) - int(moment * 1000))
+            late = tokens_asked and 2 * rest < int(length * 1000)  # then the time is after the slot, which is left out
+            due = int(moment * 1000) + 1 + (rest if late else uniform_below(rest, entropy=self._entropy))
+            row = {"number": slot, "due": due}
+            database.execute("INSERT OR IGNORE INTO slot VALUES (:number, :due, 0)", row)
+            database.execute("DELETE FROM slot WHERE number != :number AND made = 0", row)
+            database.execute("DELETE FROM slot WHERE number < (SELECT MAX(number) FROM slot WHERE made = 1)")
+            last, last_made = database.execute("SELECT number, made FROM slot ORDER BY number DESC LIMIT 1").fetchone()
+            if last != slot or last_made:  # made already; or the clock went back, and an earlier slot is not made again
+                return
+            [due] = database.execute("SELECT due FROM slot WHERE number = :number", row).fetchone()
+            if moment * 1000 < due:
+                return
+        if collection.accounting == "donation":
+            self._donate(collection, epoch.number, slot)
+        else:
+            self._report(collection, epoch.number, slot)
+
+    def _report(self, collection: Collection, epoch: int, slot: int) -> None:
+        account = self._account(collection)
+        assert account is not None
+        with self._file.transaction(write=False) as database:
+            values = [value for (value,) in database.execute("SELECT value FROM answer ORDER BY place")]
+        value = json.loads(values[uniform_below(len(values), entropy=self._entropy)]) if values else None
+        before = account.spent().epsilon
+        report = account.report(collection.name, value, collection.protocol, period=slot, entropy=self._entropy)
+        paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
+        sealed = self._sealed(collection, epoch, report, value if paid else None)
+        with self._file.transaction() as database:
+            agrees = agreed(database, collection)
+            if agrees and self._first(database, slot):
+                database.execute("DELETE FROM answer")
+                database.execute("UPDATE seen SET answers = 0")
+                self._post(database, collection, epoch, sealed)
+        if not agrees:  # any more, since the report was made
+            self._forget_reports()
+
+    def _donate(self, collection: Collection, epoch: int, slot: int) -> None:
+        device = self._device(collection)
+        assert device is not None
+        with self._file.transaction() as database:
+            if not agreed(database, collection) or not self._first(database, slot):
+                return
+        sealed = [self._sealed(collection, epoch, envelope.report, None) for envelope in device.donate()]
+        with self._file.transaction() as database:
+            for report in sealed if agreed(database, collection) else ():
+                self._post(database, collection, epoch, report)
+
+    def _sealed(self, collection: Collection, epoch: int, report: bytes, answer: Any) -> bytes:
+        crowd = None
+        if collection.crowd is not None:
+            with self._file.transaction(write=False) as database:
+                [attribute] = database.execute("SELECT attribute FROM consent").fetchone()
+            crowd = collection.crowd.name(report, answer=answer, attribute=attribute)
+        return seal(collection, epoch, report, self._entropy, crowd=crowd)
+
+    def _first(self, database: Database, slot: int) -> bool:
+        """Whether nobody has made the report of this slot; from now on somebody has."""
+        query = "UPDATE slot SET made = 1 WHERE number = :number AND made = 0 RETURNING 1"
+        return bool(list(database.execute(query, {"number": slot})))
+
+    def _post(self, database: Database, collection: Collection, epoch: int, sealed: bytes) -> None:
+        """Under a token, into the outbox, in no order. Without a token it would be refused, so it is dropped."""
+        if collection.tokens:
+            token = next_token(database, epoch)
+            if token is None:
+                return
+            envelope = tokens.tagged(token, collection, sealed)
+        else:
+            envelope = Envelope(epoch, random_id(self._entropy), sealed)
+        place = uniform_below(1 << 62, entropy=self._entropy)
+        row = {"place": place, "epoch": epoch, "envelope": envelope.to_bytes()}
+        database.execute("INSERT INTO outbox VALUES (:place, :epoch, :envelope)", row)
+        [waiting] = database.execute("SELECT COUNT(*) FROM outbox").fetchone()
+        if waiting > MOST_WAITING:
+            query = "DELETE FROM outbox WHERE place IN (SELECT place FROM outbox WHERE place != :place LIMIT :surplus)"
+            database.execute(query, {"place": place, "surplus": waiting - MOST_WAITING})
+
+    def _send(self, collection: Collection) -> bool:
+        """Send what waits, in random order; what was taken, refused or is too late is deleted. True if any was sent."""
+        sent = False
+        for place in self._waiting(collection):
+            with self._file.transaction(write=False) as database:  # consent may end at any moment
+                query = "SELECT epoch, envelope FROM outbox WHERE place = :place"
+                row = database.execute(query, {"place": place}).fetchone() if agreed(database, collection) else None
+            if row is None:
+                continue
+            sent = True
+            if self._courier.send(collection, row["epoch"], bytes(row["envelope"])) is Delivery.LATER:
+                break
+            with self._file.transaction() as database:
+                database.execute("DELETE FROM outbox WHERE place = :place", {"place": place})
+        return sent
+
+    def _waiting(self, collection: Collection) -> list[int]:
+        with self._file.transaction() as database:
+            if agreed(database, collection):
+                give_up(database, collection, self._day())
+            places = [place for (place,) in database.execute("SELECT place FROM outbox")]
+        return [places[turn] for turn in permutation(len(places), self._entropy).tolist()]

@@ -1,0 +1,140 @@
+"""The file of a participant: consent and what it binds, what waits, and what was begun."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from lapwing.collect import reader
+from lapwing.collect.clock import GRACE
+from lapwing.collect.collection import Collection
+from lapwing.collect.tokens import Token
+from lapwing.errors import InvalidParameter
+from lapwing.privacy.journal import Database
+from lapwing.privacy.store import IN_USE, PATIENCE, FileStore
+
+LONGEST_ANSWER = 4096
+"""Characters of an answer in JSON; a longer one counts as none."""
+
+
+class ParticipantFile(FileStore):
+    """The SQLite file of a participant."""
+
+    __slots__ = ()
+
+    statements = (
+        "CREATE TABLE home (device TEXT NOT NULL, inode TEXT NOT NULL)",
+        "CREATE TABLE consent (operator BLOB NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL,"
+        " accounting TEXT NOT NULL, slots INTEGER NOT NULL, document BLOB, code TEXT,"
+        " attribute TEXT)",
+        "CREATE TABLE answer (place INTEGER PRIMARY KEY, value TEXT NOT NULL)",
+        "CREATE TABLE seen (answers INTEGER NOT NULL)",
+        "CREATE TABLE slot (number INTEGER PRIMARY KEY, due INTEGER NOT NULL, made INTEGER NOT NULL)",
+        "CREATE TABLE asking (epoch INTEGER PRIMARY KEY, request TEXT NOT NULL)",
+        "CREATE TABLE token (id BLOB PRIMARY KEY, epoch INTEGER NOT NULL, secret BLOB NOT NULL)",
+        "CREATE TABLE outbox (place INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, envelope BLOB NOT NULL)",
+    )
+    since_breaker = ()
+    layout = frozenset(statements)
+
+    @contextmanager
+    def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
+        """What is deleted is overwritten."""
+        with super().transaction(write=write, fresh=fresh) as database:
+            database.execute("PRAGMA secure_delete = ON")
+            yield database
+
+    def compact(self) -> None:
+        """Leave no free page behind."""
+        with IN_USE, closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database:
+            database.execute("VACUUM")
+
+
+def home_of(path: Path) -> dict[str, str]:
+    """Where on the disk a file is: a copy is elsewhere."""
+    place = path.stat()
+    return {"device": str(place.st_dev), "inode": str(place.st_ino)}
+
+
+def consent_in(database: Database) -> Any:
+    """The row of the consent; None before the first."""
+    return database.execute("SELECT * FROM consent").fetchone()
+
+
+def collection_in(database: Database) -> Collection | None:
+    """What the person agrees to now."""
+    row = consent_in(database)
+    return None if row is None or row["document"] is None else reader.read(bytes(row["document"]))
+
+
+def digest_of(consent: Any) -> bytes:
+    """The hash of what a row of the consent holds."""
+    return reader.read(bytes(consent["document"])).digest
+
+
+def agreed(database: Database, collection: Collection) -> bool:
+    """Whether the person still agrees to this version."""
+    row = consent_in(database)
+    return row is not None and row["document"] is not None and bytes(row["document"]) == collection.to_json()
+
+
+def check_promise(collection: Collection, before: Any) -> None:
+    """What a device agreed to once binds what may be asked of it later."""
+    why = None
+    if bytes(before["operator"]) != collection.operator:
+        why = "is signed by somebody else than the operator whom this device knows"
+    elif before["name"] != collection.name:
+        why = f"is another collection than {before['name']!r}, which this folder belongs to"
+    elif before["accounting"] != collection.accounting:
+        why = "counts in another way than before, so what was spent would not count"
+    elif before["version"] > collection.version:
+        why = f"is older than version {before['version']}, which this device has seen"
+    if why is not None:
+        raise InvalidParameter("collection", collection.name, why, "Use another folder if you trust it.")
+
+
+def tokens_left(database: Database, epoch: int) -> int:
+    """How many reports of an epoch can still be paid for."""
+    query = "SELECT COUNT(*) FROM token WHERE epoch = :epoch"
+    return int(database.execute(query, {"epoch": epoch}).fetchone()[0])
+
+
+def next_token(database: Database, epoch: int) -> Token | None:
+    """A token that is used from now on."""
+    query = "SELECT id, secret FROM token WHERE epoch = :epoch ORDER BY rowid LIMIT 1"  # any other order would tell
+    row = database.execute(query, {"epoch": epoch}).fetchone()
+    if row is None:
+        return None
+    database.execute("DELETE FROM token WHERE id = :id", {"id": row["id"]})
+    return Token(epoch, bytes(row["id"]), bytes(row["secret"]))
+
+
+def forget(database: Database, *, tokens: bool = True) -> None:
+    """Delete what waits."""
+    for table in ("answer", "outbox", *(("token", "asking") if tokens else ())):
+        database.execute(f"DELETE FROM {table}")
+    database.execute("UPDATE seen SET answers = 0")
+
+
+def give_up(database: Database, collection: Collection, day: date) -> None:
+    """Delete envelopes of epochs that are over. Through a relay nobody says so: the key for the answer is gone, too."""
+    taken = {epoch.number for epoch in collection.epochs if day <= epoch.end + GRACE}
+    for (number,) in list(database.execute("SELECT DISTINCT epoch FROM outbox")):
+        if number not in taken:
+            database.execute("DELETE FROM outbox WHERE epoch = :epoch", {"epoch": number})
+
+
+def written_answer(answer: Any) -> str:
+    """Text, a number, true or false as JSON; anything else is no answer."""
+    if not isinstance(answer, str | int | float):
+        return "null"
+    try:
+        text = json.dumps(answer, allow_nan=False)
+    except ValueError:
+        return "null"
+    return text if len(text) <= LONGEST_ANSWER else "null"

@@ -1,0 +1,111 @@
+"""What each party does as a process: its server, and the work that goes on beside it."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from itertools import chain
+from urllib.parse import urlsplit
+
+from lapwing.collect.clock import today
+from lapwing.collect.collection import PARTIES, Collection
+from lapwing.collect.counting import Counting, counted_here
+from lapwing.collect.forwarder import forward
+from lapwing.collect.http import Application
+from lapwing.collect.intake import LONGEST_OPEN
+from lapwing.collect.issuer import Admit
+from lapwing.collect.sealer import SEAL_AFTER
+from lapwing.collect.serving import Work, run
+from lapwing.collect.versions import answered_by, earlier, of_every_version, rest_of_the_ingestor
+from lapwing.collect.workers import run_workers
+from lapwing.collect.workspace import Workspace
+from lapwing.errors import InvalidParameter
+
+
+def listener_of(collection: Collection, party: str, host: str | None = None, port: int | None = None) -> socket.socket:
+    """A socket where the collection says that this party is reached; another host or port stands behind a proxy."""
+    if party not in PARTIES or party not in collection.servers:
+        known = ", ".join(collection.servers)
+        raise InvalidParameter("party", party, "is no party of this collection", f"Write one of: {known}.")
+    parts = urlsplit(collection.servers[party].address)
+    place = (host or parts.hostname or "127.0.0.1", port or parts.port or 443)
+    try:
+        listener = socket.create_server(place, backlog=1024, reuse_port=False)
+    except OSError as error:
+        why = f"cannot be used: {error.strerror}"
+        raise InvalidParameter("port", place[1], why, "Choose another one with --port, or in the file.") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def serve(
+    folder: str | os.PathLike[str],
+    party: str,
+    *,
+    host: str | None = None,
+    port: int | None = None,
+    workers: int = 1,
+    seal_after: float = SEAL_AFTER,
+    database: str | None = None,
+    admit: Admit | None = None,
+    counting: Counting = counted_here,
+    ready: Callable[[str], None] | None = None,
+) -> None:
+    """Serve one party until the process is asked to end. `ready` is told the address."""
+    workspace = Workspace(str(folder))
+    collection = workspace.collection()
+    if workers < 1 or (workers > 1 and party != "ingestor"):
+        why = "must be 1 or more, and only an ingestor has several processes"
+        raise InvalidParameter("workers", workers, why, "Leave it out.")
+    with listener_of(collection, party, host, port) as listener:
+        if ready is not None:
+            ready("http://{}:{}".format(*listener.getsockname()[:2]))
+        if party == "ingestor":
+            longest, work = min(LONGEST_OPEN, seal_after), _beside_the_ingestor(workspace, seal_after, database)
+            if workers == 1:
+                run(workspace.ingestor(longest, database).app(), listener, *work)
+            else:
+                job = {"folder": str(folder), "longest_open": longest, "database": database}
+                run_workers(job, listener, workers, *work)
+        elif party == "issuer":
+            issuer = workspace.issuer(admit)
+            run(issuer.app(), listener, lambda: workspace.destroy_keys("issuer", ["token"], issuer.retire()))
+        elif party == "relay":
+            run(workspace.relay().app(), listener)
+        else:
+            app, work = behind_the_ingestor(workspace, party, counting)
+            run(app, listener, *work)
+
+
+def behind_the_ingestor(
+    workspace: Workspace, party: str, counting: Counting = counted_here
+) -> tuple[Application, tuple[Work, ...]]:
+    """The server of a shuffler, the aggregator or the analyzer, and the work beside it, for every version."""
+    work: tuple[Work, ...] = ()
+    if party == "analyzer":
+        analyzers = [version.analyzer() for version in (workspace, *earlier(workspace, party))]
+        apps = [(analyzer.collection, "aggregator", analyzer.app()) for analyzer in analyzers]
+    elif party == "aggregator":
+        aggregators = of_every_version(workspace, party, lambda version, needed: version.aggregator(counting, needed))
+        apps = [(server.collection, server.collection.before(party), server.app()) for server in aggregators]
+        for server in aggregators:
+            work += (server.work, server.close_batch, server.count_closed, server.pass_on, server.retire)
+    else:
+        shufflers = of_every_version(workspace, party, lambda version, needed: version.shuffler(party, needed))
+        apps = [(shuffler.collection, shuffler.collection.before(party), shuffler.app()) for shuffler in shufflers]
+        for shuffler in shufflers:
+            work += (shuffler.work, shuffler.pass_on, shuffler.retire)
+    [(_, _, present), *others] = apps
+    return answered_by(present, others), work
+
+
+def _beside_the_ingestor(workspace: Workspace, seal_after: float, database: str | None) -> tuple[Work, ...]:
+    sealer, key = workspace.sealer(database), workspace.signing_key("ingestor")
+
+    def retire() -> None:
+        sealer.retire(today())
+        workspace.destroy_keys("ingestor", ["token", "gateway"], sealer.retired())
+
+    rest = [rest_of_the_ingestor(version, seal_after, key) for version in earlier(workspace, "ingestor")]
+    return lambda: sealer.seal(seal_after), lambda: forward(sealer, key), retire, *chain.from_iterable(rest)

@@ -1,0 +1,229 @@
+"""What a collection promises before anybody reports: what each party can learn, and how good the numbers will be.
+
+>>> from lapwing.crowd import UnaryEncoding
+>>> error_of(UnaryEncoding.from_epsilon(1, domain=["bus", "bike"]), 10_000).half_width < 0.05
+True
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from math import prod
+from statistics import NormalDist
+from typing import Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.collect.collection import Collection
+from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
+from lapwing.crowd import Estimates, MeanEstimate
+from lapwing.crowd.protocol import OpenProtocol, Protocol
+from lapwing.errors import NotPrivateWarning
+from lapwing.noise import Reproducible
+from lapwing.privacy import PureDP, explain
+from lapwing.privacy.notation import written_up
+
+SIMULATED = 4_096
+"""Devices that are simulated to see how far estimates are off."""
+LARGEST_TABLE = 1 << 22
+"""Numbers of a sketch that are counted for a quote."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """How far an estimate from n reports is off, with 95 % confidence: about."""
+
+    devices: int
+    half_width: float
+    of: str
+    """What it is measured in."""
+    gain_per_fake: float
+
+    def __str__(self) -> str:
+        if self.of == "share" and self.half_width >= 1:
+            return "more than 100 percentage points, so it says nothing"
+        if self.of == "share":
+            return f"±{100 * self.half_width:.2g} percentage points"
+        return f"±{self.half_width:.3g}"
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionQuote:
+    """The promises of a collection and the error to expect. Print it."""
+
+    collection: Collection
+    promises: tuple[Promise, ...]
+    error: Error | None
+    """None where it depends on what people answer."""
+    wanted: float | None = None
+    smallest: int | None = None
+    """How many devices it takes for the wanted error."""
+
+    def explain(self) -> str:
+        """What one report, and a whole lifetime, tell about one person."""
+        loss, lifetime = self.collection.protocol.privacy_loss(), _lifetime(self.collection)
+        once, ever = explain(loss).data["out_of_100_after"], explain(lifetime).data["out_of_100_after"]
+        days = self.collection.policy().periods() / self.collection.reports_per_day
+        return (
+            f"One report costs ε = {written_up(loss.epsilon)}: an attacker who was 50 % sure of an answer can become "
+            f"{_belief(once)}. All reports of one device together cost at most ε = {written_up(lifetime.epsilon)}: an "
+            f"attacker who knows which of them came from one device can become {_belief(ever)}. Reports do not say "
+            f"which device they came from. A device sends answers for {days:,.3g} day{'' if days == 1 else 's'}. Its "
+            f"later reports say nothing about anybody.{self._of_crowds()}"
+        )
+
+    def _of_crowds(self) -> str:
+        """A warning where crowds tell more than reports."""
+        crowd = self.collection.crowd
+        if crowd is None or crowd.source != "answer":
+            return ""
+        return " Crowds are made of true answers. What they tell comes on top of that: see the table."
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.collection.name}, version {self.collection.version}: {self.collection.question}",
+            "",
+            self.explain(),
+        ]
+        if self.error is not None:
+            lines += [
+                "",
+                f"With {self.error.devices:,} devices, an estimate is off by about {self.error} (95 % confidence).",
+            ]
+            if self.smallest is not None and self.wanted is not None:
+                lines.append(f"For an error of {self._wanted()}, about {self.smallest:,} devices are needed.")
+        lines += ["", *_table([("who", "can learn", "what protects people from them"), *map(_cells, self.promises)])]
+        return "\n".join(lines)
+
+    def _wanted(self) -> str:
+        assert self.error is not None
+        return str(replace(self.error, half_width=self.wanted or 0.0))
+
+
+def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
+    """What a collection promises; `error` is the half-width that is wanted (0.02: two percentage points)."""
+    expected = error_of(collection.protocol, checks.whole(devices=devices))
+    wanted = None if error is None else float(checks.positive(error=error))
+    smallest = None
+    if wanted is not None and expected is not None:
+        smallest = math.ceil(devices * (expected.half_width / wanted) ** 2)
+    return CollectionQuote(collection, promises(collection), expected, wanted, smallest)
+
+
+def promises(collection: Collection) -> tuple[Promise, ...]:
+    """What each party can learn, in the transport of this collection."""
+    epsilon = written_up(collection.protocol.privacy_loss().epsilon)
+    lifetime = written_up(_lifetime(collection).epsilon)
+    local = f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+    nothing = "reports are encrypted, so it learns nothing about answers"
+    relayed = "relay" in collection.servers
+    happens = "" if collection.accounting == "lifetime" else ", and that something happened on a day"
+    if collection.crowd is None:
+        inside = [Promise("aggregator", "every randomised report, without sender, time or order", local)]
+        published, colluder = f"{local}: counting costs nothing more", "the aggregator"
+    else:
+        inside, published = shuffled_promises(collection, local, nothing), central_words(collection)
+        colluder = f"all of {', '.join(collection.route[1:])}"
+    together = f"with {colluder}: {_together(collection, local)}"
+    rows = [
+        Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
+        Promise(
+            "ingestor",
+            "sealed reports and when they came" + ("" if relayed else ", and addresses"),
+            f"{nothing}; {together}",
+        ),
+        *inside,
+        Promise("analyzer, public", f"counts of batches of {collection.smallest_batch:,} reports or more", published),
+        Promise("disk of the ingestor", "sealed reports in random order, and ids in another order", nothing),
+    ]
+    if relayed:
+        rows.insert(1, Promise("relay", "addresses, and when they report", nothing))
+        rows.append(
+            Promise(
+                "relay with ingestor",
+                "who sent which sealed report",
+                f"{nothing}; with {colluder}: {_together(collection, local)}",
+            )
+        )
+    if collection.tokens:
+        rows.append(
+            Promise("issuer", _admitted(collection), "cannot link a token to a report, also with the aggregator")
+        )
+    rows.append(Promise("people who lie", _liars(collection), "each false report moves estimates a little"))
+    return tuple(rows)
+
+
+def _together(collection: Collection, local: str) -> str:
+    """What holds against all servers at once, who know which report is whose."""
+    revealed = collection.crowd is not None and collection.crowd.source == "answer"
+    return "nothing, because crowds are made of true answers" if revealed else local
+
+
+def _admitted(collection: Collection) -> str:
+    names = {
+        "open": "addresses of those who ask for tokens",
+        "codes": "which codes were used",
+        "sign-in": "who signed in",
+    }
+    return f"{names[collection.admission]}, and how many tokens each got"
+
+
+def _liars(collection: Collection) -> str:
+    if collection.admission == "nobody-asked":
+        return "nothing. Anybody may send any number of reports"
+    if collection.admission == "open":
+        return "nothing. Anybody may ask for any number of tokens"
+    each = max((collection.tokens_each(epoch) for epoch in collection.epochs), default=0)
+    return f"nothing. Each can send {each:,} reports an epoch at most"
+
+
+def _belief(out_of_100: int) -> str:
+    """How sure somebody can become, in words: the bound is rounded up."""
+    return "practically certain" if out_of_100 >= 100 else f"at most {out_of_100} % sure"
+
+
+def _lifetime(collection: Collection) -> PureDP:
+    return PureDP(collection.lifetime, relation="replace", unit=collection.protocol.unit)
+
+
+@lru_cache(maxsize=64)
+def error_of(protocol: Protocol, devices: int) -> Error | None:
+    """How far off an estimate will be, from simulated devices; None where that depends on the answers."""
+    small = _smaller(protocol)
+    with warnings.catch_warnings():  # nobody's answers: the same quote every time
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        counts = small.absorb(None, small.randomize([None] * SIMULATED, Reproducible(0)))
+    estimates = small.estimate(counts, ["an answer"]) if isinstance(small, OpenProtocol) else _estimated(small, counts)
+    if isinstance(estimates, MeanEstimate):
+        error, of = float(estimates.sample_standard_error), "mean"
+    elif isinstance(estimates, Estimates) and len(estimates):
+        error, of = float(max(estimates.sample_standard_error)) / SIMULATED, "share"
+    else:
+        return None
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    return Error(devices, z * error * math.sqrt(SIMULATED / devices), of, float(estimates.gain_per_fake))
+
+
+def _estimated(protocol: Any, counts: Any) -> Any:
+    return protocol.estimate(counts)
+
+
+def _smaller(protocol: Protocol) -> Protocol:
+    """The same with fewer hash functions, where a table would be too large to make for a quote."""
+    if prod(protocol.shape) <= LARGEST_TABLE or "functions" not in {field.name for field in fields(protocol)}:
+        return protocol
+    return replace(protocol, functions=64)  # type: ignore[call-arg]
+
+
+def _cells(promise: Promise) -> tuple[str, str, str]:
+    return promise.party, promise.learns, promise.guarantee
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,404 @@
+"""Reading, checking and signing the file of a collection. An error lists everything that is wrong with it."""
+
+from __future__ import annotations
+
+import os
+import re
+from base64 import b64decode, b64encode
+from binascii import Error as NotBase64
+from collections.abc import Mapping
+from datetime import date, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, get_args
+from urllib.parse import urlsplit
+
+from lapwing.collect import documents
+from lapwing.collect.collection import (
+    FORMAT,
+    PARTIES,
+    ROUTES,
+    UNSIGNED,
+    Accounting,
+    Admission,
+    Collection,
+    Epoch,
+    Server,
+    Transport,
+    statement,
+)
+from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
+from lapwing.collect.keys import Key
+from lapwing.collect.sealing import report_bytes
+from lapwing.crowd.catalogue import protocol_from
+from lapwing.crowd.protocol import OpenProtocol, Protocol
+from lapwing.errors import InvalidParameter, LapwingError
+from lapwing.mechanisms.dummies import DummyReports
+
+LONGEST_TEXT = 10_000
+MOST_PER_DAY = 24
+MOST_DAYS = 80
+"""Of an epoch: all its tokens come in one request."""
+LARGEST_REPORT = 1 << 20
+"""Bytes: what a device sends every day, and an ingestor must have room for."""
+KEY_BYTES, SIGNATURE_BYTES = 32, 64
+_CROWD = frozenset(["from", "values", "prefix", "threshold", "mean_drop", "sigma", "delta", "dummies"])
+_EPOCH = ("number", "from", "until", "report_key", "token_key", "gateway_key")
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
+_PROMISED = frozenset(
+    ["question", "consent", "protocol", "accounting", "limits", "transport", "admission", "publishing"]
+)
+_KEYS = _PROMISED | {"format", "name", "version", "opens", "closes", "servers", "epochs", "candidates", "crowd"}
+
+
+def read(source: str | bytes | os.PathLike[str]) -> Collection:
+    """The collection in a file, in its text or in its bytes. What has a signature must have a valid one."""
+    if isinstance(source, os.PathLike) or (
+        isinstance(source, str) and "\n" not in source and source.lstrip()[:1] != "{"
+    ):
+        try:
+            source = Path(source).read_bytes()
+        except OSError as error:
+            why = f"cannot be read: {error.strerror or 'it is no file'}"
+            raise InvalidParameter("collection", str(source), why, "Name the YAML file of a collection.") from None
+    return checked(documents.parsed(source))
+
+
+def checked(document: Mapping[str, Any]) -> Collection:
+    """The collection of a document; an error lists everything that is wrong with it."""
+    reader = _Reader(document)
+    collection = reader.collection()
+    if collection is None:
+        raise InvalidParameter("collection", "<file>", "; ".join(reader.problems), "Correct the file.")
+    return collection
+
+
+def problems(document: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a document, one sentence each; nothing if it is a collection."""
+    reader = _Reader(document)
+    reader.collection()
+    return reader.problems
+
+
+def sign(collection: Collection, key: Key) -> Collection:
+    """The same, signed with the operator's Ed25519 key."""
+    body = {name: value for name, value in collection.document.items() if name not in UNSIGNED}
+    signature = key.private.sign(statement(body, key.public))
+    texts = {"operator": b64encode(key.public).decode(), "signature": b64encode(signature).decode()}
+    return checked(body | texts)
+
+
+class _Reader:
+    """Reads a document and writes down every problem, so that nobody has to correct a file ten times."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document, self.problems = document, list[str]()
+
+    def collection(self) -> Collection | None:
+        """The collection, unless there are problems."""
+        if self.document.get("format") != FORMAT:
+            self.problems.append(f"format: must be '{FORMAT}'")
+            return None
+        self._surplus("", self.document, _KEYS | set(UNSIGNED))
+        limits, publishing = self._map("limits"), self._map("publishing")
+        self._surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
+        self._surplus("publishing", publishing, {"smallest_batch", "every_hours"})
+        protocol = self._protocol()
+        fields = {
+            "document": dict(self.document),
+            "name": self._name(),
+            "version": self._whole("version", self.document.get("version")),
+            "question": self._prose("question"),
+            "consent": self._prose("consent"),
+            "protocol": protocol,
+            "accounting": self._choice("accounting", get_args(Accounting)),
+            "transport": self._choice("transport", get_args(Transport)),
+            "admission": self._choice("admission", get_args(Admission)),
+            "reports_per_day": self._per_day(limits),
+            "lifetime": self._lifetime(limits, protocol),
+            "smallest_batch": self._whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
+            "publish_every": self._hours(publishing),
+            "opens": self._day("opens", self.document.get("opens")),
+            "closes": self._day("closes", self.document.get("closes")),
+            "servers": self._servers(),
+            "epochs": self._epochs(),
+            "candidates": self._candidates(protocol),
+            "crowd": self._crowd(protocol),
+            "operator": self._operator(),
+        }
+        if not self.problems and fields["closes"] < fields["opens"]:
+            self.problems.append("closes: is before the day it opens")
+        return None if self.problems else Collection(**fields)
+
+    def _map(self, name: str) -> Mapping[str, Any]:
+        value = self.document.get(name)
+        if isinstance(value, Mapping):
+            return value
+        self.problems.append(f"{name}: is missing, or is no map of keys and values")
+        return {}
+
+    def _surplus(self, name: str, value: Mapping[str, Any], known: frozenset[str] | set[str]) -> None:
+        """A key that nobody reads would be promised and not kept."""
+        where = f"{name}." if name else ""
+        self.problems += [
+            f"{where}{key}: is not known. Known are: {', '.join(sorted(known))}" for key in value if key not in known
+        ]
+
+    def _name(self) -> str:
+        name = self.document.get("name")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            self.problems.append("name: must be small letters, digits and dashes, such as commute-2026")
+        return str(name)
+
+    def _prose(self, name: str) -> str:
+        text = self.document.get(name)
+        if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_TEXT:
+            self.problems.append(f"{name}: must be text of 1 to {LONGEST_TEXT:,} characters")
+        return str(text)
+
+    def _choice(self, name: str, options: tuple[str, ...]) -> Any:
+        value = self.document.get(name)
+        if value not in options:
+            self.problems.append(f"{name}: must be {' or '.join(options)}")
+        return value
+
+    def _whole(self, name: str, value: Any, *, minimum: int = 1, largest: int = 10**12) -> int:
+        if type(value) is not int or not minimum <= value <= largest:
+            self.problems.append(f"{name}: must be a whole number, {minimum:,} to {largest:,}")
+            return minimum
+        return value
+
+    def _per_day(self, limits: Mapping[str, Any]) -> int:
+        return self._whole("limits.reports_per_day", limits.get("reports_per_day"), largest=MOST_PER_DAY)
+
+    def _hours(self, publishing: Mapping[str, Any]) -> timedelta:
+        return timedelta(hours=self._whole("publishing.every_hours", publishing.get("every_hours"), largest=24 * 366))
+
+    def _number(self, name: str, value: Any) -> Fraction:
+        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        if not re.fullmatch(r"\d{1,9}(\.\d{1,20})?|\d{1,20}/[1-9]\d{0,19}", text) or not Fraction(text):
+            self.problems.append(f"{name}: must be a number above 0, such as 8 or 0.5")
+            return Fraction(1)
+        return Fraction(text)
+
+    def _lifetime(self, limits: Mapping[str, Any], protocol: Protocol | None) -> Fraction:
+        lifetime = self._number("limits.lifetime_epsilon", limits.get("lifetime_epsilon"))
+        if protocol is None:
+            return lifetime
+        cost = protocol.privacy_loss().epsilon
+        if cost > lifetime:
+            self.problems.append(f"limits.lifetime_epsilon: is less than one report costs ({float(cost):.6g})")
+        elif limits.get("answers", lifetime // cost) != lifetime // cost:
+            why = f"a lifetime of {float(lifetime):g} pays for {lifetime // cost} answers; delete the line"
+            self.problems.append(f"limits.answers: {why}")
+        return lifetime
+
+    def _protocol(self) -> Protocol | None:
+        parameters = dict(self._map("protocol"))
+        fingerprint = parameters.pop("fingerprint", None)
+        try:
+            protocol = protocol_from(parameters)
+        except LapwingError as error:
+            self.problems.append(f"protocol: {error}")
+            return None
+        if report_bytes(protocol) > LARGEST_REPORT:
+            size = f"a report has {report_bytes(protocol):,} bytes, {LARGEST_REPORT:,} are the most"
+            self.problems.append(f"protocol: {size}; use LocalHashing or a smaller sketch")
+        if fingerprint is not None and fingerprint != protocol.fingerprint.hex():
+            self.problems.append("protocol.fingerprint: is that of other parameters; delete the line")
+        return protocol
+
+    def _day(self, name: str, value: Any) -> date:
+        try:
+            if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\d", value):
+                return date.fromisoformat(value)
+        except ValueError:
+            pass
+        self.problems.append(f"{name}: must be a day, such as 2026-12-31")
+        return date.min
+
+    def _servers(self) -> Mapping[str, Server]:
+        listed = self._map("servers")
+        self._surplus("servers", listed, set(PARTIES))
+        servers = {name: self._server(name, value) for name, value in listed.items() if name in PARTIES}
+        needed = {
+            "ingestor": "devices send their reports there",
+            "aggregator": "reports are opened and counted there",
+            "analyzer": "estimates are published there",
+        }
+        needed |= dict.fromkeys(self._hops(), "reports are mixed there")
+        self.problems += [
+            f"servers.{name}: has nothing to do in this transport; delete it"
+            for name in ("shuffler", "blinder", "thresholder")
+            if name in listed and name not in self._hops()
+        ]
+        if self.document.get("admission") != "nobody-asked":
+            needed["issuer"] = "devices get their tokens there"
+        self.problems += [f"servers.{name}: is missing; {why}" for name, why in needed.items() if name not in listed]
+        return servers
+
+    def _server(self, name: str, value: Any) -> Server:
+        where, item = f"servers.{name}", value if isinstance(value, Mapping) else {}
+        self._surplus(where, item, {"address", "key"})
+        address = item.get("address")
+        parts = urlsplit(address) if isinstance(address, str) else None
+        plain = parts is not None and parts.scheme in ("http", "https") and parts.hostname
+        if not plain or parts is None or parts.query or parts.fragment or parts.username:
+            self.problems.append(f"{where}.address: must be an address, such as https://collect.example.org")
+        signs = name in ("ingestor", "aggregator", *self._hops())
+        if signs or "key" in item:
+            return Server(str(address).rstrip("/"), self._bytes(f"{where}.key", item.get("key"), KEY_BYTES))
+        return Server(str(address).rstrip("/"))
+
+    def _hops(self) -> tuple[str, ...]:
+        """The parties between ingestor and aggregator."""
+        transport: Any = self.document.get("transport")
+        return ROUTES[transport][1:-1] if transport in ROUTES else ()
+
+    def _crowd(self, protocol: Protocol | None) -> Crowd | None:
+        if not self._hops():
+            if "crowd" in self.document:
+                self.problems.append("crowd: has no meaning without a shuffler; delete it, or change transport")
+            return None
+        item = self._map("crowd")
+        self._surplus("crowd", item, _CROWD)
+        source: Any = item.get("from")
+        if source not in get_args(Source):
+            self.problems.append(f"crowd.from: must be {' or '.join(get_args(Source))}")
+            return None
+        self._check_source(source)
+        try:
+            dummies = self._dummies(source, item, protocol)
+            return Crowd(
+                source=source,
+                values=self._values(item) if source == "attribute" else _labels(protocol) if dummies else (),
+                dummies=dummies,
+                prefix=self._whole("crowd.prefix", item["prefix"], largest=1000) if "prefix" in item else None,
+                threshold=self._whole("crowd.threshold", item.get("threshold"), largest=10**6),
+                mean_drop=self._whole("crowd.mean_drop", item.get("mean_drop"), largest=10**6),
+                sigma=self._number("crowd.sigma", item.get("sigma")),
+                delta=self._number("crowd.delta", item.get("delta")),
+                unit=protocol.unit if protocol is not None else "person",
+            )
+        except LapwingError as error:
+            self.problems.append(f"crowd: {error}")
+            return None
+
+    def _check_source(self, source: Source) -> None:
+        if source == "answer" and self.document.get("transport") != "blinded":
+            self.problems.append("crowd.from: one shuffler could read the crowd of an answer; use transport: blinded")
+        if source == "answer" and self.document.get("accounting") != "lifetime":
+            self.problems.append("crowd.from: answer needs accounting: lifetime, which counts what crowds tell, too")
+
+    def _dummies(self, source: Source, item: Mapping[str, Any], protocol: Protocol | None) -> DummyReports | None:
+        if "dummies" not in item or protocol is None:
+            return None
+        listed = item["dummies"] if isinstance(item["dummies"], Mapping) else {}
+        self._surplus("crowd.dummies", listed, {"epsilon", "delta"})
+        if source != "answer" or not _labels(protocol):
+            self.problems.append("crowd.dummies: are for crowds of an answer from a list that the protocol names")
+        return DummyReports(
+            epsilon=self._number("crowd.dummies.epsilon", listed.get("epsilon")),
+            delta=self._number("crowd.dummies.delta", listed.get("delta")),
+            relation="replace",
+            unit=protocol.unit,
+        )
+
+    def _values(self, item: Mapping[str, Any]) -> tuple[str, ...]:
+        listed = item.get("values")
+        plain = isinstance(listed, list) and all(isinstance(value, str) for value in listed)
+        if not plain or not listed or len(set(listed)) < len(listed) or len(listed) > MOST_VALUES:
+            self.problems.append(f"crowd.values: must be 1 to {MOST_VALUES:,} different texts, such as regions")
+            return ()
+        return tuple(listed)
+
+    def _candidates(self, protocol: Protocol | None) -> tuple[str, ...]:
+        listed = self.document.get("candidates", [])
+        plain = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
+        if not plain or len(set(listed)) < len(listed):
+            self.problems.append("candidates: must be a list of different texts")
+            return ()
+        if listed and protocol is not None and not isinstance(protocol, OpenProtocol):
+            self.problems.append("candidates: this protocol knows what to look for; delete the list")
+        elif not listed and isinstance(protocol, OpenProtocol):
+            self.problems.append("candidates: are missing; this protocol has no domain, so nothing could be published")
+        return tuple(listed)
+
+    def _epochs(self) -> tuple[Epoch, ...]:
+        listed = self.document.get("epochs")
+        if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
+            self.problems.append("epochs: must be a list of numbers, days and keys (`lapwing collect open` writes it)")
+            return ()
+        epochs = tuple(self._epoch(place, item) for place, item in enumerate(listed))
+        if [epoch.number for epoch in epochs] != sorted({epoch.number for epoch in epochs}):
+            self.problems.append("epochs: each number must be larger than the one before")
+        if len({epoch.token_key for epoch in epochs}) < len(epochs):
+            self.problems.append("epochs: each needs a token_key of its own, or a token would count twice")
+        return epochs
+
+    def _epoch(self, place: int, item: Mapping[str, Any]) -> Epoch:
+        where = f"epochs[{place}]"
+        self._surplus(where, item, {*_EPOCH, *self._hop_keys()})
+        gateway = "relay" in (self.document.get("servers") or {}) or "gateway_key" in item
+        epoch = Epoch(
+            number=self._whole(f"{where}.number", item.get("number"), largest=(1 << 32) - 1),
+            start=self._day(f"{where}.from", item.get("from")),
+            end=self._day(f"{where}.until", item.get("until")),
+            report_key=self._bytes(f"{where}.report_key", item.get("report_key"), KEY_BYTES),
+            token_key=self._bytes(f"{where}.token_key", item.get("token_key"), KEY_BYTES),
+            gateway_key=self._bytes(f"{where}.gateway_key", item.get("gateway_key"), KEY_BYTES) if gateway else None,
+            hop_keys={
+                party: self._bytes(f"{where}.{party}_key", item.get(f"{party}_key"), KEY_BYTES)
+                for party in self._hops()
+            },
+            crowd_key=self._crowd_key(where, item) if "thresholder" in self._hops() else None,
+        )
+        if epoch.end < epoch.start:
+            self.problems.append(f"{where}.until: is before the day it begins")
+        elif epoch.days > MOST_DAYS:
+            self.problems.append(f"{where}.until: an epoch has {MOST_DAYS} days at most; make several")
+        return epoch
+
+    def _hop_keys(self) -> set[str]:
+        keys = {f"{party}_key" for party in self._hops()}
+        return keys | {"crowd_key"} if "thresholder" in self._hops() else keys
+
+    def _crowd_key(self, where: str, item: Mapping[str, Any]) -> bytes:
+        return self._bytes(f"{where}.crowd_key", item.get("crowd_key"), KEY_BYTES)
+
+    def _bytes(self, name: str, value: Any, size: int) -> bytes:
+        try:
+            data = b64decode(value, validate=True) if isinstance(value, str) else b""
+        except (NotBase64, ValueError):
+            data = b""
+        if len(data) != size or b64encode(data).decode() != value:
+            self.problems.append(f"{name}: must be {size} bytes in base64")
+        return data
+
+    def _operator(self) -> bytes | None:
+        if not any(name in self.document for name in UNSIGNED):
+            return None
+        operator = self._bytes("operator", self.document.get("operator"), KEY_BYTES)
+        signature = self._bytes("signature", self.document.get("signature"), SIGNATURE_BYTES)
+        whole = len(operator) == KEY_BYTES and len(signature) == SIGNATURE_BYTES
+        if whole and not _verified(operator, signature, statement(self.document, operator)):
+            why = "is not the operator's for this text. Somebody changed the file: sign it again as a new version"
+            self.problems.append(f"signature: {why}")
+        return operator
+
+
+def _labels(protocol: Protocol | None) -> tuple[str, ...]:
+    """The answers that a protocol knows; none if it has no list of them."""
+    domain = getattr(protocol, "domain", None)
+    return tuple(map(str, domain)) if isinstance(domain, list | tuple) else ()
+
+
+def _verified(operator: bytes, signature: bytes, statement: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(operator).verify(signature, statement)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,176 @@
+"""What each party of a shuffled or blinded collection can learn, alone and with others: rows for a quote.
+
+The guarantee towards whoever opens reports depends on what crowds are made of:
+
+    report      amplification by shuffling; thresholds work on what is private already
+    attribute   amplification among those with the same attribute, of whom at least `threshold` are passed on
+    answer      the threshold's (ε, δ) about which crowd somebody is in, plus twice the local ε: a report that is passed
+                on takes the place of another, in the crowd that it enters and in the one that it leaves
+
+Proof: shuffler.md, blinding.md
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from lapwing.collect.collection import Collection
+from lapwing.privacy import ApproxDP
+from lapwing.privacy.notation import written_up
+from lapwing.privacy.shuffling import shuffled
+
+HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What one party can learn, and what holds against it."""
+
+    party: str
+    learns: str
+    guarantee: str
+
+
+def central_loss(collection: Collection, *, honest_share: Fraction = Fraction(1)) -> ApproxDP:
+    """What one report costs towards whoever sees what shufflers pass on, if at least this share is honest."""
+    crowd, local = collection.crowd, collection.protocol.privacy_loss()
+    assert crowd is not None
+    if crowd.source == "answer":
+        membership = crowd.mechanism.privacy_loss()
+        epsilon = membership.epsilon + 2 * local.epsilon
+        return ApproxDP(epsilon, membership.delta, relation="replace", unit=local.unit)
+    n = collection.smallest_batch if crowd.source == "report" else crowd.threshold
+    return shuffled(local, n, crowd.delta, honest_share=honest_share)
+
+
+def central_words(collection: Collection) -> str:
+    """The guarantee of one report, and of all reports of a device, in a cell of a table."""
+    crowd = collection.crowd
+    assert crowd is not None
+    loss, reports = central_loss(collection), collection.policy().periods()
+    once, ever = _written(loss), _written(_often(collection, loss, reports))
+    if crowd.source == "answer":
+        return f"{once} for one report if all of its crowd are honest, {ever} for all {reports:,}"
+    half = written_up(central_loss(collection, honest_share=HALF).epsilon)
+    people = (
+        f"{collection.smallest_batch:,} of a batch" if crowd.source == "report" else f"{crowd.threshold:,} of a crowd"
+    )
+    return f"{once} for one report if all {people} are honest (ε = {half} if half are), {ever} for all {reports:,}"
+
+
+def _often(collection: Collection, loss: ApproxDP, reports: int) -> ApproxDP:
+    """So many batches, one report in each: sums; of randomised reports never more than the lifetime."""
+    epsilon, delta = reports * loss.epsilon, min(reports * loss.delta, Fraction(999_999, 1_000_000))
+    assert collection.crowd is not None
+    if collection.crowd.source != "answer":
+        epsilon = min(epsilon, collection.lifetime)
+    return ApproxDP(epsilon, delta, relation=loss.relation, unit=loss.unit)
+
+
+def _written(loss: ApproxDP) -> str:
+    return f"ε = {written_up(loss.epsilon)}, δ = {written_up(loss.delta)}"
+
+
+def shuffled_promises(collection: Collection, local: str, nothing: str) -> list[Promise]:
+    """The rows of the parties between ingestor and analyzer, and of those who work together."""
+    rows = _one(collection, local, nothing) if collection.transport == "shuffled" else _two(collection, local, nothing)
+    central = central_words(collection)
+    kept = "randomised reports of crowds that are large enough, without sender, time or order"
+    return [*rows, Promise("aggregator", kept, central)]
+
+
+def _one(collection: Collection, local: str, nothing: str) -> list[Promise]:
+    assert collection.crowd is not None
+    of_report = collection.crowd.source == "report"
+    sees = "the crowd of every sealed report, and how large crowds are; no sender, time or order"
+    alone = (
+        f"a crowd tells what a randomised report tells: {local}" if of_report else f"{nothing}; attributes are public"
+    )
+    return [
+        Promise("shuffler", sees, alone),
+        Promise("shuffler with ingestor", "who is in which crowd", local if of_report else alone),
+        Promise("shuffler with aggregator", "every randomised report, also of small crowds", local),
+    ]
+
+
+def _two(collection: Collection, local: str, nothing: str) -> list[Promise]:
+    assert collection.crowd is not None
+    source, central = collection.crowd.source, central_words(collection)
+    sizes = {
+        "report": central,
+        "attribute": f"{nothing}; attributes are public",
+        "answer": _sizes(collection),
+    }[source]
+    guesses = {
+        "report": f"{local}; it cannot try out reports without a token for each",
+        "attribute": f"{nothing}; attributes are public",
+        "answer": "none for answers it asks about: it learns how many gave them. It cannot ask without tokens",
+    }[source]
+    together = {
+        "report": local,
+        "attribute": "the attribute is revealed",
+        "answer": "none: they can find out how many gave any answer they can guess, and with the ingestor who",
+    }[source]
+    opened = {"report": local, "attribute": local, "answer": "none: contents show which answer a crowd gave"}[source]
+    planted = Promise(
+        "aggregator with devices of its own",
+        "which of its own reports were passed on, and so how many others were",
+        f"none about crowds in which it has devices; what a report says: {local}",
+    )
+    return [
+        *([planted] if source == "answer" else []),
+        Promise("blinder", "sealed reports with crowds that it cannot read", nothing),
+        Promise("thresholder", "how large crowds are, under names for one batch; no sender, time or order", sizes),
+        Promise("thresholder with devices of its own", "one token, one question about a batch", guesses),
+        Promise("thresholder with aggregator", "randomised reports with their crowds, also small ones", opened),
+        _first_and_last(collection, central, local),
+        Promise("blinder with thresholder", "which crowd is which, by trying out names", together),
+    ]
+
+
+def _first_and_last(collection: Collection, central: str, local: str) -> Promise:
+    """What the blinder and the aggregator learn together."""
+    assert collection.crowd is not None
+    who = "blinder with aggregator"
+    if collection.crowd.dummies is not None:
+        holds = f"none about crowds; what a report says: {local}"
+        return Promise(who, "which dummies were passed on, and so how many reports", holds)
+    return Promise(who, "as the aggregator alone", central if collection.crowd.source == "answer" else local)
+
+
+def _sizes(collection: Collection) -> str:
+    """What holds against who counts crowds of answers."""
+    assert collection.crowd is not None
+    if collection.crowd.dummies is None:
+        return "none: how many gave the same answer is exact, which answer it is stays hidden"
+    loss = collection.crowd.dummies.privacy_loss()
+    return f"{_written(loss)} about sizes, as long as it cannot tell dummies from reports"
+
+
+CONSENT = {
+    "shuffled": (
+        "Your report passes a server that mixes it with the reports of many others and drops it if too few others "
+        "belong to the same group. That server cannot read your report. "
+    ),
+    "blinded": (
+        "Your report passes two servers that mix it with the reports of many others and drop it if too few others "
+        "belong to the same group. Neither of them can read your report, and neither alone knows which group it is. "
+    ),
+}
+GROUPS = {
+    "report": "Groups are made of the randomised reports, so they tell nothing more about you.",
+    "attribute": "Groups are made of something public about you that you are asked for, such as your region.",
+    "answer": (
+        "Groups are made of your true answer. If the people who run the two servers worked together, they could find "
+        "out how many people gave an answer, and with the server that takes your report that it was you."
+    ),
+}
+
+
+def consent_with_words(consent: str, transport: str, source: str) -> str:
+    """A text to agree to, with what this transport adds to it and nothing of what another would."""
+    for words in (*CONSENT.values(), *GROUPS.values()):
+        consent = consent.replace(words.strip(), "")
+    added = CONSENT[transport] + GROUPS[source] + "\n" if transport in CONSENT else ""
+    return consent.rstrip() + "\n" + added

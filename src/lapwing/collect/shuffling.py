@@ -1,0 +1,300 @@
+"""What every shuffler does: gather sealed reports, open one layer, forget who was beside whom, and pass on the rest.
+
+    POST /segments   from the party before, signed → 201 with its name when it is on the disk
+    gather           open, leave out duplicates and what is no report; what is too few for a batch waits for more
+    mix              `_mixed`: what this shuffler is for
+    commit           the finished output bytes are durable; one transaction: they exist, the inputs are used up
+    delete           the inputs
+    pass on          the output, until the next party has it; then delete it
+
+Neither the permutation nor what is drawn for a batch is ever stored. A crash before the commit leaves an output that
+nobody knows, which is removed: all is drawn anew, and nobody has seen the first draw. After the commit the same bytes
+are sent, as often as it takes. When the key of an epoch is gone, what still waits is dropped and counted.
+Proof: shuffler.md
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lapwing.collect import hops, identities
+from lapwing.collect.clock import GRACE, ON_THE_WAY, now
+from lapwing.collect.collection import Collection
+from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
+from lapwing.collect.handovers import Handover, received_by
+from lapwing.collect.hops import Unreachable
+from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.keys import Key
+from lapwing.collect.opening import opened_rows
+from lapwing.collect.runs import RunStore, count, totals_of
+from lapwing.collect.sealing import ID_BYTES
+from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy.store import FileStore
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Rows = NDArray[np.uint8]
+
+LARGEST_SEGMENT = 1 << 29
+SEALED_WRONG, DUPLICATE, NO_KEY = "sealed for another key", "duplicate", "the key is gone"
+TAKEN, PASSED_ON = "taken", "passed on"
+
+
+class ShufflerFile(FileStore):
+    """The small facts of a shuffler, in SQLite."""
+
+    __slots__ = ()
+
+    statements = (
+        "CREATE TABLE mixing (secret BLOB NOT NULL)",
+        "CREATE TABLE run (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
+        "CREATE TABLE taken (name TEXT PRIMARY KEY)",
+        "CREATE TABLE output (name TEXT PRIMARY KEY, waits INTEGER NOT NULL)",
+        "CREATE TABLE total (what TEXT PRIMARY KEY, reports INTEGER NOT NULL)",
+    )
+    since_breaker = ()
+    layout = frozenset(statements)
+
+
+class ShufflingServer(ABC):
+    """One shuffler; `app` takes segments, `work` mixes them, `pass_on` sends what is ready. `keys` open its layer."""
+
+    party: ClassVar[str]
+    at_once: ClassVar[int] = 1 << 20
+    """Rows that are gathered for one batch, about, if there are so many: what memory holds."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        folder: Path,
+        keys: Mapping[int, Key],
+        signing_key: Key,
+        *,
+        destroy: Callable[[int], None] = lambda epoch: None,
+        processes: int | None = None,
+        clock: Callable[[], datetime] = now,
+        entropy: Entropy = SYSTEM,
+    ) -> None:
+        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
+        self.folder, self.clock, self.entropy = folder, clock, entropy
+        self._destroy, self._processes, self._tried = destroy, processes, frozenset[Path]()
+        self.incoming, self.outgoing = folder / "incoming", folder / "outgoing"
+        for place in (self.incoming, self.outgoing):
+            make_folder(place)
+        self.facts = ShufflerFile(folder / "facts.db", None)
+        self.facts.create(allowed=True)
+        self.runs = RunStore(self.facts, folder / "ids", entropy)
+
+    @abstractmethod
+    def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
+        """What is passed on of the rows of one batch, in a random order."""
+
+    def app(self) -> Application:
+        """The ASGI application."""
+        return application({("POST", "/segments"): self.segments, ("GET", "/health"): self.health})
+
+    async def segments(self, request: Request) -> Answer:
+        """Store what the party before passes on."""
+        sender = self.collection.before(self.party)
+        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
+        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
+
+    def _stored(self, body: bytes) -> Answer:
+        try:
+            received_by(self.collection, self.party, body)
+        except InvalidParameter:
+            return Answer.error(400, f"This is nothing for the {self.party} of this collection.")
+        name = sealed_name(body)
+        try:
+            if not self._known(name):
+                write_durably(self.incoming / f"{name}.sealed", [body])
+        except OSError:
+            return Answer.busy()
+        return Answer.json(201, segment=name)
+
+    def _known(self, name: str) -> bool:
+        with self.facts.transaction(write=False) as database:
+            return database.execute("SELECT 1 FROM taken WHERE name = :name", {"name": name}).fetchone() is not None
+
+    async def health(self, _: Request) -> Answer:
+        """Totals, and digests of all that was taken and passed on: two parties compare them."""
+        taken, passed = await asyncio.to_thread(self.digests)
+        totals = await asyncio.to_thread(lambda: totals_of(self.facts))
+        return Answer.json(200, collection=self.collection.id, totals=totals, taken=taken, passed_on=passed)
+
+    def digests(self) -> tuple[str, str]:
+        """Of the names of all that was taken, and of all that the next party has."""
+        with self.facts.transaction(write=False) as database:
+            taken = [name for (name,) in database.execute("SELECT name FROM taken")]
+            passed = [name for (name,) in database.execute("SELECT name FROM output WHERE waits = 0")]
+        return digest_of(taken), digest_of(passed)
+
+    def totals(self) -> dict[str, int]:
+        """How many reports were taken and passed on, and how many were left out, by reason."""
+        return totals_of(self.facts)
+
+    def work(self) -> int:
+        """Mix what is enough for a batch; how many reports were passed on. One process at a time does so."""
+        with alone(self.folder) as ours:
+            if not ours:
+                return 0
+            self._tidy()
+            # Those that were too few come first, so that they go with the next; names are hashes, and say nothing.
+            there = sorted(self.incoming.glob("*.sealed"), key=lambda path: (path not in self._tried, path.name))
+            if frozenset(there) == self._tried:
+                return 0  # these were too few a moment ago
+            epochs = {path: sealed_epoch(path) for path in there}
+            passed_on = 0
+            for epoch in sorted(set(epochs.values())):
+                paths = [path for path in there if epochs[path] == epoch]
+                passed_on += self._gather(epoch, paths) if epoch in self.keys else self._drop(epoch, paths)
+            self._tried = frozenset(path for path in there if path.exists())
+            return passed_on
+
+    def _gather(self, epoch: int, paths: Sequence[Path]) -> int:
+        """Mix files of one epoch, `at_once` rows together, and more where too few are good."""
+        least = self.collection.smallest_batch
+        most = full = max(self.at_once, least)
+        group, rows, passed_on = dict[Path, Handover](), 0, 0
+        for path in paths:
+            group[path] = received_by(self.collection, self.party, path.read_bytes())
+            rows += len(group[path].segment.reports)
+            if rows < full and path != paths[-1]:
+                continue
+            mixed = self._mix(epoch, group) if rows >= least else None
+            if mixed is None:
+                full *= 2
+            else:
+                group, rows, passed_on, full = {}, 0, passed_on + mixed, most
+        return passed_on
+
+    def _drop(self, epoch: int, paths: Sequence[Path]) -> int:
+        """Nobody can open these any more."""
+        received = [received_by(self.collection, self.party, path.read_bytes()) for path in paths]
+        rows = sum(len(handover.segment.reports) for handover in received)
+        self._use_up(paths, None, None, epoch, Counter({NO_KEY: rows}))
+        return 0
+
+    def _mix(self, epoch: int, group: Mapping[Path, Handover]) -> int | None:
+        """How many reports of these files are passed on; None if they are too few, and nothing was decided."""
+        totals, parts = Counter[str](), [handover.segment.reports for handover in group.values()]
+        ids, rows = self._opened(epoch, parts, totals)
+        keys, rests, order = self.runs.mixing.sorted(ids)
+        fresh = identities.unseen(self.runs.of(epoch), keys, rests)
+        dummies = sum(max(0, len(handover.segment.reports) - handover.taken) for handover in group.values())
+        reports = int(fresh.sum()) - dummies
+        totals[DUPLICATE] += int((~fresh).sum())
+        if not fresh.any():  # no report is in there that could wait for others
+            self._use_up(list(group), None, None, epoch, totals)
+            return 0
+        if reports < self.collection.smallest_batch:
+            return None
+        mixed = self._mixed(epoch, rows[order[fresh]], totals)
+        totals[TAKEN] += int(fresh.sum())
+        totals[PASSED_ON] += len(mixed)
+        run = self.runs.write(keys[fresh], rests[fresh])
+        data = Handover(SealedSegment(self.collection.digest, epoch, mixed), reports).to_bytes(self.entropy)
+        write_durably(self.outgoing / f"{sealed_name(data)}.sealed", [data])
+        self._use_up(list(group), sealed_name(data), run, epoch, totals)
+        self.runs.merge(epoch)
+        return len(mixed)
+
+    def _opened(self, epoch: int, parts: Sequence[Rows], totals: Counter[str]) -> tuple[Rows, Rows]:
+        """Ids by which reports are told apart, and what `_mixed` gets of each. Rows that are no report are left out."""
+        import numpy as np
+
+        plains = self._opened_rows(epoch, np.concatenate(parts), totals)
+        return plains[:, :ID_BYTES], plains[:, ID_BYTES:]
+
+    def _opened_rows(self, epoch: int, rows: Rows, totals: Counter[str], *, start: int = 0) -> Rows:
+        """Rows whose part from `start` on was sealed for this party, with that part opened."""
+        import numpy as np
+
+        sealed, digest = np.ascontiguousarray(rows[:, start:]), self.collection.digest
+        plains, good = opened_rows(self.keys[epoch], digest, epoch, sealed, party=self.party, processes=self._processes)
+        totals[SEALED_WRONG] += int((~good).sum())
+        return np.concatenate([rows[good, :start], plains[good]], axis=1)
+
+    def _use_up(self, paths: Sequence[Path], *what: Any) -> None:
+        self._commit(paths, *what)
+        for path in paths:
+            path.unlink()
+
+    def _commit(
+        self, paths: Sequence[Path], output: str | None, run: str | None, epoch: int, totals: Counter[str]
+    ) -> None:
+        with self.facts.transaction() as database:
+            for path in paths:
+                database.execute("INSERT INTO taken VALUES (:name)", {"name": path.stem})
+            if output is not None and run is not None:
+                self.runs.add(database, run, epoch)
+                database.execute("INSERT INTO output VALUES (:name, 1)", {"name": output})
+            count(database, totals)
+
+    def pass_on(self) -> int:
+        """Send what is ready to the next party; how many batches it has now that it had not before."""
+        passed = 0
+        for name in self._waiting():
+            path = self.outgoing / f"{name}.sealed"
+            try:
+                next_party = self.collection.after(self.party)
+                hops.hand_over(self.collection, next_party, path.read_bytes(), name, self.signing_key)
+            except Unreachable as error:
+                if error.answered:  # one that is refused does not hold up the others
+                    continue
+                break
+            with self.facts.transaction() as database:
+                database.execute("UPDATE output SET waits = 0 WHERE name = :name", {"name": name})
+            path.unlink(missing_ok=True)
+            passed += 1
+        return passed
+
+    def _waiting(self) -> list[str]:
+        with self.facts.transaction(write=False) as database:
+            return [name for (name,) in database.execute("SELECT name FROM output WHERE waits = 1 ORDER BY name")]
+
+    def retire(self) -> int:
+        """Destroy keys and ids of epochs that are over; how many keys went. What still waits here is dropped."""
+        day, gone = self.clock().date(), 0
+        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
+        with alone(self.folder) as ours:
+            for number in over if ours else ():
+                if number in self.keys:
+                    self._destroy(number)
+                    del self.keys[number]
+                    gone += 1
+                if self.runs.of(number):
+                    with self.facts.transaction() as database:
+                        self.runs.forget(database, number)
+                    self.runs.tidy()
+        self._tried = frozenset() if gone else self._tried
+        return gone
+
+    def _tidy(self) -> None:
+        """Finish what a crash left: remove inputs that are used up, and outputs that nobody knows or the next has."""
+        waiting = set(self._waiting())
+        remove_parts(self.incoming)
+        for path in self.incoming.glob("*.sealed"):
+            if self._known(path.stem):
+                path.unlink(missing_ok=True)
+        for path in self.outgoing.iterdir():
+            if path.suffix != ".sealed" or path.stem not in waiting:
+                path.unlink(missing_ok=True)
+        self.runs.tidy()
+
+
+def digest_of(names: Sequence[str]) -> str:
+    """One short text for a set of names, the same whatever their order."""
+    return hashlib.sha256(json.dumps(sorted(names)).encode()).hexdigest()[:32]

@@ -1,0 +1,150 @@
+"""Virtual devices: each with a token and coins of its own, over real HTTP, without a disk of its own.
+
+They do what a `Participant` does in one slot (ask for a token, randomise, seal, send the same bytes until stored), so
+that a demonstration or a load test can have a million of them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Lock, local
+from typing import Any
+from urllib.parse import urlsplit
+
+from lapwing.collect import tokens
+from lapwing.collect.clock import today
+from lapwing.collect.collection import Collection
+from lapwing.collect.sealing import EPOCH_BYTES, Envelope, random_id, seal
+from lapwing.errors import InvalidParameter
+from lapwing.noise import SYSTEM, Entropy, uniform_below
+
+LINES = 8
+"""Connections at a time."""
+_PATIENCE = 60.0
+_TRIES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of the reports of virtual devices."""
+
+    stored: int
+    refused: int
+
+
+class Lines:
+    """One connection to each server for each thread, used again and again."""
+
+    def __init__(self) -> None:
+        self._own = local()
+        self._all: list[http.client.HTTPConnection] = []
+
+    def close(self) -> None:
+        """Hang up everywhere."""
+        for line in self._all:
+            line.close()
+
+    def post(self, address: str, path: str, body: bytes) -> tuple[int, bytes]:
+        """One request; tried again where the connection was lost or the server was busy."""
+        for attempt in range(_TRIES):
+            try:
+                line = self._line(address)
+                line.request("POST", path, body, {"content-type": "application/octet-stream"})
+                response = line.getresponse()
+                answer = response.read()
+                if response.status != 503:
+                    return response.status, answer
+            except (OSError, http.client.HTTPException):
+                self._line(address).close()
+                del self._lines()[address]
+            time.sleep(min(0.05 * 2**attempt, 1.0))
+        return 503, b""
+
+    def _lines(self) -> dict[str, http.client.HTTPConnection]:
+        if not hasattr(self._own, "lines"):
+            self._own.lines = {}
+        lines: dict[str, http.client.HTTPConnection] = self._own.lines
+        return lines
+
+    def _line(self, address: str) -> http.client.HTTPConnection:
+        lines = self._lines()
+        if address not in lines:
+            parts = urlsplit(address)
+            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+            lines[address] = kind(parts.hostname or "", parts.port, timeout=_PATIENCE)
+            self._all.append(lines[address])
+        return lines[address]
+
+
+def send_answers(
+    collection: Collection,
+    answers: Iterable[Any],
+    *,
+    lines: int = LINES,
+    progress: Callable[[int], None] | None = None,
+    entropy: Entropy = SYSTEM,
+) -> Outcome:
+    """One virtual device for each answer; `progress` hears how many have sent."""
+    epoch = collection.epoch(today())
+    if epoch is None:
+        raise InvalidParameter("collection", collection.name, "has no epoch today", "Open it for today.")
+    network, turn, waiting, done = Lines(), Lock(), iter(answers), [0, 0]
+
+    def device(answer: Any) -> bool:
+        report = collection.protocol.randomize([answer], entropy).to_bytes()
+        sealed = seal(collection, epoch.number, report, entropy, crowd=_crowd(collection, report, answer, entropy))
+        envelope = _envelope(collection, network, epoch.number, epoch.token_key, sealed, entropy)
+        status, _ = network.post(collection.servers["ingestor"].address, "/reports", envelope.to_bytes())
+        return status == 201
+
+    def people(_: int) -> None:
+        """One after another, so that a million of them wait in no list."""
+        while True:
+            with turn:
+                answer = next(waiting, waiting)
+            if answer is waiting:
+                return
+            stored = device(answer)
+            with turn:
+                done[not stored] += 1
+                if progress is not None:
+                    progress(sum(done))
+
+    with closing(network), ThreadPoolExecutor(lines, "devices") as pool:
+        list(pool.map(people, range(lines)))
+    return Outcome(stored=done[0], refused=done[1])
+
+
+def _crowd(collection: Collection, report: bytes, answer: Any, entropy: Entropy) -> bytes | None:
+    """The crowd of a virtual device; of an attribute, any of its values."""
+    if collection.crowd is None:
+        return None
+    values = collection.crowd.values
+    attribute = values[uniform_below(len(values), entropy=entropy)] if values else None
+    return collection.crowd.name(report, answer=answer, attribute=attribute)
+
+
+def _envelope(
+    collection: Collection, network: Lines, epoch: int, key: bytes, sealed: bytes, entropy: Entropy
+) -> Envelope:
+    if not collection.tokens:
+        return Envelope(epoch, random_id(entropy), sealed)
+    request = tokens.request(epoch, 1, entropy)
+    body = epoch.to_bytes(EPOCH_BYTES, "little") + request.to_bytes()
+    status, answer = network.post(collection.servers["issuer"].address, "/tokens", body)
+    if status != 200:
+        raise InvalidParameter("collection", collection.name, "admits nobody without a code", "Write admission: open.")
+    [token] = request.tokens(key, answer)
+    return tokens.tagged(token, collection, sealed)
+
+
+def population(answers: Sequence[Any], shares: Sequence[float], n: int) -> list[Any]:
+    """So many people for each answer that the shares hold as nearly as they can; the first gets the rest."""
+    counts = [int(n * share) for share in shares]
+    counts[0] += n - sum(counts)
+    return [answer for answer, count in zip(answers, counts, strict=True) for _ in range(count)]

@@ -1,0 +1,51 @@
+"""The bytes of version 1 never change: what somebody else's client sends today is read for ever."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from lapwing.collect import oprf, reader, tokens
+from lapwing.collect.keys import Key
+from lapwing.collect.relay import answered, status_of, unwrapped
+from lapwing.collect.sealing import Envelope, opened
+from lapwing.crowd import Reports
+
+VECTOR = json.loads((Path(__file__).parent / "vectors" / "wire.json").read_text(encoding="utf-8"))
+COLLECTION = reader.read(VECTOR["collection"])
+
+
+def raw(name: str) -> bytes:
+    return bytes.fromhex(VECTOR[name])
+
+
+def test_the_signed_file_has_the_same_hash_and_signature() -> None:
+    assert COLLECTION.digest == raw("hash")
+    again = reader.sign(COLLECTION, Key("ed25519", raw("operator_secret")))
+    assert again.to_json().decode() == VECTOR["collection"]
+
+
+def test_a_sealed_report_opens() -> None:
+    key = Key("x25519", raw("report_secret"))
+    assert key.public == COLLECTION.epochs[0].report_key
+    assert opened(COLLECTION, 1, key.private, raw("sealed")) == (raw("inner_id"), raw("report"))
+    assert Reports.from_bytes(COLLECTION.protocol, raw("report")).n == 1
+
+
+def test_a_token_is_the_same() -> None:
+    secret = raw("token_secret")
+    assert oprf.public_key(secret) == COLLECTION.epochs[0].token_key
+    assert oprf.evaluate(secret, raw("id")) == raw("token")
+    oprf.verify(oprf.public_key(secret), [raw("blinded")], [raw("evaluated")], raw("proof"))
+    assert oprf.finalize(raw("id"), raw("blind"), raw("evaluated")) == raw("token")
+    envelope = tokens.tagged(tokens.Token(1, raw("id"), raw("token")), COLLECTION, raw("sealed"))
+    assert envelope.tag == raw("tag")
+    assert envelope.to_bytes() == raw("envelope")
+    assert tokens.redeemable(secret, COLLECTION, Envelope.from_bytes(COLLECTION, raw("envelope")))
+
+
+def test_a_request_through_a_relay_opens() -> None:
+    keys = {1: Key("x25519", raw("gateway_secret"))}
+    assert unwrapped(COLLECTION, keys, raw("relayed")) == (raw("answer_key"), raw("envelope"))
+    assert len(answered(raw("answer_key"), 201)) == len(raw("relayed_201"))
+    assert status_of(raw("answer_key"), raw("relayed_201")) == 201
