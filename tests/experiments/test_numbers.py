@@ -10,8 +10,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lapwing.collect.secret_strings import SecretStrings
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
-from lapwing.experiments import bloom, discovery, growth, percentages, sketches, trust
+from lapwing.experiments import (
+    bloom,
+    buds,
+    discovery,
+    gradients,
+    growth,
+    percentages,
+    sketches,
+    stash,
+    suggest,
+    thresholds,
+    trust,
+    vocab,
+)
 from lapwing.experiments.experiment import Row, column, select, slope
 from lapwing.privacy.shuffling import clones
 
@@ -63,15 +77,21 @@ def trusted() -> list[Row]:
 
 
 @pytest.mark.sweep
-def test_a_curator_beats_a_shuffler_who_beats_nobody() -> None:
+def test_a_curator_beats_two_shufflers_who_beat_one_who_beats_nobody() -> None:
     for people in (1_000, 10_000, 100_000):
-        local, shuffler, curator = (select(trusted(), trusted=model, people=people)[0] for model in trust.MODELS)
-        assert curator["theory"] < shuffler["theory"] < local["theory"]
-        assert curator["error"] < shuffler["error"] < local["error"]
+        models = (select(trusted(), trusted=model, people=people)[0] for model in trust.MODELS)
+        local, shuffler, pair, curator = models
+        assert curator["theory"] < pair["theory"] < shuffler["theory"] < local["theory"]
+        assert curator["error"] < pair["error"] < shuffler["error"] < local["error"]
+
+
+def test_two_shufflers_keep_the_promise_of_the_figure_and_hardly_more() -> None:
+    assert 0.98 * trust.EPSILON < trust.CROWDS.privacy_loss().epsilon <= trust.EPSILON
+    assert trust.CROWDS.relation == "replace"
 
 
 @pytest.mark.sweep
-def test_the_errors_of_all_three_are_what_theory_says() -> None:
+def test_the_errors_of_all_are_what_theory_says() -> None:
     assert_errors([row for row in trusted() if row["trusted"] != "a curator"], 40)
     curator = select(trusted(), trusted="a curator")
     assert_slope(curator, -1.0, 40, kurtosis=6.1)
@@ -197,3 +217,124 @@ def test_a_linear_cost_has_the_power_one() -> None:
 
     assert timed(lambda n: 3e-8 * n if n > 10_000 else 1.0) == {"p": pytest.approx(1)}
     assert timed(lambda n: 1e-12 * n**2) == {"p": pytest.approx(2)}
+
+
+def test_a_stash_shuffle_fails_as_seldom_as_stated_and_seldomer_with_more_room() -> None:
+    rows = stash.compute(runs=200, sizes=(10_000_000,))
+    for row in rows:
+        if row["part"] in ("stash", "window"):
+            assert stats.binom.sf(row["failures"] - 1, row["runs"], row["stated"]) > FALSE_ALARM, row
+    for part, name in [("stash", "stash"), ("window", "window")]:
+        some = [row for row in select(rows, part=part) if row.get("chunk", 110) == 110]
+        assert column(some, "stated") == sorted(column(some, "stated"), reverse=True)
+        assert column(some, name) == sorted(column(some, name))
+        assert some[0]["failures"] > some[0]["runs"] / 2
+        assert some[-1]["stated"] < 1e-12
+    waiting = [select(rows, part="stash", chunk=chunk)[0]["most_waiting"] for chunk in stash.CHUNKS]
+    assert waiting == sorted(waiting, reverse=True)
+    cost = select(rows, part="cost")
+    assert column(cost, "stash") == sorted(column(cost, "stash"), reverse=True)
+    assert all(row["stated"] <= 2.0**-64 for row in (*cost, *select(rows, part="fitted")))
+    [fitted] = select(rows, part="fitted")
+    assert fitted["overhead"] < 2.1
+    assert fitted["megabytes"] < 60
+
+
+def test_a_threshold_costs_what_is_published_only_nearly_and_more_under_replace() -> None:
+    rows = thresholds.compute(epsilons=(0.0, 1.0, 2.25, 4.5), largest=80)
+    for mean, sigma in thresholds.DROPS:
+        enters, moves = (
+            column(select(rows, part="price", mean_drop=mean, sigma=sigma, relation=relation), "delta")
+            for relation in thresholds.RELATIONS
+        )
+        assert enters == sorted(enters, reverse=True)
+        assert all(one <= two for one, two in zip(enters, moves, strict=True))
+    usual = select(rows, part="price", mean_drop=10, sigma=2, epsilon=2.25)
+    assert column(usual, "delta") == pytest.approx([1.198e-6, 3.578e-4], rel=1e-3)
+    for threshold in thresholds.THRESHOLDS:
+        passing = select(rows, part="passing", threshold=threshold)
+        assert all(row["probability"] == 0 for row in passing if row["size"] < threshold)
+        assert passing[threshold + 20]["probability"] > 0.999
+
+
+def test_the_auditor_refutes_shuffling_without_noise_and_not_with_it() -> None:
+    rows = buds.compute(settings=((100, 1, 10), (10, 2, 90)), samples=1_000)
+    assert min(column(rows, "claimed")) == pytest.approx(-2.29, abs=0.005)
+    for row in select(rows, method="shuffled only"):
+        assert row["caught"]
+        assert row["found"] > 3.5 > row["claimed"]
+    for row in select(rows, method="randomised, then shuffled"):
+        assert not row["caught"]
+        assert row["found"] <= row["claimed"]
+
+
+def test_crowds_recover_more_words_than_nobody_and_fewer_than_a_curator() -> None:
+    rows = vocab.compute(sizes=(10_000, 100_000), different=50_000)
+    for size in (10_000, 100_000):
+        words = {method: select(rows, samples=size, method=method)[0]["words"] for method in vocab.METHODS}
+        sent = select(rows, samples=size)[0]["unique_words_sent"]
+        assert words[vocab.LOCAL] < words[vocab.CROWD] < words[vocab.NO_CROWD] < words[vocab.CENTRAL] < sent
+        for method in (vocab.SECRET, vocab.BLINDED):  # the same law, other draws
+            assert words[method] == pytest.approx(words[vocab.CROWD], rel=0.15)
+    assert words[vocab.CROWD] > 5 * words[vocab.LOCAL]
+
+
+def test_the_words_that_secret_shares_open_are_those_that_the_experiment_counts() -> None:
+    sent = vocab.sample(list(vocab.word_shares().values())[:5_000], 3_000)
+    strings = SecretStrings(threshold=vocab.SHARES, length=8, context=b"vocab")
+    messages = [strings.message(b"%d" % word) for word, count in enumerate(sent) for _ in range(count)]
+    opened = strings.opened(messages)
+    assert len(opened) == vocab.recovered(vocab.NO_CROWD, sent, 3_000)
+    assert all(sent[int(string.text)] == string.devices >= vocab.SHARES for string in opened)
+
+
+def test_randomised_gradients_have_the_right_mean_and_length() -> None:
+    draws = np.random.default_rng(5)
+    vector = np.array([0.6, 0.0, -0.3, 0.1])
+    people = 200_000
+    mean = gradients.randomised_sum(np.tile(vector, (people, 1)), 1.0, draws) / people
+    longest = 2.4 / math.tanh(0.5)  # √π·Γ(5/2)/Γ(2) = 2.36
+    assert np.abs(mean - vector).max() < longest * math.sqrt(2 * math.log(8 / FALSE_ALARM) / people)
+    small = vector / 32
+    mean = gradients.randomised_bits(np.tile(small, (people, 1)), 1.0, draws) / people
+    longest = gradients.SLOPE / math.tanh(0.5)
+    assert np.abs(mean - small).max() < longest * math.sqrt(2 * math.log(8 / FALSE_ALARM) / people)
+
+
+def test_more_batches_leave_less_for_each_report_and_the_total_is_kept() -> None:
+    few, many = (gradients.report_epsilon(2.0, batches, 2_000) for batches in (5, 20))
+    assert 0 < many < few
+    for local, batches in ((few, 5), (many, 20)):
+        assert gradients.total_epsilon(local, batches, 2_000) <= 2.0
+        assert batches * local > 2.0  # what is left without a shuffler
+
+
+@pytest.mark.sweep
+def test_fragments_beat_one_report_and_a_curator_beats_both() -> None:
+    rows = gradients.compute(epsilons=(4.0,), repeats=2)
+    one, many = (select(rows, method="shuffled", fragments=count)[0]["accuracy"] for count in (1, 16))
+    local, central = (select(rows, method=method)[0]["accuracy"] for method in (gradients.LOCAL, gradients.CENTRAL))
+    assert local < one < many < central
+
+
+def test_fragments_predict_nearly_as_well_as_whole_histories_once_many_take_part() -> None:
+    rows = suggest.compute(sizes=(1_000, 30_000), items=100)
+    few, many = (
+        [select(rows, people=people, method=method)[0]["accuracy"] for method in suggest.METHODS]
+        for people in (1_000, 30_000)
+    )
+    whole, pairs, passed, popular = many
+    assert popular < passed <= pairs + 0.01
+    assert abs(whole - pairs) < 0.02
+    assert whole == pytest.approx(suggest.FOLLOWERS[0], abs=0.03)
+    assert few[2] < passed  # with few people the threshold lets little pass
+
+
+def test_fragments_share_no_item_and_whole_pairs_are_all_neighbours() -> None:
+    seen = suggest.histories(500, 50, "x")
+    pairs, used = suggest.learnt(suggest.PAIRS, seen, 50)
+    whole, all_used = suggest.learnt(suggest.WHOLE, seen, 50)
+    assert 0.9 * 500 * suggest.LENGTH / 2 < used <= 500 * suggest.LENGTH / 2
+    assert suggest.learnt(suggest.PAIRS, np.tile([3, 4], (10, 6)), 50)[1] == 10  # the same pair once for each person
+    assert all_used == 500 * (suggest.LENGTH - 1)
+    assert (pairs <= whole).all()

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.experiments import averaging, reconstruction
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
+from lapwing.experiments.buds import BUDS
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
+from lapwing.experiments.gradients import GRADIENTS
 from lapwing.experiments.growth import GROWTH
 from lapwing.experiments.k_anonymity import K_ANONYMITY
 from lapwing.experiments.learning import MASKED_PARITY, OCCAM, PARITY
@@ -27,16 +29,21 @@ from lapwing.experiments.regression import REGRESSION
 from lapwing.experiments.regression_audit import REGRESSION_AUDIT
 from lapwing.experiments.regression_data import REGRESSION_DATA
 from lapwing.experiments.sketches import SKETCH_ERROR
+from lapwing.experiments.stash import STASH
+from lapwing.experiments.suggest import SUGGEST
+from lapwing.experiments.thresholds import THRESHOLD_CURVES
 from lapwing.experiments.trust import TRUST
 from lapwing.experiments.uniqueness import UNIQUENESS
+from lapwing.experiments.vocab import VOCAB
 
 if TYPE_CHECKING:
     from lapwing.experiments.naive import NaiveOutputPerturbation
 
-_CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH)
+_CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISCOVERY, TRUST, GROWTH, STASH)
+_SHUFFLED = (THRESHOLD_CURVES, BUDS, VOCAB, SUGGEST, GRADIENTS)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
-_ALL = (*_CROWDS, *_MODELS, *_ATTACKS)
+_ALL = (*_CROWDS, *_SHUFFLED, *_MODELS, *_ATTACKS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lapwing import charts
 from lapwing.adversary.attacks.attack import Rounds
 from lapwing.adversary.attacks.averaging import EACH, asked_again, majority, stored
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.renewal import DAILY, DONATIONS, EMOJI, donated
-from lapwing.adversary.attacks.repeated import CHROME, SITES, reported_again
-from lapwing.experiments import style
+from lapwing.adversary.attacks.repeated_reports import CHROME, SITES, reported_again
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _row(
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Three panels: success over the number of answers."""
-    figure, (left, middle, right) = style.figure(3, size=(12.6, 4.7), sharey=True)
+    figure, (left, middle, right) = charts.figure(3, size=(12.6, 4.7), sharey=True)
     _draw(
         left,
         select(rows, secret=COUNT),
@@ -110,16 +110,16 @@ def draw(rows: Sequence[Row]) -> Figure:
             ONCE: (f"ε = {LIFETIME:g} for a lifetime", (11, 0.29)),
         },
     )
-    style.name_axes(left, "A count, asked again", "answers", "secrets guessed")
-    style.name_axes(middle, "An answer, reported again", "reports of one person", "")
-    style.name_axes(right, "A budget, renewed every day", "days", "")
+    charts.name_axes(left, "A count, asked again", "answers", "secrets guessed")
+    charts.name_axes(middle, "An answer, reported again", "reports of one person", "")
+    charts.name_axes(right, "A budget, renewed every day", "days", "")
     for axes, ticks in ((left, [1, 10, 100, 1000, 10_000]), (middle, [1, 10, 100])):
-        style.numbers(axes, x="log", y="percent")
-        style.only_ticks(axes.xaxis, ticks)
-    style.numbers(right, y="percent")
-    right.text(11, 0.57, f"out of reach with ε = {LIFETIME:g} for a lifetime", color=style.QUIET, fontsize=8.5)
+        charts.numbers(axes, x="log", y="percent")
+        charts.only_ticks(axes.xaxis, ticks)
+    charts.numbers(right, y="percent")
+    right.text(11, 0.57, f"out of reach with ε = {LIFETIME:g} for a lifetime", color=charts.QUIET, fontsize=8.5)
     left.set_ylim(0, 1.04)
-    style.caption(
+    charts.caption(
         figure,
         "The shade is out of reach for any attack on the private method; dotted: guessing. Left: whether one person is "
         "in a count, Laplace noise; lines are exact. Middle: which of 16 home pages, RAPPOR with Chrome's normal noise "
@@ -140,21 +140,21 @@ EXACT: dict[str, Callable[[int], tuple[list[int], list[float]]]] = {
     STORED: lambda last: ([1, last], [majority(1, TOTAL)] * 2),
 }
 COLOURS = {
-    FRESH: style.ADVERSARY,
-    FORGETFUL: style.ADVERSARY,
-    RENEWED: style.ADVERSARY,
-    STORED: style.BLUE,
-    SHARED: style.PRIVATE,
-    MEMOISED: style.PRIVATE,
-    ONCE: style.PRIVATE,
+    FRESH: charts.ADVERSARY,
+    FORGETFUL: charts.ADVERSARY,
+    RENEWED: charts.ADVERSARY,
+    STORED: charts.BLUE,
+    SHARED: charts.PRIVATE,
+    MEMOISED: charts.PRIVATE,
+    ONCE: charts.PRIVATE,
 }
 
 
 def _draw(axes: Axes, rows: Sequence[Row], labels: dict[str, tuple[str, tuple[float, float]]]) -> None:
     bound, chance = max(row["bound"] for row in rows if row["bound"]), rows[0]["chance"]
     last = max(column(rows, "times"))
-    axes.axhspan(bound, 1.04, color=style.LINE, alpha=0.4, lw=0)
-    axes.axhline(chance, color=style.QUIET, lw=1, ls=(0, (1, 2)))
+    axes.axhspan(bound, 1.04, color=charts.LINE, alpha=0.4, lw=0)
+    axes.axhline(chance, color=charts.QUIET, lw=1, ls=(0, (1, 2)))
     for noise, (text, place) in labels.items():
         chosen, colour = select(rows, noise=noise), COLOURS[noise]
         times, success = column(chosen, "times"), column(chosen, "success")

@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from lapwing import charts
 from lapwing.crowd.decoding import decode
 from lapwing.crowd.rappor import BasicOneTimeRappor, Rappor
 from lapwing.crowd.simulate import simulate
-from lapwing.experiments import populations, style
+from lapwing.experiments import populations
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
 
 if TYPE_CHECKING:
@@ -69,8 +70,8 @@ def apple(people: int = REPORTS, others: int = 300, repeats: int = 10) -> list[R
     rows: list[Row] = []
     for repeat in range(repeats):
         protocol, seed = chrome(8, f"processes {repeat}"), f"apple {repeat}"
-        found = _decoded(given, list(given), protocol, seed, correction="benjamini-hochberg")
-        rows += [{"repeat": repeat, **row} for row in found]
+        estimates = _decoded(given, list(given), protocol, seed, correction="benjamini-hochberg")
+        rows += [{"repeat": repeat, **row} for row in estimates]
     return rows
 
 
@@ -79,8 +80,8 @@ def _decoded(
 ) -> list[Row]:
     people = sum(given.values())
     run = simulate(protocol, given, entropy=entropy("rappor", seed, people))
-    found = decode(protocol, run.counts, candidates, **options)
-    columns = (found.labels, found.counts, found.population_standard_error, found.significant)
+    estimates = decode(protocol, run.counts, candidates, **options)
+    columns = (estimates.labels, estimates.counts, estimates.population_standard_error, estimates.significant)
     rows: list[Row] = [
         {
             "people": people,
@@ -98,21 +99,21 @@ def _decoded(
 def draw_normal(rows: Sequence[Row]) -> Figure:
     """The bell behind the estimates, once for each number of people."""
     sizes = list(dict.fromkeys(column(rows, "people")))
-    figure, panels = style.figure(len(sizes), size=(11, 4), sharey=True)
+    figure, panels = charts.figure(len(sizes), size=(11, 4), sharey=True)
     for axes, people in zip(panels, sizes, strict=True):
         chosen = select(rows, people=people)
         values = column(chosen, "value")
-        axes.fill_between(values, 0, column(chosen, "share"), color=style.LINE, lw=0, step="mid")
+        axes.fill_between(values, 0, column(chosen, "share"), color=charts.LINE, lw=0, step="mid")
         axes.vlines(
             values, [r["estimate"] - 2 * r["standard_error"] for r in chosen],
-            [r["estimate"] + 2 * r["standard_error"] for r in chosen], color=style.NOISE, lw=1, alpha=0.75,
+            [r["estimate"] + 2 * r["standard_error"] for r in chosen], color=charts.NOISE, lw=1, alpha=0.75,
         )  # fmt: skip
-        axes.plot(values, column(chosen, "estimate"), "o", ms=3.2, color=style.PRIVATE)
-        axes.axhline(0, color=style.QUIET, lw=0.8)
-        style.numbers(axes, y="percent")
-        style.name_axes(axes, f"{people:,} people", "value", "share of people" if axes is panels[0] else "")
+        axes.plot(values, column(chosen, "estimate"), "o", ms=3.2, color=charts.PRIVATE)
+        axes.axhline(0, color=charts.QUIET, lw=0.8)
+        charts.numbers(axes, y="percent")
+        charts.name_axes(axes, f"{people:,} people", "value", "share of people" if axes is panels[0] else "")
     loss = BasicOneTimeRappor(permanent_noise=NORMAL_NOISE, domain=VALUES).privacy_loss()
-    style.caption(
+    charts.caption(
         figure,
         f"Basic one-time RAPPOR, f = {NORMAL_NOISE}: ε = {float(loss.epsilon):.2f} (replace). Grey: truth; dots: "
         "estimates; bars: two standard errors of the coins.",
@@ -122,27 +123,27 @@ def draw_normal(rows: Sequence[Row]) -> Figure:
 
 def draw_exponential(rows: Sequence[Row]) -> Figure:
     """True shares as a curve; dots where a string was found."""
-    figure, [axes] = style.figure(size=(9, 4.6))
+    figure, [axes] = charts.figure(size=(9, 4.6))
     there = [row for row in rows if row["share"] > 0]
     places = range(1, len(there) + 1)
     hit = [(place, row) for place, row in zip(places, there, strict=True) if row["found"]]
     missed = [place for place, row in zip(places, there, strict=True) if not row["found"]]
-    axes.bar(places, column(there, "share"), width=0.75, color=style.LINE)
+    axes.bar(places, column(there, "share"), width=0.75, color=charts.LINE)
     axes.errorbar(
         [place for place, _ in hit], [row["estimate"] for _, row in hit],
-        yerr=[2 * row["standard_error"] for _, row in hit], fmt="o", ms=4, color=style.PRIVATE, ecolor=style.NOISE,
+        yerr=[2 * row["standard_error"] for _, row in hit], fmt="o", ms=4, color=charts.PRIVATE, ecolor=charts.NOISE,
         elinewidth=1.3, label=f"found ({len(hit)}), ± two standard errors",
     )  # fmt: skip
     axes.plot(
-        missed, [there[place - 1]["share"] for place in missed], "x", ms=4, color=style.QUIET,
+        missed, [there[place - 1]["share"] for place in missed], "x", ms=4, color=charts.QUIET,
         label=f"not found ({len(missed)})",
     )  # fmt: skip
-    style.numbers(axes, y="percent")
+    charts.numbers(axes, y="percent")
     axes.set_xlim(0, len(there) + 1)
-    style.legend(axes, loc="upper right")
+    charts.legend(axes, loc="upper right")
     false = sum(row["found"] for row in rows if row["share"] == 0)
-    style.name_axes(axes, "Strings by RAPPOR", "strings, most frequent first", "share of people")
-    style.caption(
+    charts.name_axes(axes, "Strings by RAPPOR", "strings, most frequent first", "share of people")
+    charts.caption(
         figure,
         f"{rows[0]['people']:,} people, {len(there)} strings with exponentially falling shares (bars), looked for "
         f"among {len(rows)} candidates; {false} that nobody has were found. 128 bits, 2 hashes, 16 cohorts, "
@@ -153,33 +154,33 @@ def draw_exponential(rows: Sequence[Row]) -> Figure:
 
 def draw_apple(rows: Sequence[Row]) -> Figure:
     """The most frequent processes and the bad one, estimated beside true, the first time."""
-    figure, [axes] = style.figure(size=(8, 4.8))
+    figure, [axes] = charts.figure(size=(8, 4.8))
     rows = select(rows, repeat=0)
     shown = rows[:14]
     places = range(len(shown))
     for place, row in zip(places, shown, strict=True):
         bad = row["string"] == APPLE
-        colour = style.ADVERSARY if bad else style.PRIVATE
-        axes.barh(place, row["share"], height=0.64, color=style.LINE)
+        colour = charts.ADVERSARY if bad else charts.PRIVATE
+        axes.barh(place, row["share"], height=0.64, color=charts.LINE)
         if row["found"]:
             axes.errorbar(
                 row["estimate"], place, xerr=2 * row["standard_error"], fmt="D" if bad else "o", ms=6 if bad else 5,
-                color=colour, ecolor=style.NOISE, capsize=3, elinewidth=1.5,
+                color=colour, ecolor=charts.NOISE, capsize=3, elinewidth=1.5,
             )  # fmt: skip
             right = max(row["estimate"] + 2 * row["standard_error"], row["share"])
-            style.beside(axes, right, place, f"{100 * row['estimate']:.1f} %", colour if bad else style.QUIET)
+            charts.beside(axes, right, place, f"{100 * row['estimate']:.1f} %", colour if bad else charts.QUIET)
         else:
-            style.beside(axes, row["share"], place, "not found", style.QUIET)
+            charts.beside(axes, row["share"], place, "not found", charts.QUIET)
     axes.set_xlim(0, 1.09 * axes.get_xlim()[1])
-    style.numbers(axes, x="percent")
+    charts.numbers(axes, x="percent")
     axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color=style.LINE, lw=0.6)
+    axes.grid(axis="x", color=charts.LINE, lw=0.6)
     axes.set_yticks(list(places), column(shown, "string"), fontsize=8.5)
     for label, row in zip(axes.get_yticklabels(), shown, strict=True):
-        label.set_color(style.ADVERSARY if row["string"] == APPLE else style.INK)
+        label.set_color(charts.ADVERSARY if row["string"] == APPLE else charts.INK)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    style.name_axes(axes, "One bad apple", "share of reports", "")
-    style.caption(
+    charts.name_axes(axes, "One bad apple", "share of reports", "")
+    charts.caption(
         figure,
         f"{rows[0]['people']:,} reports about {len(rows):,} processes, {APPLE} in {100 * APPLE_SHARE:g} % of them. "
         "Bars: truth; marks: what RAPPOR finds in one run at a false discovery rate of 5 %, ± two standard errors. "
@@ -203,12 +204,12 @@ def tell_normal(rows: Sequence[Row]) -> str:
 
 def tell_exponential(rows: Sequence[Row]) -> str:
     """What one sees."""
-    found = [row for row in rows if row["found"]]
+    hits = [row for row in rows if row["found"]]
     there = [row for row in rows if row["share"] > 0]
-    smallest = min((row["share"] for row in found if row["share"] > 0), default=math.nan)
-    false = sum(row["share"] == 0 for row in found)
+    smallest = min((row["share"] for row in hits if row["share"] > 0), default=math.nan)
+    false = sum(row["share"] == 0 for row in hits)
     return (
-        f"{len(found) - false} of {len(there)} strings are found with statistical confidence, down to a share of "
+        f"{len(hits) - false} of {len(there)} strings are found with statistical confidence, down to a share of "
         f"{100 * smallest:.2g} %, and {false} of {len(rows) - len(there)} that nobody has. Rare strings drown in the "
         "noise: the square root of the number of people decides what is seen."
     )
@@ -219,14 +220,14 @@ def tell_apple(rows: Sequence[Row]) -> str:
     bad = select(rows, string=APPLE)
     repeats, first, common = len(bad), bad[0], (*TASKS, APPLE)
     caught = sum(row["found"] for row in bad)
-    found = sum(row["found"] for row in rows if row["string"] in common) / repeats
+    hits = sum(row["found"] for row in rows if row["string"] in common) / repeats
     false = sum(row["found"] for row in rows if row["string"] not in common) / repeats
     estimate = f"{100 * first['estimate']:.1f} % ± {200 * first['standard_error']:.1f}"
     return (
         f"{APPLE}, in {100 * first['share']:.1f} % of {first['people']:,} reports, is found in {caught} of {repeats} "
         f"repetitions at a false discovery rate of 5 %; the first, in the picture, says {estimate} (two standard "
         "errors), and the paper 2.6 % from real computers. The population here is made up after it: nine common tasks "
-        f"of 2.5 to 4.5 %, {len(rows) // repeats - len(common)} rare ones, and that share. On average {found:.1f} of "
+        f"of 2.5 to 4.5 %, {len(rows) // repeats - len(common)} rare ones, and that share. On average {hits:.1f} of "
         f"the ten common processes are found, and {false:.1f} of the rare ones. So near the limit of what RAPPOR sees "
         "at this privacy, to find it takes some luck."
     )

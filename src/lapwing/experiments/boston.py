@@ -109,8 +109,8 @@ def plain_error(table: Houses) -> float:
     from sklearn.linear_model import LinearRegression
 
     errors = [
-        np.sqrt(np.mean((LinearRegression().fit(known.X, known.y).predict(asked.X) - asked.y) ** 2))
-        for known, asked in table.folds()
+        np.sqrt(np.mean((LinearRegression().fit(train.X, train.y).predict(test.X) - test.y) ** 2))
+        for train, test in table.folds()
     ]
     return float(np.mean(errors))
 

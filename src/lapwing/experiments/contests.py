@@ -6,9 +6,9 @@ import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lapwing import charts
 from lapwing.adversary.attacks import Contest
 from lapwing.adversary.attacks.attack import CONFIDENCE
-from lapwing.experiments import style
 from lapwing.experiments.experiment import write_csv
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def write(contest: Contest, folder: str | Path) -> list[Path]:
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     picture, table = (folder / f"{contest.attack.name}.{ending}" for ending in ("png", "csv"))
-    draw(contest).savefig(picture, dpi=110, facecolor="white", metadata={"Software": ""})
+    charts.save(draw(contest), picture, dpi=110, metadata={"Software": ""})
     write_csv(contest.rows(), table)
     return [picture, table]
 
@@ -34,30 +34,30 @@ def draw(contest: Contest) -> Figure:
     import numpy as np
 
     attack, private = contest.attack, contest.private
-    figure, [axes] = style.figure(size=(9.2, 3.9))
+    figure, [axes] = charts.figure(size=(9.2, 3.9))
     epsilons = [score.epsilon or 0.0 for score in private]
     curve = np.geomspace(epsilons[0], epsilons[-1], _CURVE)
     roof = [attack.bound(float(epsilon)) for epsilon in curve]
     top = 1.06 * max(*roof, *(score.high for score in contest.scores))
-    axes.fill_between(curve, roof, top, color=style.PRIVATE, alpha=0.09, lw=0)
-    axes.plot(curve, roof, color=style.PRIVATE, lw=1.4, label="no attacker gets above this")
+    axes.fill_between(curve, roof, top, color=charts.PRIVATE, alpha=0.09, lw=0)
+    axes.plot(curve, roof, color=charts.PRIVATE, lw=1.4, label="no attacker gets above this")
     for place, score in enumerate(contest.weak):
         dashes = _DASHES[place % len(_DASHES)]
-        axes.axhline(score.success, color=style.ADVERSARY, lw=1.3, ls=dashes, label=_wrapped(score.method))
+        axes.axhline(score.success, color=charts.ADVERSARY, lw=1.3, ls=dashes, label=_wrapped(score.method))
     low, high = ([abs(getattr(score, end) - score.success) for score in private] for end in ("low", "high"))
     success = [score.success for score in private]
     axes.errorbar(
-        epsilons, success, (low, high), fmt="o", color=style.PRIVATE, ms=5, lw=1, label=_wrapped(attack.answer)
+        epsilons, success, (low, high), fmt="o", color=charts.PRIVATE, ms=5, lw=1, label=_wrapped(attack.answer)
     )
-    axes.axhline(attack.chance, color=style.QUIET, lw=0.9, ls=(0, (1, 3)), label=attack.blind)
+    axes.axhline(attack.chance, color=charts.QUIET, lw=0.9, ls=(0, (1, 3)), label=attack.blind)
     axes.set_ylim(0, top)
     axes.set_xlim(epsilons[0] / 1.15, epsilons[-1] * 1.15)
-    style.numbers(axes, x="log", y="percent")
-    style.only_ticks(axes.xaxis, epsilons)
-    style.name_axes(axes, "", "epsilon", attack.measured)
-    figure.suptitle(attack.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=style.INK)
-    style.legend(figure, loc="outside right center")
-    style.caption(
+    charts.numbers(axes, x="log", y="percent")
+    charts.only_ticks(axes.xaxis, epsilons)
+    charts.name_axes(axes, "", "epsilon", attack.measured)
+    figure.suptitle(attack.title, x=0.01, ha="left", fontsize=12, fontweight="bold", color=charts.INK)
+    charts.legend(figure, loc="outside right center")
+    charts.caption(
         figure,
         f"The secret: {attack.secret}. Dots: {private[0].rounds} rounds each, with {CONFIDENCE:.1%} intervals. "
         f"Private: {attack.promise}.",

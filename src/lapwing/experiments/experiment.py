@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lapwing import charts
 from lapwing.errors import InvalidParameter, NotPrivateWarning
 from lapwing.noise import Reproducible
 
@@ -50,7 +51,7 @@ class Experiment:
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         picture, table, page = (folder / f"{self.name}.{ending}" for ending in ("png", "csv", "md"))
-        self.draw(rows).savefig(picture, dpi=200, facecolor="white")
+        charts.save(self.draw(rows), picture, dpi=200)
         write_csv(rows, table)
         page.write_text(self.page(rows), encoding="utf-8")
         return [picture, table, page]
@@ -96,10 +97,10 @@ def slope(xs: Sequence[float], ys: Sequence[float]) -> float:
 
 def select(rows: Sequence[Row], **wanted: object) -> list[Row]:
     """The rows with these values."""
-    found = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
-    if not found:
+    matches = [row for row in rows if all(row.get(name) == value for name, value in wanted.items())]
+    if not matches:
         raise InvalidParameter("rows", wanted, "no row has these values", "Look at the first lines of the CSV.")
-    return found
+    return matches
 
 
 def column(rows: Sequence[Row], name: str) -> list[Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from lapwing import charts
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.categories import CategoryResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
 from lapwing.crowd.simulate import simulate
 from lapwing.crowd.unary import UnaryEncoding
-from lapwing.experiments import populations, style
+from lapwing.experiments import populations
 from lapwing.experiments.experiment import Experiment, Row, column, select, slope
 
 if TYPE_CHECKING:
@@ -56,30 +57,30 @@ def compute(sizes: Sequence[int] = SIZES, repeats: int = 3) -> list[Row]:
 
 def powers(rows: Sequence[Row]) -> dict[str, float]:
     """By which power of the number of reports the time grows, for each protocol, where there are many of them."""
-    found = {}
+    powers = {}
     for name in dict.fromkeys(column(rows, "protocol")):
         many = [row for row in select(rows, protocol=name) if row["reports"] >= LINEAR_FROM]
         if len(many) > 1:
-            found[name] = slope(column(many, "reports"), column(many, "seconds"))
-    return found
+            powers[name] = slope(column(many, "reports"), column(many, "seconds"))
+    return powers
 
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Time over reports on logarithmic axes, and the time of one report."""
-    figure, (left, right) = style.figure(2, size=(10.5, 4.5))
+    figure, (left, right) = charts.figure(2, size=(10.5, 4.5))
     names, grows = list(dict.fromkeys(column(rows, "protocol"))), powers(rows)
     for place, name in enumerate(names):
         chosen = select(rows, protocol=name)
-        many, colour, marker = column(chosen, "reports"), style.SERIES[place], style.MARKERS[place]
+        many, colour, marker = column(chosen, "reports"), charts.SERIES[place], charts.MARKERS[place]
         label = f"{name} (n to the {grows[name]:.2f})" if name in grows else name
         left.plot(many, column(chosen, "seconds"), marker=marker, color=colour, lw=1.3, ms=5, label=label)
         right.plot(many, column(chosen, "nanoseconds_per_report"), marker=marker, color=colour, lw=1.3, ms=5)
-    style.numbers(left, x="log", y="log")
-    style.numbers(right, x="log", y="log")
-    style.legend(left, loc="upper left")
-    style.name_axes(left, "All reports", "reports", "seconds")
-    style.name_axes(right, "One report", "reports", "nanoseconds")
-    style.caption(
+    charts.numbers(left, x="log", y="log")
+    charts.numbers(right, x="log", y="log")
+    charts.legend(left, loc="upper left")
+    charts.name_axes(left, "All reports", "reports", "seconds")
+    charts.name_axes(right, "One report", "reports", "nanoseconds")
+    charts.caption(
         figure,
         "Everybody's report is drawn with secure noise, bit-packed and counted, on two threads. The legend says how "
         f"the time grows from {LINEAR_FROM:,} reports on: 1 is linear.",

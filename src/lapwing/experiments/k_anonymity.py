@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import charts
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.anonymity.mondrian import Mondrian
 from lapwing.anonymity.table import encoded
 from lapwing.datasets.town import TODAY, town
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, permutation, uniform_below
@@ -94,14 +94,14 @@ def compute(
 ) -> list[Row]:
     """For each k, and for each epsilon: what is lost, how far counts are off, and what attackers learn."""
     patients = Patients.of(town(people).hospital)
-    asked = questions(patients, queries, entropy("k-anonymity", "questions"))
+    workload = questions(patients, queries, entropy("k-anonymity", "questions"))
     rows: list[Row] = []
     for k in ks:
-        rows.append(_anonymous(patients, k, asked))
+        rows.append(_anonymous(patients, k, workload))
         if heard is not None:
             heard(len(rows), len(ks) + len(epsilons))
     for epsilon in epsilons:
-        rows.append(_private(patients, epsilon, asked, repeats))
+        rows.append(_private(patients, epsilon, workload, repeats))
         if heard is not None:
             heard(len(rows), len(ks) + len(epsilons))
     return rows
@@ -111,30 +111,30 @@ def questions(patients: Patients, count: int, source: Entropy) -> list[Question]
     """Counts of people by age, sex, postcode and diagnosis, each about what some patient has."""
     table = np.column_stack([patients.known[name] for name in QUASI])
     first, last = table.min(axis=0), table.max(axis=0)
-    found: list[Question] = []
-    while len(found) < count:
-        one = table[uniform_below(len(table), entropy=source)]
+    workload: list[Question] = []
+    while len(workload) < count:
+        person = table[uniform_below(len(table), entropy=source)]
         width = uniform_below(int(30 * YEAR), entropy=source) + int(10 * YEAR)
         low, high = first.astype(float), last.astype(float)
-        low[0], high[0] = one[0] - width // 2, one[0] + width // 2
+        low[0], high[0] = person[0] - width // 2, person[0] + width // 2
         for place in (1, 2):
             if uniform_below(2, entropy=source):
-                low[place] = high[place] = one[place]
+                low[place] = high[place] = person[place]
         diagnosis = int(patients.diagnosis[uniform_below(len(table), entropy=source)])
         inside = ((table >= low) & (table <= high)).all(axis=1) & (patients.diagnosis == diagnosis)
         if inside.sum() >= FEWEST:
-            found.append(Question(low, high, diagnosis, int(inside.sum())))
-    return found
+            workload.append(Question(low, high, diagnosis, int(inside.sum())))
+    return workload
 
 
-def _error(boxes: Boxes, asked: Sequence[Question]) -> float:
-    return float(np.mean([abs(boxes.answer(question) - question.truth) / question.truth for question in asked]))
+def _error(boxes: Boxes, workload: Sequence[Question]) -> float:
+    return float(np.mean([abs(boxes.answer(question) - question.truth) / question.truth for question in workload]))
 
 
-def _anonymous(patients: Patients, k: int, asked: Sequence[Question]) -> Row:
+def _anonymous(patients: Patients, k: int, workload: Sequence[Question]) -> Row:
     """What a k-anonymous table costs, and what the diagnoses of people in it are worth to attackers."""
-    made = Mondrian(k=k, quasi_identifiers=QUASI).anonymise(patients.known)
-    classes, rows = made.classes, len(patients.diagnosis)
+    release = Mondrian(k=k, quasi_identifiers=QUASI).anonymise(patients.known)
+    classes, rows = release.classes, len(patients.diagnosis)
     counts = classes.counts(patients.diagnosis, len(patients.kinds))
     order, starts = np.argsort(classes.member, kind="stable"), np.cumsum(classes.sizes) - classes.sizes
     table = np.column_stack([patients.known[name] for name in QUASI]).astype(float)[order]
@@ -142,10 +142,10 @@ def _anonymous(patients: Patients, k: int, asked: Sequence[Question]) -> Row:
     return {
         "k": k,
         "epsilon": None,
-        "certainty_lost": made.losses.certainty,
-        "discernibility": made.losses.discernibility,
+        "certainty_lost": release.losses.certainty,
+        "discernibility": release.losses.discernibility,
         "class_size": rows / len(classes),
-        "error": _error(boxes, asked),
+        "error": _error(boxes, workload),
         "row_found": len(classes) / rows,
         **_attacks(patients, k),
         "guessed": float(np.mean(counts[classes.member].argmax(axis=1) == patients.diagnosis)),
@@ -165,12 +165,12 @@ def _attacks(patients: Patients, k: int) -> Row:
         some = patients.some(rows)
         classes = Mondrian(k=k, quasi_identifiers=QUASI).anonymise(some.known).classes
         held.append(classes.counts(some.diagnosis, len(some.kinds))[classes.member])
-    one, other, both = held[0][third:], held[1][:third], patients.some(order[third : 2 * third])
+    first, second, both = held[0][third:], held[1][:third], patients.some(order[third : 2 * third])
     return {
-        "homogeneity": _certain(one),
-        "background": _certain(one * _alike(both)),
-        "composition": _certain(one * other),
-        "all_together": _certain(one * other * _alike(both)),
+        "homogeneity": _certain(first),
+        "background": _certain(first * _alike(both)),
+        "composition": _certain(first * second),
+        "all_together": _certain(first * second * _alike(both)),
         "everybody_else": 1.0,  # exact counts less the diagnoses of all others leave one's own
     }
 
@@ -178,8 +178,8 @@ def _attacks(patients: Patients, k: int) -> Row:
 def _alike(patients: Patients) -> NDArray[np.bool_]:
     """Which diagnoses are left to somebody who knows whether a patient's is chronic."""
     acute = np.isin(patients.kinds, ACUTE)
-    found: NDArray[np.bool_] = acute[patients.diagnosis][:, None] == acute
-    return found
+    mask: NDArray[np.bool_] = acute[patients.diagnosis][:, None] == acute
+    return mask
 
 
 def _certain(possible: Integers) -> float:
@@ -187,7 +187,7 @@ def _certain(possible: Integers) -> float:
     return float(np.mean(np.count_nonzero(possible, axis=1) == 1))
 
 
-def _private(patients: Patients, epsilon: float, asked: Sequence[Question], repeats: int) -> Row:
+def _private(patients: Patients, epsilon: float, workload: Sequence[Question], repeats: int) -> Row:
     """Counts by age, sex, postcode and diagnosis with noise; another diagnosis of one patient changes two of them."""
     days, sex, postcode = (patients.known[name] for name in QUASI)
     cells = (np.minimum(days // BAND, BANDS - 1).astype(np.intp), sex, postcode)
@@ -200,7 +200,7 @@ def _private(patients: Patients, epsilon: float, asked: Sequence[Question], repe
     errors, guessed = [], []
     for repeat in range(repeats):
         noisy = np.reshape(noise.release(exact.ravel(), entropy("k-anonymity", epsilon, repeat)), shape)
-        errors.append(_error(Boxes(noisy.reshape(-1, shape[3]).astype(float), low, high), asked))
+        errors.append(_error(Boxes(noisy.reshape(-1, shape[3]).astype(float), low, high), workload))
         guessed.append(np.mean(noisy[cells].argmax(axis=1) == patients.diagnosis))
     return {
         "k": None,
@@ -213,12 +213,12 @@ def _private(patients: Patients, epsilon: float, asked: Sequence[Question], repe
 
 def draw(rows: Sequence[Row]) -> Figure:
     """What attackers are certain of, what analysts lose, and the worst case over the error."""
-    figure, (left, middle, right) = style.figure(3, size=(13.4, 4.8))
+    figure, (left, middle, right) = charts.figure(3, size=(13.4, 4.8))
     anonymous, private = _anonymous_rows(rows), _private_rows(rows)
     _draw_attacks(left, anonymous)
     _draw_price(middle, anonymous, private)
     _draw_worst(right, anonymous, private)
-    style.caption(
+    charts.caption(
         figure,
         "Patients of an imaginary town, one row each; Mondrian generalises birth date, sex and postcode, the diagnosis "
         "is one of thirteen. Left: people who are in the tables of two hospitals. A count is that of patients of an "
@@ -236,7 +236,7 @@ LINES = {
     "homogeneity": "nothing",
 }
 """What an attacker has besides the table and somebody's quasi-identifiers, by the column that says how far it leads."""
-COLOURS = (style.INK, style.ADVERSARY, *style.SERIES[1:4])
+COLOURS = (charts.INK, charts.ADVERSARY, *charts.SERIES[1:4])
 
 
 def _draw_attacks(axes: Axes, rows: Sequence[Row]) -> None:
@@ -244,20 +244,20 @@ def _draw_attacks(axes: Axes, rows: Sequence[Row]) -> None:
     axes.plot(
         [ks[0], ks[-1]],
         [0, 0],
-        color=style.PRIVATE,
+        color=charts.PRIVATE,
         lw=5,
         solid_capstyle="round",
         label="any of these, private release",
     )
-    for marker, colour, (name, label) in zip(style.MARKERS, COLOURS, LINES.items(), strict=True):
+    for marker, colour, (name, label) in zip(charts.MARKERS, COLOURS, LINES.items(), strict=True):
         axes.plot(ks, column(rows, name), marker=marker, ms=5, lw=1.6, color=colour, label=label)
     axes.set_ylim(-0.02, 1.04)
-    style.numbers(axes, x="log", y="percent")
-    style.only_ticks(axes.xaxis, ks)
+    charts.numbers(axes, x="log", y="percent")
+    charts.only_ticks(axes.xaxis, ks)
     handles, labels = axes.get_legend_handles_labels()
     order = [*range(1, len(labels)), 0]  # as they lie, from above
     shown = {"handles": [handles[i] for i in order], "labels": [labels[i] for i in order]}
-    style.legend(
+    charts.legend(
         axes,
         loc="upper right",
         bbox_to_anchor=(1.0, 0.94),
@@ -265,38 +265,38 @@ def _draw_attacks(axes: Axes, rows: Sequence[Row]) -> None:
         title_fontsize=8.5,
         **shown,
     )
-    style.name_axes(axes, "Whose diagnosis is certain", "k", "patients")
+    charts.name_axes(axes, "Whose diagnosis is certain", "k", "patients")
 
 
 def _draw_price(axes: Axes, anonymous: Sequence[Row], private: Sequence[Row]) -> None:
     shown = [row for row in anonymous if row["error"] > 0]
     ks = column(shown, "k")
     for row in private:
-        axes.axhline(row["error"], color=style.PRIVATE, lw=1.2, ls=(0, (5, 3)))
-        style.beside(axes, ks[0], row["error"], f"private, ε = {row['epsilon']:g}", style.PRIVATE, shift=(0, 6))
-    axes.plot(ks, column(shown, "error"), marker="o", ms=5, lw=1.6, color=style.ADVERSARY)
-    axes.plot(ks, column(shown, "certainty_lost"), marker="s", ms=4, lw=1.3, color=style.QUIET)
+        axes.axhline(row["error"], color=charts.PRIVATE, lw=1.2, ls=(0, (5, 3)))
+        charts.beside(axes, ks[0], row["error"], f"private, ε = {row['epsilon']:g}", charts.PRIVATE, shift=(0, 6))
+    axes.plot(ks, column(shown, "error"), marker="o", ms=5, lw=1.6, color=charts.ADVERSARY)
+    axes.plot(ks, column(shown, "certainty_lost"), marker="s", ms=4, lw=1.3, color=charts.QUIET)
     middle = shown[len(shown) // 2]
-    style.beside(axes, middle["k"], middle["error"], "error of counts", style.ADVERSARY, shift=(-6, 8))
-    style.beside(axes, middle["k"], middle["certainty_lost"], "certainty penalty", style.QUIET, shift=(7, -7))
-    style.numbers(axes, x="log", y="log percent")
-    style.only_ticks(axes.xaxis, ks)
-    style.name_axes(axes, "What it costs", "k", "mean relative error of counts")
+    charts.beside(axes, middle["k"], middle["error"], "error of counts", charts.ADVERSARY, shift=(-6, 8))
+    charts.beside(axes, middle["k"], middle["certainty_lost"], "certainty penalty", charts.QUIET, shift=(7, -7))
+    charts.numbers(axes, x="log", y="log percent")
+    charts.only_ticks(axes.xaxis, ks)
+    charts.name_axes(axes, "What it costs", "k", "mean relative error of counts")
 
 
 def _draw_worst(axes: Axes, anonymous: Sequence[Row], private: Sequence[Row]) -> None:
     shown = [row for row in anonymous if row["error"] > 0]
-    axes.plot(column(shown, "error"), column(shown, "bound"), "o-", ms=5, lw=1.6, color=style.ADVERSARY)
+    axes.plot(column(shown, "error"), column(shown, "bound"), "o-", ms=5, lw=1.6, color=charts.ADVERSARY)
     for row, side in ((shown[0], 0), (shown[-1], -1)):
-        style.beside(axes, row["error"], 1, f"k = {row['k']}", style.ADVERSARY, shift=(side, 10))
-    axes.plot(column(private, "error"), column(private, "bound"), "D-", ms=6, lw=1.6, color=style.PRIVATE)
+        charts.beside(axes, row["error"], 1, f"k = {row['k']}", charts.ADVERSARY, shift=(side, 10))
+    axes.plot(column(private, "error"), column(private, "bound"), "D-", ms=6, lw=1.6, color=charts.PRIVATE)
     for row in private:
-        style.beside(axes, row["error"], row["bound"], f"ε = {row['epsilon']:g}", style.PRIVATE, shift=(-9, -8))
-    axes.axhline(0.5, color=style.QUIET, lw=1, ls=(0, (1, 2)))
-    style.beside(axes, shown[0]["error"], 0.5, "without any table", style.QUIET, shift=(0, 7))
+        charts.beside(axes, row["error"], row["bound"], f"ε = {row['epsilon']:g}", charts.PRIVATE, shift=(-9, -8))
+    axes.axhline(0.5, color=charts.QUIET, lw=1, ls=(0, (1, 2)))
+    charts.beside(axes, shown[0]["error"], 0.5, "without any table", charts.QUIET, shift=(0, 7))
     axes.set_ylim(0.48, 1.05)
-    style.numbers(axes, x="log percent", y="percent")
-    style.name_axes(
+    charts.numbers(axes, x="log percent", y="percent")
+    charts.name_axes(
         axes,
         "Against whoever knows all others",
         "mean relative error of counts",

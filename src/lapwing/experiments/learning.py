@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import lapwing as lw
-from lapwing.experiments import style
+from lapwing import charts
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
 from lapwing.noise import Entropy, bernoulli
 
@@ -39,17 +39,17 @@ def occam(columns: int = 7, sizes: Sequence[int] = SIZES, repeats: int = 60) -> 
     target = lw.models.Conjunction(TARGET)
     for epsilon in LEVELS:
         for size in sizes:
-            source, found = entropy("occam", epsilon, size), 0
+            source, hits = entropy("occam", epsilon, size), 0
             for _ in range(repeats):
                 X = _bits(size, columns, source)
                 learner = lw.models.OccamLearner(epsilon=epsilon, concepts=concepts, random_state=source)
-                found += _distance(learner.fit(X, target(X)).concept_, target) < ERROR
+                hits += _distance(learner.fit(X, target(X)).concept_, target) < ERROR
             rows.append(
                 {
                     "concepts": len(concepts),
                     "epsilon": epsilon,
                     "rows": size,
-                    "success": found / repeats,
+                    "success": hits / repeats,
                     "bound": _occam_promise(len(concepts), size, epsilon),
                 }
             )
@@ -60,15 +60,15 @@ def _occam_promise(concepts: int, size: float, epsilon: float) -> float:
     return float(max(0.0, 1 - concepts * (1 + ERROR * math.expm1(-epsilon)) ** size))
 
 
-def _distance(one: Conjunction, other: Conjunction) -> float:
+def _distance(first: Conjunction, second: Conjunction) -> float:
     """On what share of all rows of bits two conjunctions differ."""
-    both = len({*one.columns, *other.columns})
-    return float(2.0 ** -len(one.columns) + 2.0 ** -len(other.columns) - 2 * 2.0**-both)
+    both = len({*first.columns, *second.columns})
+    return float(2.0 ** -len(first.columns) + 2.0 ** -len(second.columns) - 2 * 2.0**-both)
 
 
 def draw_occam(rows: Sequence[Row]) -> Figure:
     """A rising line for each epsilon, its bound dashed."""
-    figure, [axes] = style.figure(size=(7.8, 4.6))
+    figure, [axes] = charts.figure(size=(7.8, 4.6))
     levels = list(dict.fromkeys(column(rows, "epsilon")))
     for place, epsilon in enumerate(levels):
         chosen = select(rows, epsilon=epsilon)
@@ -76,18 +76,18 @@ def draw_occam(rows: Sequence[Row]) -> Figure:
         _rising(
             axes,
             chosen,
-            lambda size, one=chosen[0]: _occam_promise(one["concepts"], size, one["epsilon"]),
+            lambda size, row=chosen[0]: _occam_promise(row["concepts"], size, row["epsilon"]),
             place,
             label,
         )
-    style.numbers(axes, x="log", y="percent")
+    charts.numbers(axes, x="log", y="percent")
     axes.set_ylim(0, 1.04)
     axes.set_xlim(left=min(column(rows, "rows")) / 1.6)
-    style.name_axes(
+    charts.name_axes(
         axes, "Privacy costs rows, not the ability to learn", "rows", f"answers that err less than {ERROR:g}"
     )
     _measured_and_promised(axes, loc="upper left")
-    style.caption(
+    charts.caption(
         figure,
         "The best of all conjunctions of some columns of bits, chosen by permute-and-flip. The bound holds for every "
         "class of as many concepts and every distribution of rows.",
@@ -119,14 +119,14 @@ def parity(
     rows = list[Row]()
     for epsilon in PARITY_LEVELS:
         for size in sizes:
-            found = _parities_found(columns, size, epsilon, repeats, entropy("parity", epsilon, size))
+            success = _parities_found(columns, size, epsilon, repeats, entropy("parity", epsilon, size))
             rows.append(
                 {
                     "panel": "success",
                     "columns": columns,
                     "epsilon": epsilon,
                     "rows": size,
-                    "success": found,
+                    "success": success,
                     "bound": _parity_promise(columns, size, epsilon),
                 }
             )
@@ -144,13 +144,13 @@ def parity(
 
 
 def _parities_found(columns: int, size: int, epsilon: float, repeats: int, source: Entropy) -> float:
-    found = 0
+    hits = 0
     for _ in range(repeats):
         X, secret = _bits(size, columns, source), _bits(1, columns, source)[0]
         y = (X & secret).sum(axis=1) % 2
         learner = lw.models.ParityLearner(epsilon=epsilon, random_state=source).fit(X, y)
-        found += learner.parity_ == tuple(secret.nonzero()[0].tolist())
-    return found / repeats
+        hits += learner.parity_ == tuple(secret.nonzero()[0].tolist())
+    return hits / repeats
 
 
 def _parity_promise(columns: int, size: float, epsilon: float, parts: int = 4) -> float:
@@ -160,35 +160,35 @@ def _parity_promise(columns: int, size: float, epsilon: float, parts: int = 4) -
 
 def draw_parity(rows: Sequence[Row]) -> Figure:
     """Success over rows, and rows over columns."""
-    figure, (left, right) = style.figure(2, size=(11, 4.6))
+    figure, (left, right) = charts.figure(2, size=(11, 4.6))
     chosen = select(rows, panel="success")
     for place, epsilon in enumerate(dict.fromkeys(column(chosen, "epsilon"))):
         some = select(chosen, epsilon=epsilon)
         _rising(
             left,
             some,
-            lambda size, one=some[0]: _parity_promise(one["columns"], size, one["epsilon"]),
+            lambda size, row=some[0]: _parity_promise(row["columns"], size, row["epsilon"]),
             place,
             f"ε = {epsilon:g}",
         )
-    style.numbers(left, x="log", y="percent")
+    charts.numbers(left, x="log", y="percent")
     left.set_ylim(0, 1.04)
-    style.name_axes(left, f"{chosen[0]['columns']} columns: found or silent", "rows", "parities found")
+    charts.name_axes(left, f"{chosen[0]['columns']} columns: found or silent", "rows", "parities found")
     _measured_and_promised(left, loc="upper left")
     needed = select(rows, panel="rows")
     widths = column(needed, "columns")
-    right.plot(widths, column(needed, "bound"), "--", color=style.PRIVATE, lw=1.3)
-    right.plot(widths, column(needed, "rows"), "o", color=style.PRIVATE, ms=6)
-    right.plot(widths, column(needed, "occam"), "--", color=style.QUIET, lw=1.3)
-    style.beside(right, widths[-1], needed[-1]["bound"], "enough,\nin time d²·n", style.PRIVATE, shift=(8, 4))
-    style.beside(right, widths[-1], needed[-1]["rows"], "measured", style.PRIVATE, shift=(8, -4))
-    style.beside(right, widths[-1], needed[-1]["occam"], "enough,\nin time 2ᵈ·n", style.QUIET, shift=(8, 0))
-    style.numbers(right, x="log", y="log")
-    style.only_ticks(right.xaxis, widths)
+    right.plot(widths, column(needed, "bound"), "--", color=charts.PRIVATE, lw=1.3)
+    right.plot(widths, column(needed, "rows"), "o", color=charts.PRIVATE, ms=6)
+    right.plot(widths, column(needed, "occam"), "--", color=charts.QUIET, lw=1.3)
+    charts.beside(right, widths[-1], needed[-1]["bound"], "enough,\nin time d²·n", charts.PRIVATE, shift=(8, 4))
+    charts.beside(right, widths[-1], needed[-1]["rows"], "measured", charts.PRIVATE, shift=(8, -4))
+    charts.beside(right, widths[-1], needed[-1]["occam"], "enough,\nin time 2ᵈ·n", charts.QUIET, shift=(8, 0))
+    charts.numbers(right, x="log", y="log")
+    charts.only_ticks(right.xaxis, widths)
     right.set_xlim(widths[0] / 1.3, widths[-1] * 4)
     right.spines["bottom"].set_bounds(widths[0] / 1.3, widths[-1])
-    style.name_axes(right, f"Rows for {100 * SURE:.0f} %, at ε = 1", "columns d", "rows")
-    style.caption(
+    charts.name_axes(right, f"Rows for {100 * SURE:.0f} %, at ε = 1", "columns d", "rows")
+    charts.caption(
         figure,
         "Uniform rows of bits, labelled by the parity of a secret set of columns. A random solution of the "
         "equations of a random sample is ε-private if one is silent often enough; the grey line goes through all 2ᵈ "
@@ -216,7 +216,7 @@ def masked(widths: Sequence[int] = MASKED_WIDTHS, sizes: Sequence[int] = MASKED_
     for bits in widths:
         for people in sizes:
             source = entropy("masked", bits, people)
-            found = dict.fromkeys(ROUNDS, 0)
+            successes = dict.fromkeys(ROUNDS, 0)
             for _ in range(repeats):
                 concept = lw.models.MaskedParity.drawn(bits, source)
                 X = lw.models.MaskedParity.draw(bits, people, source)
@@ -224,8 +224,8 @@ def masked(widths: Sequence[int] = MASKED_WIDTHS, sizes: Sequence[int] = MASKED_
                 for name, learn in ROUNDS.items():
                     oracle = lw.models.QueryOracle(X, y, epsilon=1, random_state=source)
                     more: dict[str, Any] = {"random_state": source} if name == "one round" else {}
-                    found[name] += getattr(lw.models, learn)(oracle, bits, **more) == concept
-            for name, hits in found.items():
+                    successes[name] += getattr(lw.models, learn)(oracle, bits, **more) == concept
+            for name, hits in successes.items():
                 expected = expected_success(bits, people, name)
                 rows.append(
                     {"bits": bits, "people": people, "asked": name, "success": hits / repeats, "theory": expected}
@@ -233,7 +233,7 @@ def masked(widths: Sequence[int] = MASKED_WIDTHS, sizes: Sequence[int] = MASKED_
     return rows
 
 
-def expected_success(bits: int, people: int, asked: str) -> float:
+def expected_success(bits: int, people: int, rounds: str) -> float:
     """How often all of r (estimates taken as normal) and a (its votes counted exactly) are right, at ε = 1."""
     import numpy as np
     from scipy import stats
@@ -242,7 +242,7 @@ def expected_success(bits: int, people: int, asked: str) -> float:
     secret = float(stats.norm.cdf(0.5 * slope * math.sqrt(half // bits / bits))) ** bits
     sway = 0.5 + slope / 4  # a vote on a is right with this probability
     voters = people - half
-    if asked == "two rounds":
+    if rounds == "two rounds":
         return secret * float(stats.norm.cdf((2 * sway - 1) * math.sqrt(voters)))
     mean = voters / 2**bits
     votes = np.arange(max(0, int(mean - 10 * math.sqrt(mean) - 10)), int(mean + 10 * math.sqrt(mean) + 10))
@@ -256,28 +256,28 @@ def draw_masked(rows: Sequence[Row]) -> Figure:
     import numpy as np
 
     widths = list(dict.fromkeys(column(rows, "bits")))
-    figure, panels = style.figure(len(widths), size=(4.1 * len(widths), 4.5), sharey=True)
-    colours = {"two rounds": style.PRIVATE, "one round": style.NOISE}
+    figure, panels = charts.figure(len(widths), size=(4.1 * len(widths), 4.5), sharey=True)
+    colours = {"two rounds": charts.PRIVATE, "one round": charts.NOISE}
     sizes = sorted(set(column(rows, "people")))
     dense = np.unique(np.geomspace(min(sizes[0], 300), 1e7, 90).astype(int)).tolist()
     for axes, bits in zip(panels, widths, strict=True):
         ceiling = [lw.models.one_round_ceiling(bits, people, epsilon=1) for people in dense]
-        axes.fill_between(dense, ceiling, 1, color=style.LINE, alpha=0.6, lw=0)
+        axes.fill_between(dense, ceiling, 1, color=charts.LINE, alpha=0.6, lw=0)
         for place, name in enumerate(ROUNDS):
             chosen = select(rows, bits=bits, asked=name)
             axes.plot(dense, [expected_success(bits, n, name) for n in dense], color=colours[name], lw=1.3)
             axes.plot(
-                column(chosen, "people"), column(chosen, "success"), style.MARKERS[place], color=colours[name], ms=5.5,
+                column(chosen, "people"), column(chosen, "success"), charts.MARKERS[place], color=colours[name], ms=5.5,
                 label=name,
             )  # fmt: skip
-        style.numbers(axes, x="log", y="percent")
+        charts.numbers(axes, x="log", y="percent")
         axes.set_ylim(0, 1.04)
         axes.set_xlim(dense[0] / 1.2, dense[-1] * 1.2)
-        style.only_ticks(axes.xaxis, [10**k for k in (3, 4, 5, 6, 7)])
-        style.name_axes(axes, f"{bits} bits", "people", "concepts found" if axes is panels[0] else "")
-    style.legend(panels[0], loc="lower right")
-    panels[-1].text(400, 0.94, "impossible in one round", color=style.QUIET, fontsize=8.5, va="center")
-    style.caption(
+        charts.only_ticks(axes.xaxis, [10**k for k in (3, 4, 5, 6, 7)])
+        charts.name_axes(axes, f"{bits} bits", "people", "concepts found" if axes is panels[0] else "")
+    charts.legend(panels[0], loc="lower right")
+    panels[-1].text(400, 0.94, "impossible in one round", color=charts.QUIET, fontsize=8.5, va="center")
+    charts.caption(
         figure,
         "MASKED-PARITY on uniform rows, everybody answering one question through randomized response at ε = 1. Dots: "
         "measured; lines: theory. Grey: no protocol of one round can be right so often about the last bit, whatever it "
@@ -289,11 +289,11 @@ def draw_masked(rows: Sequence[Row]) -> Figure:
 def tell_masked(rows: Sequence[Row]) -> str:
     """What one sees."""
     bits, people = max(column(rows, "bits")), max(column(rows, "people"))
-    two, one = (select(rows, bits=bits, people=people, asked=name)[0]["success"] for name in ROUNDS)
+    twice, once = (select(rows, bits=bits, people=people, asked=name)[0]["success"] for name in ROUNDS)
     needed = 8 * 2.0**bits * (2 * SURE - 1) ** 2 / math.expm1(1) ** 2
     return (
-        f"With {bits} bits and {people:,} people two rounds find the concept in {100 * two:.0f} % of the runs, one "
-        f"round in {100 * one:.0f} %. The first round shows a secret that tells what to ask in the second. Who must "
+        f"With {bits} bits and {people:,} people two rounds find the concept in {100 * twice:.0f} % of the runs, one "
+        f"round in {100 * once:.0f} %. The first round shows a secret that tells what to ask in the second. Who must "
         "ask everybody at once can only guess it, and a guess is right once in 2^d: however cleverly one asks, one "
         f"round needs at least {needed:,.0f} people to be right in {100 * SURE:.0f} %, and twice as many with one bit "
         "more."
@@ -310,22 +310,22 @@ def _rising(axes: Axes, rows: Sequence[Row], promise: Any, place: int, label: st
     """Measured shares with the promise dashed below, and a label where half succeed."""
     import numpy as np
 
-    colour, sizes, shares = style.SERIES[place], column(rows, "rows"), column(rows, "success")
+    colour, sizes, shares = charts.SERIES[place], column(rows, "rows"), column(rows, "success")
     dense = np.geomspace(sizes[0], sizes[-1], 300)
     promised = np.array([promise(float(size)) for size in dense])
     axes.plot(dense[promised > 0], promised[promised > 0], "--", color=colour, lw=1.2)
-    axes.plot(sizes, shares, f"{style.MARKERS[place]}-", color=colour, lw=1.2, ms=5)
+    axes.plot(sizes, shares, f"{charts.MARKERS[place]}-", color=colour, lw=1.2, ms=5)
     after = next((k for k, share in enumerate(shares) if share >= 0.5), len(shares) - 1)
     part = (0.5 - shares[after - 1]) / (shares[after] - shares[after - 1]) if after else 1.0
     where = sizes[max(after - 1, 0)] * (sizes[after] / sizes[max(after - 1, 0)]) ** part
-    style.beside(axes, where, 0.5 if after else shares[0], label, colour, shift=(-7, 4))
+    charts.beside(axes, where, 0.5 if after else shares[0], label, colour, shift=(-7, 4))
     axes.texts[-1].set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1.5})  # lines of others pass behind it
 
 
 def _measured_and_promised(axes: Axes, loc: str) -> None:
-    axes.plot([], [], "o-", color=style.QUIET, ms=5, lw=1, label="measured")
-    axes.plot([], [], "--", color=style.QUIET, lw=1.2, label="promised at least")
-    style.legend(axes, loc=loc)
+    axes.plot([], [], "o-", color=charts.QUIET, ms=5, lw=1, label="measured")
+    axes.plot([], [], "--", color=charts.QUIET, lw=1.2, label="promised at least")
+    charts.legend(axes, loc=loc)
 
 
 def _first_sure(rows: Sequence[Row]) -> int | None:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import charts
 from lapwing.adversary.attacks import best_advantage
 from lapwing.adversary.attacks.membership import advantage, evidence, hits_at
 from lapwing.adversary.attacks.membership_rounds import LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, without_privacy
-from lapwing.adversary.attacks.shadow import bell_shaped, likelihood_ratios
+from lapwing.adversary.attacks.shadow_models import bell_shaped, likelihood_ratios
 from lapwing.errors import MissingExtra
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy, select
 from lapwing.noise import Entropy, bernoulli, permutation, uniform_below
 
@@ -80,7 +80,7 @@ def _summary(
 ) -> list[Row]:
     gained, error = advantage(scores, inside)
     shadows, spread = advantage(_ratios(stretched, inside), inside)
-    one: Row = {
+    summary: Row = {
         "what": "advantage",
         "epsilon": epsilon,
         "advantage": gained,
@@ -92,13 +92,13 @@ def _summary(
         "accuracy_error": float(np.std(right, ddof=1) / math.sqrt(len(right))),
     }
     if epsilon is not None and epsilon not in SHOWN:
-        return [one]
+        return [summary]
     values, member = np.concatenate(scores), np.concatenate(inside)
     curve: list[Row] = [
         {"what": "curve", "epsilon": epsilon, "false_alarms": share, "hits": hits_at(values, member, share)}
         for share in FALSE_ALARMS
     ]
-    return [one, *curve]
+    return [summary, *curve]
 
 
 def _ratios(scores: list[Floats], inside: list[Any]) -> list[Floats]:
@@ -137,26 +137,26 @@ def _digits() -> tuple[Floats, NDArray[np.int64], Floats, NDArray[np.int64]]:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Hits over false alarms, the advantages over epsilon below their bound, and the accuracy over epsilon."""
-    figure, (left, middle, right) = style.figure(3, size=(12.5, 4.7))
+    figure, (left, middle, right) = charts.figure(3, size=(12.5, 4.7))
     _draw_curves(left, rows)
     summary = select(rows, what="advantage")
     private = [row for row in summary if row["epsilon"] is not None]
     (plain,) = [row for row in summary if row["epsilon"] is None]
     _draw_advantages(middle, rows, private, plain)
     epsilons = column(private, "epsilon")
-    right.axhline(plain["accuracy"], color=style.ADVERSARY, lw=1.3, ls=(0, (5, 3)))
+    right.axhline(plain["accuracy"], color=charts.ADVERSARY, lw=1.3, ls=(0, (5, 3)))
     values, spreads = column(private, "accuracy"), column(private, "accuracy_error")
-    right.errorbar(epsilons, values, spreads, color=style.PRIVATE, marker="o", ms=5, lw=1.5)
+    right.errorbar(epsilons, values, spreads, color=charts.PRIVATE, marker="o", ms=5, lw=1.5)
     half = private[len(private) // 2 - 1]
-    style.beside(right, min(epsilons), plain["accuracy"], "without privacy", style.ADVERSARY, shift=(2, 9))
-    style.beside(right, half["epsilon"], half["accuracy"], "private training", style.PRIVATE, shift=(8, -6))
+    charts.beside(right, min(epsilons), plain["accuracy"], "without privacy", charts.ADVERSARY, shift=(2, 9))
+    charts.beside(right, half["epsilon"], half["accuracy"], "private training", charts.PRIVATE, shift=(8, -6))
     for axes in (middle, right):
         axes.set_ylim(-0.04, 1.02)
-        style.numbers(axes, x="log", y="percent")
-        style.only_ticks(axes.xaxis, epsilons)
-    style.name_axes(middle, "The attackers' advantage", "epsilon", "hits less false alarms")
-    style.name_axes(right, "What the network is worth", "epsilon", "right on new images")
-    style.caption(
+        charts.numbers(axes, x="log", y="percent")
+        charts.only_ticks(axes.xaxis, epsilons)
+    charts.name_axes(middle, "The attackers' advantage", "epsilon", "hits less false alarms")
+    charts.name_axes(right, "What the network is worth", "epsilon", "right on new images")
+    charts.caption(
         figure,
         f"A network of 64 units learns about {POOL // 2} of {POOL} images of digits, one label in {WRONG} is random. "
         "The attacker calls a member whoever has a small loss, with a threshold learnt on other models, or compares "
@@ -171,10 +171,10 @@ def _draw_advantages(axes: Axes, rows: Sequence[Row], private: Sequence[Row], pl
     epsilons = column(private, "epsilon")
     fine = np.geomspace(min(epsilons), max(epsilons), 200)
     limits = [best_advantage(float(value), DELTA) for value in fine]
-    axes.fill_between(fine, limits, 1.02, color=style.LINE, alpha=0.55, lw=0)
-    axes.plot(fine, limits, color=style.QUIET, lw=1.2)
-    axes.text(fine[0] * 1.06, 0.97, "impossible\nfor any attack", color=style.QUIET, fontsize=9, va="top")
-    for name, colour, marker in zip(STRONG, (style.BLUE, style.NOISE), ("D", "^"), strict=True):
+    axes.fill_between(fine, limits, 1.02, color=charts.LINE, alpha=0.55, lw=0)
+    axes.plot(fine, limits, color=charts.QUIET, lw=1.2)
+    axes.text(fine[0] * 1.06, 0.97, "impossible\nfor any attack", color=charts.QUIET, fontsize=9, va="top")
+    for name, colour, marker in zip(STRONG, (charts.BLUE, charts.NOISE), ("D", "^"), strict=True):
         strong = select(rows, what="strong", model=name)
         axes.plot(epsilons, column(strong, "advantage"), color=colour, marker=marker, ms=4.5, lw=1.5, label=name)
     for name, spread, label, line in (
@@ -182,11 +182,11 @@ def _draw_advantages(axes: Axes, rows: Sequence[Row], private: Sequence[Row], pl
         ("advantage", "standard_error", "network, threshold", "solid"),
     ):
         values, errors = column(private, name), column(private, spread)
-        axes.errorbar(epsilons, values, errors, color=style.PRIVATE, marker="o", ms=4.5, lw=1.5, ls=line, label=label)
-        axes.axhline(plain[name], color=style.ADVERSARY, lw=1.3, ls=(0, (5, 3)), label="_" + label)
+        axes.errorbar(epsilons, values, errors, color=charts.PRIVATE, marker="o", ms=4.5, lw=1.5, ls=line, label=label)
+        axes.axhline(plain[name], color=charts.ADVERSARY, lw=1.3, ls=(0, (5, 3)), label="_" + label)
     highest = max(plain["shadows"], plain["advantage"])
-    style.beside(axes, max(epsilons), highest, "network without privacy", style.ADVERSARY, shift=(-2, 9))
-    style.legend(axes, loc="center right", bbox_to_anchor=(1.0, 0.32), handlelength=1.5)
+    charts.beside(axes, max(epsilons), highest, "network without privacy", charts.ADVERSARY, shift=(-2, 9))
+    charts.legend(axes, loc="center right", bbox_to_anchor=(1.0, 0.32), handlelength=1.5)
 
 
 def _draw_curves(axes: Axes, rows: Sequence[Row]) -> None:
@@ -194,15 +194,15 @@ def _draw_curves(axes: Axes, rows: Sequence[Row]) -> None:
     shown = sorted(listed, key=lambda epsilon: -math.inf if epsilon is None else -epsilon)  # as they lie, from above
     for place, epsilon in enumerate(shown):
         curve = select(rows, what="curve", epsilon=epsilon)
-        colour = style.ADVERSARY if epsilon is None else (style.NOISE, style.PRIVATE, style.BLUE)[(place - 1) % 3]
+        colour = charts.ADVERSARY if epsilon is None else (charts.NOISE, charts.PRIVATE, charts.BLUE)[(place - 1) % 3]
         label = "without privacy" if epsilon is None else f"ε = {epsilon:g}"
         axes.plot(column(curve, "false_alarms"), column(curve, "hits"), color=colour, lw=1.8, label=label)
-    axes.plot([0, 1], [0, 1], color=style.QUIET, lw=1, ls=(0, (1, 2)), label="guessing")
+    axes.plot([0, 1], [0, 1], color=charts.QUIET, lw=1, ls=(0, (1, 2)), label="guessing")
     axes.set_xlim(-0.02, 1)
     axes.set_ylim(-0.02, 1)
-    style.numbers(axes, x="percent", y="percent")
-    style.legend(axes, loc="lower right")
-    style.name_axes(axes, "Members found", "false alarms among others", "hits among members")
+    charts.numbers(axes, x="percent", y="percent")
+    charts.legend(axes, loc="lower right")
+    charts.name_axes(axes, "Members found", "false alarms among others", "hits among members")
 
 
 def tell(rows: Sequence[Row]) -> str:
@@ -228,8 +228,8 @@ def tell(rows: Sequence[Row]) -> str:
 def _strong(rows: Sequence[Row], row: Row) -> str:
     if row["epsilon"] is None:
         return " | ".join("1.000" for _ in STRONG)
-    found = (select(rows, what="strong", model=name, epsilon=row["epsilon"])[0] for name in STRONG)
-    return " | ".join(f"{one['advantage']:.3f}" for one in found)
+    cells = (select(rows, what="strong", model=name, epsilon=row["epsilon"])[0] for name in STRONG)
+    return " | ".join(f"{cell['advantage']:.3f}" for cell in cells)
 
 
 MEMBERSHIP = Experiment(

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from lapwing import charts
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.simulate import simulate
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select, slope
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy
@@ -69,34 +69,38 @@ def _rows(
 
 def draw(rows: Sequence[Row], title: str, about: str) -> Figure:
     """Estimates along n with the band of two standard deviations; beside it the error on logarithmic axes."""
-    figure, (left, right) = style.figure(2, size=(10, 4.3), width_ratios=(1.45, 1))
-    one = select(rows, series="one survey")
-    people, band = column(one, "people"), [2 * row["theory"] for row in one]
-    left.fill_between(people, [SHARE - b for b in band], [SHARE + b for b in band], color=style.NOISE, alpha=0.13, lw=0)
-    left.plot(people, column(one, "estimate"), ".", ms=3.5, color=style.PRIVATE, mec="none")
-    left.axhline(SHARE, color=style.INK, lw=1.2)
-    style.numbers(left, y="percent")
+    figure, (left, right) = charts.figure(2, size=(10, 4.3), width_ratios=(1.45, 1))
+    single = select(rows, series="one survey")
+    people, band = column(single, "people"), [2 * row["theory"] for row in single]
+    left.fill_between(
+        people, [SHARE - b for b in band], [SHARE + b for b in band], color=charts.NOISE, alpha=0.13, lw=0
+    )
+    left.plot(people, column(single, "estimate"), ".", ms=3.5, color=charts.PRIVATE, mec="none")
+    left.axhline(SHARE, color=charts.INK, lw=1.2)
+    charts.numbers(left, y="percent")
     left.set_xlim(0, people[-1])
     left.set_ylim(-0.35, 0.75)
-    style.name_axes(left, title, "people asked", "share of smokers")
+    charts.name_axes(left, title, "people asked", "share of smokers")
     last = people[-1]
-    style.beside(left, last, SHARE, "truth", style.INK)
-    style.beside(left, 0.13 * last, 0.48, "two standard deviations", style.NOISE, shift=(0, 0))
+    charts.beside(left, last, SHARE, "truth", charts.INK)
+    charts.beside(left, 0.13 * last, 0.48, "two standard deviations", charts.NOISE, shift=(0, 0))
     left.annotate(
         "", (0.055 * last, SHARE + 0.98 * band[max(0, int(0.055 * len(band)) - 1)]), (0.125 * last, 0.47),
-        arrowprops={"arrowstyle": "-", "color": style.NOISE, "lw": 0.8},
+        arrowprops={"arrowstyle": "-", "color": charts.NOISE, "lw": 0.8},
     )  # fmt: skip
     many = select(rows, series="many surveys")
     sizes = column(many, "people")
-    right.plot(sizes, column(many, "theory"), color=style.NOISE, lw=1.4)
-    right.plot(sizes, column(many, "error"), style.MARKERS[0], color=style.PRIVATE, ms=6)
+    right.plot(sizes, column(many, "theory"), color=charts.NOISE, lw=1.4)
+    right.plot(sizes, column(many, "error"), charts.MARKERS[0], color=charts.PRIVATE, ms=6)
     right.set_ylim(0.0002, 1.5)
-    style.numbers(right, x="log", y="log percent")
+    charts.numbers(right, x="log", y="log percent")
     middle = len(sizes) // 2
-    style.beside(right, sizes[middle], many[middle]["theory"], "theory", style.NOISE, shift=(8, 9))
-    style.beside(right, sizes[1], many[1]["error"], "measured", style.PRIVATE, shift=(10, 8))
-    style.name_axes(right, f"Error ∝ {style.power(_power(many))}", "people asked", "root mean square error")
-    style.caption(figure, about)
+    charts.beside(right, sizes[middle], many[middle]["theory"], "theory", charts.NOISE, shift=(8, 9))
+    charts.beside(right, sizes[1], many[1]["error"], "measured", charts.PRIVATE, shift=(10, 8))
+    charts.name_axes(
+        right, f"Error ∝ {charts.power(_power(many))}", "people asked", "root mean square error", formulas=True
+    )
+    charts.caption(figure, about)
     return figure
 
 

@@ -31,6 +31,12 @@ def words(people: int, *, different: int = 10_000, language: str = "en") -> dict
     return apportioned(dict(_largest(_wordfreq(language, "small"), different)), people)
 
 
+def word_shares(language: str = "en") -> dict[str, float]:
+    """How often each word of a large list is used, the most frequent first; the shares do not add up to exactly 1."""
+    shares = _wordfreq(language, "large")
+    return dict(_largest(shares, len(shares)))
+
+
 def emoji(people: int, *, different: int = 600) -> dict[str, int]:
     """The most frequent emoji in English texts."""
     pictures = {word: share for word, share in _wordfreq("en", "large").items() if _is_emoji(word)}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing import charts
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.reconstruction import least_squares, random_queries, reconstruct, shared
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, bernoulli, discrete_laplace, uniform_below
@@ -30,7 +30,7 @@ WITHIN = (1, 2, 3, 5, 7, 10, 14, 20, 30, 45, 70, 100)
 EPSILONS = (0.1, 0.2, 0.35, 0.6, 1.0, 1.7, 3.0, 5.0, 9.0)
 PROGRAMS = 4
 """Queries per person of the linear program, which is slower."""
-SHADES = style.SERIES[2:]
+SHADES = charts.SERIES[2:]
 """Of the numbers of queries; the other colours say who is protected."""
 EACH, ALL = "for each sum", "for all sums together"
 
@@ -106,18 +106,18 @@ def _program(queries: NDArray[np.int64], most: int, tables: int, source: Entropy
     shares = []
     for _ in range(tables):
         truth = bernoulli(Fraction(1, 2), queries.shape[1], source)
-        found = reconstruct(queries, queries @ truth + _bounded(most, len(queries), source))
-        shares.append(float(np.mean(found.bits == truth)))
+        guess = reconstruct(queries, queries @ truth + _bounded(most, len(queries), source))
+        shares.append(float(np.mean(guess.bits == truth)))
     return float(np.mean(shares))
 
 
 def draw(rows: Sequence[Row]) -> Figure:
     """Bits right over the noise, and over epsilon."""
-    figure, (left, right) = style.figure(2, size=(11.5, 4.9), sharey=True)
+    figure, (left, right) = charts.figure(2, size=(11.5, 4.9), sharey=True)
     _draw_noise(left, select(rows, what="noise"))
     _draw_epsilon(right, select(rows, what="epsilon"))
     people = rows[0]["people"]
-    style.caption(
+    charts.caption(
         figure,
         f"{people} people, a secret bit each; every sum is over a random half of them. Left: whole-number errors, "
         "drawn evenly up to the largest. Filled marks: least squares; lines: its theory (Tse and Hanly 1999); hollow: "
@@ -130,13 +130,13 @@ def draw(rows: Sequence[Row]) -> Figure:
 def _draw_noise(axes: Axes, rows: Sequence[Row]) -> None:
     people = rows[0]["people"]
     root = math.sqrt(people)
-    axes.axvline(root, color=style.QUIET, lw=1, ls=(0, (4, 3)))
+    axes.axvline(root, color=charts.QUIET, lw=1, ls=(0, (4, 3)))
     axes.annotate(
         f"√n = {root:.3g}",
         (root, 1.045),
         (4, 0),
         textcoords="offset points",
-        color=style.QUIET,
+        color=charts.QUIET,
         fontsize=9,
         va="center",
     )
@@ -146,13 +146,13 @@ def _draw_noise(axes: Axes, rows: Sequence[Row]) -> None:
         fine = np.geomspace(within[0], within[-1], 120)
         axes.plot(fine, [theory(people, queries, math.sqrt(c * (c + 1) / 3)) for c in fine], color=colour, lw=1.5)
         axes.plot(
-            within, column(chosen, "right"), style.MARKERS[place], color=colour, ms=5.5, label=f"{queries:,} sums"
+            within, column(chosen, "right"), charts.MARKERS[place], color=colour, ms=5.5, label=f"{queries:,} sums"
         )
         if "program" in chosen[0]:
             axes.plot(
                 within,
                 column(chosen, "program"),
-                style.MARKERS[place],
+                charts.MARKERS[place],
                 color=colour,
                 ms=8,
                 mfc="none",
@@ -160,42 +160,42 @@ def _draw_noise(axes: Axes, rows: Sequence[Row]) -> None:
                 alpha=0.8,
             )
     _percent_axes(axes, "largest error of a sum", "bits right")
-    style.only_ticks(axes.xaxis, [1, 2, 5, 10, 20, 50, 100])
+    charts.only_ticks(axes.xaxis, [1, 2, 5, 10, 20, 50, 100])
     axes.set_title(
-        "Small errors hide nothing if enough is asked", loc="left", fontsize=11, fontweight="bold", color=style.INK
+        "Small errors hide nothing if enough is asked", loc="left", fontsize=11, fontweight="bold", color=charts.INK
     )
-    style.legend(axes, loc="upper right", bbox_to_anchor=(1, 0.97))
+    charts.legend(axes, loc="upper right", bbox_to_anchor=(1, 0.97))
 
 
 def _draw_epsilon(axes: Axes, rows: Sequence[Row]) -> None:
     epsilons = sorted(set(column(rows, "epsilon")))
     fine = np.geomspace(epsilons[0], epsilons[-1], 200)
     limits = [best_guess(float(epsilon)) for epsilon in fine]
-    axes.plot(fine, limits, color=style.QUIET, lw=1.2, ls=(0, (4, 3)))
+    axes.plot(fine, limits, color=charts.QUIET, lw=1.2, ls=(0, (4, 3)))
     for place, queries in enumerate(sorted(set(column(rows, "queries")), reverse=True)):
-        marker = style.MARKERS[place]
-        for spent, colour in ((EACH, style.ADVERSARY), (ALL, style.PRIVATE)):
+        marker = charts.MARKERS[place]
+        for spent, colour in ((EACH, charts.ADVERSARY), (ALL, charts.PRIVATE)):
             chosen = select(rows, queries=queries, spent=spent)
             noise = np.exp(np.interp(np.log(fine), np.log(epsilons), np.log(column(chosen, "deviation"))))
             axes.plot(fine, [theory(chosen[0]["people"], queries, sigma) for sigma in noise], color=colour, lw=1.5)
             axes.plot(epsilons, column(chosen, "right"), marker, color=colour, ms=5.5)
     for x, y, text, colour in (
-        (epsilons[0], 1.035, "ε for each sum, and nobody adds up", style.ADVERSARY),
-        (2.1, 0.79, "no attack is above this\nif ε is for all sums", style.QUIET),
-        (2.1, 0.64, "ε for all sums together", style.PRIVATE),
+        (epsilons[0], 1.035, "ε for each sum, and nobody adds up", charts.ADVERSARY),
+        (2.1, 0.79, "no attack is above this\nif ε is for all sums", charts.QUIET),
+        (2.1, 0.64, "ε for all sums together", charts.PRIVATE),
     ):
         axes.text(x, y, text, color=colour, fontsize=9, va="center")
     _percent_axes(axes, "epsilon", "")
-    style.only_ticks(axes.xaxis, [0.1, 0.2, 0.5, 1, 2, 5])
-    axes.set_title("An epsilon has to cover all sums", loc="left", fontsize=11, fontweight="bold", color=style.INK)
+    charts.only_ticks(axes.xaxis, [0.1, 0.2, 0.5, 1, 2, 5])
+    axes.set_title("An epsilon has to cover all sums", loc="left", fontsize=11, fontweight="bold", color=charts.INK)
 
 
 def _percent_axes(axes: Axes, x: str, y: str) -> None:
-    style.numbers(axes, x="log", y="percent")
+    charts.numbers(axes, x="log", y="percent")
     axes.set_ylim(0.46, 1.07)
-    axes.axhline(0.5, color=style.LINE, lw=1)
+    axes.axhline(0.5, color=charts.LINE, lw=1)
     axes.set_yticks([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
-    style.name_axes(axes, "", x, y)
+    charts.name_axes(axes, "", x, y)
 
 
 def tell(rows: Sequence[Row]) -> str:
@@ -205,15 +205,15 @@ def tell(rows: Sequence[Row]) -> str:
     most = max(column(noise, "queries"))
     root = min(set(column(noise, "within")), key=lambda within: abs(within - math.sqrt(people)))
     at_root = {row["queries"]: row["right"] for row in select(noise, within=root)}
-    one = min(set(column(spent, "epsilon")), key=lambda epsilon: abs(epsilon - 1))
-    each, all_of = (select(spent, epsilon=one, queries=most, spent=how)[0] for how in (EACH, ALL))
+    epsilon = min(set(column(spent, "epsilon")), key=lambda epsilon: abs(epsilon - 1))
+    each, all_of = (select(spent, epsilon=epsilon, queries=most, spent=how)[0] for how in (EACH, ALL))
     listed = ", ".join(f"{100 * right:.0f} % from {queries:,}" for queries, right in sorted(at_root.items()))
     return (
         f"With errors of up to ±{root}, about √n for {people} people, this share of the bits is right: {listed} sums. "
         "Errors well below √n hide little even from as many sums as people, and larger ones only until more is asked: "
         "what counts is the error beside the root of the number of sums. So it is with Laplace noise. With "
-        f"ε = {one:g} for each of {most:,} sums {100 * each['right']:.0f} % are right, as if there were no noise; with "
-        f"ε = {one:g} for all of them {100 * all_of['right']:.0f} %, and no attack whatever exceeds "
+        f"ε = {epsilon:g} for each of {most:,} sums {100 * each['right']:.0f} % are right, as if there were no noise; "
+        f"with ε = {epsilon:g} for all of them {100 * all_of['right']:.0f} %, and no attack whatever exceeds "
         f"{100 * all_of['bound']:.0f} %. The price is paid in accuracy: sums then have a standard deviation of "
         f"{all_of['deviation']:,.0f}, more than there are people, so a curator who wants useful answers must answer "
         "fewer questions."

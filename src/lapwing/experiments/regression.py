@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lapwing.experiments import style
+from lapwing import charts
 from lapwing.experiments.boston import BOUNDS, CAUTION, PRICES, Floats, Houses, chosen, houses, plain_error
 from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy, select
 from lapwing.experiments.regression_methods import Maker, Method1, Method2, estimator_errors
@@ -38,12 +38,12 @@ EPSILONS = tuple(sorted({*(float(round(e, 2)) for e in np.geomspace(0.01, 10, 60
 HIGHEST = 60.0
 """Of the last panel, which is about small errors."""
 COLOURS = {
-    METHOD_1: style.ADVERSARY,
-    METHOD_2: style.NOISE,
-    "sufficient statistics": style.PRIVATE,
-    "functional": style.BLUE,
-    "output": "#7a4b8b",
-    THEIRS: style.QUIET,
+    METHOD_1: charts.ADVERSARY,
+    METHOD_2: charts.NOISE,
+    "sufficient statistics": charts.PRIVATE,
+    "functional": charts.BLUE,
+    "output": charts.SERIES[4],
+    THEIRS: charts.QUIET,
 }
 
 
@@ -83,7 +83,7 @@ def compute(
 
 def _middle_error(table: Houses) -> float:
     """Of always answering the middle of the public bounds."""
-    return float(np.mean([math.sqrt(np.mean((asked.y - sum(PRICES) / 2) ** 2)) for _, asked in table.folds()]))
+    return float(np.mean([math.sqrt(np.mean((test.y - sum(PRICES) / 2) ** 2)) for _, test in table.folds()]))
 
 
 def _row(method: str, epsilon: float | None, errors: Floats) -> Row:
@@ -121,7 +121,7 @@ def makers_of_estimators() -> dict[str, Maker]:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """The three figures of the study, and the same axes with private estimators."""
-    figure, (first, second, both, private) = style.figure(2, 2, size=(11, 8.6))
+    figure, (first, second, both, private) = charts.figure(2, 2, size=(11, 8.6))
     exact = select(rows, method=EXACT)[0]["error"]
     _curve(first, rows, METHOD_1, marked=True)
     _plain(first, exact)
@@ -133,22 +133,22 @@ def draw(rows: Sequence[Row]) -> Figure:
         for method in (METHOD_1, METHOD_2):
             _curve(axes, rows, method, marked=axes is both, label_marks=method == METHOD_1, faint=axes is private)
     for place, method in enumerate(name for name in (*OURS, THEIRS) if any(row["method"] == name for row in rows)):
-        _points(private, rows, method, style.MARKERS[place])
+        _points(private, rows, method, charts.MARKERS[place])
     middle = select(rows, method=MIDDLE)[0]["error"]
-    private.axhline(middle, color=style.QUIET, lw=1, ls=":", label=f"always {sum(PRICES) / 2:g}")
+    private.axhline(middle, color=charts.QUIET, lw=1, ls=":", label=f"always {sum(PRICES) / 2:g}")
     _labels(both, rows)
     price = "error, thousand $"
-    style.name_axes(first, "Method 1: noise on predictions (not private)", "ε", price)
-    style.name_axes(second, "Method 2: functional mechanism (not private)", "ε", "error, target scaled to −1 … 1")
-    style.name_axes(both, "Both at one scale", "ε", price)
-    style.name_axes(private, "The same axes, with methods that are private", "ε", price)
+    charts.name_axes(first, "Method 1: noise on predictions (not private)", "ε", price)
+    charts.name_axes(second, "Method 2: functional mechanism (not private)", "ε", "error, target scaled to −1 … 1")
+    charts.name_axes(both, "Both at one scale", "ε", price)
+    charts.name_axes(private, "The same axes, with methods that are private", "ε", price)
     private.set_ylim(5, HIGHEST)
     for axes in (first, second, both, private):
-        style.numbers(axes, x="log", y="log")
+        charts.numbers(axes, x="log", y="log")
         axes.set_xlim(0.008, 12.5)
-        style.only_ticks(axes.xaxis, [0.01, 0.1, 1, 10])
-    style.legend(private, loc="upper right")
-    style.caption(
+        charts.only_ticks(axes.xaxis, [0.01, 0.1, 1, 10])
+    charts.legend(private, loc="upper right")
+    charts.caption(
         figure,
         "Root mean squared error over ten unshuffled folds of Boston Housing (chas, nox, rm). Thick lines: median of "
         "the repetitions; thin: mean, which rare fits that are nearly singular throw off. Dashed: least squares. Both "
@@ -181,7 +181,7 @@ def _curve(
         if epsilon in MARKED:
             axes.plot([epsilon], [error], "o", color=colour, ms=6)
             if label_marks:
-                style.beside(axes, epsilon, error, MARKED[epsilon], style.INK, shift=(7, 7))
+                charts.beside(axes, epsilon, error, MARKED[epsilon], charts.INK, shift=(7, 7))
 
 
 def _points(axes: Axes, rows: Sequence[Row], method: str, marker: str) -> None:
@@ -195,19 +195,19 @@ def _points(axes: Axes, rows: Sequence[Row], method: str, marker: str) -> None:
         lw=1.5,
         ms=5.5,
         ls="--" if method == THEIRS else "-",
-        label=f"{THEIRS} (up to {style.tick(max(errors))})" if method == THEIRS else f"ours: {method}",
+        label=f"{THEIRS} (up to {charts.tick(max(errors))})" if method == THEIRS else f"ours: {method}",
     )
 
 
 def _plain(axes: Axes, error: float) -> None:
-    axes.axhline(error, color=style.INK, lw=1, ls=(0, (4, 3)))
-    axes.annotate(EXACT, (0.01, error), (0, -10), textcoords="offset points", fontsize=8.5, color=style.INK)
+    axes.axhline(error, color=charts.INK, lw=1, ls=(0, (4, 3)))
+    axes.annotate(EXACT, (0.01, error), (0, -10), textcoords="offset points", fontsize=8.5, color=charts.INK)
 
 
 def _labels(axes: Axes, rows: Sequence[Row]) -> None:
     for method, shift in ((METHOD_1, (34, -2)), (METHOD_2, (4, 11))):
         at = select(rows, method=method, epsilon=0.01)[0]
-        style.beside(axes, 0.01, at["error"], method, COLOURS[method], shift=shift)
+        charts.beside(axes, 0.01, at["error"], method, COLOURS[method], shift=shift)
 
 
 def tell(rows: Sequence[Row]) -> str:
@@ -246,8 +246,8 @@ def tell(rows: Sequence[Row]) -> str:
 
 
 def _times(rows: Sequence[Row], method: str, epsilon: float, exact: float) -> str:
-    found = [row["median"] for row in rows if row["method"] == method and row["epsilon"] == epsilon]
-    return f"{found[0] / exact:.2f}" if found else ""
+    medians = [row["median"] for row in rows if row["method"] == method and row["epsilon"] == epsilon]
+    return f"{medians[0] / exact:.2f}" if medians else ""
 
 
 REGRESSION = Experiment(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lapwing import charts
 from lapwing.adversary import audit
 from lapwing.errors import NotPrivateWarning
-from lapwing.experiments import style
 from lapwing.experiments.boston import BOUNDS, CAUTION, PRICES, Floats, Houses, chosen
 from lapwing.experiments.experiment import Experiment, Heard, Row, column, entropy, select
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EPSILON = 1.0
 QUESTIONS = (1, 2, 4, 8, 16, 32, 64)
 LEFT_OUT, ADDED, OURS = "method 1, record 368 left out", "method 1, one record added", "ours, one record added"
-COLOURS = {LEFT_OUT: style.NOISE, ADDED: style.ADVERSARY, OURS: style.PRIVATE}
+COLOURS = {LEFT_OUT: charts.NOISE, ADDED: charts.ADVERSARY, OURS: charts.PRIVATE}
 LABELS = {LEFT_OUT: (0.5, (9, -9)), ADDED: (0.17, (9, -4)), OURS: (0.0, (0, 10))}
 """How far along a line its name stands, and how far from it."""
 AS_IT_IS = "as it is"
@@ -42,7 +42,7 @@ class Neighbours:
 
     first: Houses
     second: Houses
-    asked: Floats
+    house: Floats
 
 
 def neighbours() -> dict[str, Neighbours]:
@@ -73,38 +73,38 @@ def compute(
     rows = [*_widths(pairs), _moved(pairs[ADDED]), *_densities(pairs[ADDED])]
     total = len(questions) * len(pairs) + 1
     for place, (name, pair) in enumerate(pairs.items()):
-        for number, asked in enumerate(questions):
-            rows.append(_audited(name, asked, _method_1(pair, asked, samples), samples))
+        for number, predictions in enumerate(questions):
+            rows.append(_audited(name, predictions, _method_1(pair, predictions, samples), samples))
             if heard is not None:
                 heard(place * len(questions) + number + 1, total)
-    found = _audited(OURS, 1, _ours(pairs[ADDED], fits), fits)  # one fit answers any number of questions
-    return rows + [{**found, "questions": asked} for asked in questions]
+    row = _audited(OURS, 1, _ours(pairs[ADDED], fits), fits)  # one fit answers any number of questions
+    return rows + [{**row, "questions": predictions} for predictions in questions]
 
 
-def _audited(name: str, asked: int, outputs: tuple[Floats, Floats], samples: int) -> Row:
+def _audited(name: str, predictions: int, outputs: tuple[Floats, Floats], samples: int) -> Row:
     """A test of the claim that all answers together cost EPSILON; the outputs were drawn before, independently."""
     drawn = {side: iter(values.tolist()) for side, values in enumerate(outputs)}
-    found = audit(lambda side: next(drawn[side]), (0, 1), samples=samples, claimed=EPSILON)
+    result = audit(lambda side: next(drawn[side]), (0, 1), samples=samples, claimed=EPSILON)
     return {
         "what": "audit",
         "name": name,
-        "questions": asked,
-        "epsilon": found.epsilon_lower_bound,
+        "questions": predictions,
+        "epsilon": result.epsilon_lower_bound,
         "claimed": EPSILON,
-        "caught": found.caught,
-        "ceiling": found.ceiling,
+        "caught": result.caught,
+        "ceiling": result.ceiling,
         "samples": samples,
     }
 
 
-def _method_1(pair: Neighbours, asked: int, samples: int) -> tuple[Floats, Floats]:
+def _method_1(pair: Neighbours, predictions: int, samples: int) -> tuple[Floats, Floats]:
     """How much better the answers fit to the first table than to the second, if the first or the second answers."""
-    models = [_fitted(table, side, asked) for side, table in enumerate((pair.first, pair.second))]
-    places = [float(model.exact(pair.asked[None])[0]) for model in models]
+    models = [_fitted(table, side, predictions) for side, table in enumerate((pair.first, pair.second))]
+    places = [float(model.exact(pair.house[None])[0]) for model in models]
     widths = [model.sensitivity_ / EPSILON for model in models]
 
     def evidence(model: NaiveOutputPerturbation) -> Floats:
-        answers = model.predict(np.tile(pair.asked, (samples * asked, 1))).reshape(samples, asked)
+        answers = model.predict(np.tile(pair.house, (samples * predictions, 1))).reshape(samples, predictions)
         fits = [-np.abs(answers - place) / width - np.log(width) for place, width in zip(places, widths, strict=True)]
         return np.asarray((fits[0] - fits[1]).sum(axis=1))
 
@@ -120,7 +120,7 @@ def _ours(pair: Neighbours, fits: int) -> tuple[Floats, Floats]:
         model = LinearRegression(
             epsilon=EPSILON, bounds=list(BOUNDS.values()), target_bounds=PRICES, random_state=source
         )
-        return np.array([model.fit(table.X, table.y).predict(pair.asked[None])[0] for _ in range(fits)])
+        return np.array([model.fit(table.X, table.y).predict(pair.house[None])[0] for _ in range(fits)])
 
     return predictions(0, pair.first), predictions(1, pair.second)
 
@@ -147,7 +147,7 @@ def _widths(pairs: dict[str, Neighbours]) -> list[Row]:
 
 
 def _moved(pair: Neighbours) -> Row:
-    with_it, without = (float(_fitted(table).exact(pair.asked[None])[0]) for table in (pair.first, pair.second))
+    with_it, without = (float(_fitted(table).exact(pair.house[None])[0]) for table in (pair.first, pair.second))
     return {"what": "moved", "value": with_it - without}
 
 
@@ -156,7 +156,7 @@ def _densities(pair: Neighbours) -> list[Row]:
     rows: list[Row] = []
     for name, table in (("with", pair.first), ("without", pair.second)):
         model = _fitted(table)
-        place, width = float(model.exact(pair.asked[None])[0]), model.sensitivity_ / EPSILON
+        place, width = float(model.exact(pair.house[None])[0]), model.sensitivity_ / EPSILON
         rows += [
             {
                 "what": "density",
@@ -171,12 +171,12 @@ def _densities(pair: Neighbours) -> list[Row]:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """One answer, the width of its noise, and what many answers tell."""
-    figure, panels = style.figure(3, size=(14, 4.8), width_ratios=[1.1, 0.8, 1.2])
+    figure, panels = charts.figure(3, size=(14, 4.8), width_ratios=[1.1, 0.8, 1.2])
     _draw_densities(panels[0], rows)
     _draw_widths(panels[1], rows)
     _draw_audit(panels[2], rows)
     samples, fits = (select(rows, what="audit", name=name)[0]["samples"] for name in (LEFT_OUT, OURS))
-    style.caption(
+    charts.caption(
         figure,
         f"Method 1 claims ε = {EPSILON:g}. Left: the price it answers for one house, if a record with that house at "
         "50,000 $ is in the table and if not; shaded: where the claim, a ratio of at most e, is broken. Right: audits "
@@ -190,58 +190,68 @@ def _draw_densities(axes: Axes, rows: Sequence[Row]) -> None:
     with_it, without = (select(rows, what="density", name=name) for name in ("with", "without"))
     prices = column(with_it, "price")
     ours, theirs = np.array(column(with_it, "value")), np.array(column(without, "value"))
-    for values, colour in ((ours, style.ADVERSARY), (theirs, style.BLUE)):
+    for values, colour in ((ours, charts.ADVERSARY), (theirs, charts.BLUE)):
         axes.plot(prices, values, color=colour, lw=1.6)
     worst = np.exp(EPSILON)
-    for one, other, colour in ((ours, theirs, style.ADVERSARY), (theirs, ours, style.BLUE)):
-        axes.fill_between(prices, other, one, where=(one > worst * other).tolist(), color=colour, alpha=0.15, lw=0)
+    for density, other, colour in ((ours, theirs, charts.ADVERSARY), (theirs, ours, charts.BLUE)):
+        axes.fill_between(
+            prices, other, density, where=(density > worst * other).tolist(), color=colour, alpha=0.15, lw=0
+        )
     for values, text, colour, shift in (
-        (ours, "with the record", style.ADVERSARY, (10, 4)),
-        (theirs, "without it", style.BLUE, (-10, 4)),
+        (ours, "with the record", charts.ADVERSARY, (10, 4)),
+        (theirs, "without it", charts.BLUE, (-10, 4)),
     ):
         top = int(np.argmax(values))
-        style.beside(axes, prices[top], float(values[top]), text, colour, shift=shift)
-    style.numbers(axes)
+        charts.beside(axes, prices[top], float(values[top]), text, colour, shift=shift)
+    charts.numbers(axes)
     axes.set_ylim(0)
-    style.name_axes(axes, "One answer tells of one record", "answer, thousand $", "density")
+    charts.name_axes(axes, "One answer tells of one record", "answer, thousand $", "density")
 
 
 def _draw_widths(axes: Axes, rows: Sequence[Row]) -> None:
     bars = select(rows, what="width")
     values, places = column(bars, "value"), range(len(bars))
-    axes.bar(list(places), values, 0.6, color=[style.QUIET if row["name"] == AS_IT_IS else style.NOISE for row in bars])
+    axes.bar(
+        list(places), values, 0.6, color=[charts.QUIET if row["name"] == AS_IT_IS else charts.NOISE for row in bars]
+    )
     for place, value in zip(places, values, strict=True):
         axes.annotate(
-            f"{value:.2f}", (place, value), (0, 5), textcoords="offset points", ha="center", fontsize=9, color=style.INK
+            f"{value:.2f}",
+            (place, value),
+            (0, 5),
+            textcoords="offset points",
+            ha="center",
+            fontsize=9,
+            color=charts.INK,
         )
-    style.numbers(axes)
+    charts.numbers(axes)
     axes.set_xticks(list(places), [name.replace(" ", "\n", 1) for name in column(bars, "name")])
-    style.name_axes(axes, "So does the width of its noise", "the table", "scale, thousand $")
+    charts.name_axes(axes, "So does the width of its noise", "the table", "scale, thousand $")
 
 
 def _draw_audit(axes: Axes, rows: Sequence[Row]) -> None:
     names = list(dict.fromkeys(column(select(rows, what="audit"), "name")))
     for place, name in enumerate(names):
-        found = select(rows, what="audit", name=name)
-        asked, shown = column(found, "questions"), column(found, "epsilon")
-        axes.plot(asked, shown, marker=style.MARKERS[place], color=COLOURS[name], lw=1.5, ms=5.5)
+        audits = select(rows, what="audit", name=name)
+        questions, shown = column(audits, "questions"), column(audits, "epsilon")
+        axes.plot(questions, shown, marker=charts.MARKERS[place], color=COLOURS[name], lw=1.5, ms=5.5)
         along, shift = LABELS[name]
-        at = round(along * (len(asked) - 1))
-        style.beside(axes, asked[at], shown[at], name, COLOURS[name], shift=shift)
-    axes.axhline(EPSILON, color=style.INK, lw=1, ls=(0, (4, 3)))
-    style.beside(axes, asked[-1], EPSILON, "claimed", style.INK, shift=(-2, 7))
-    axes.axhline(select(rows, what="audit")[0]["ceiling"], color=style.QUIET, lw=1, ls=":")
-    style.numbers(axes, x="log")
-    style.only_ticks(axes.xaxis, column(select(rows, what="audit", name=names[0]), "questions"))
+        at = round(along * (len(questions) - 1))
+        charts.beside(axes, questions[at], shown[at], name, COLOURS[name], shift=shift)
+    axes.axhline(EPSILON, color=charts.INK, lw=1, ls=(0, (4, 3)))
+    charts.beside(axes, questions[-1], EPSILON, "claimed", charts.INK, shift=(-2, 7))
+    axes.axhline(select(rows, what="audit")[0]["ceiling"], color=charts.QUIET, lw=1, ls=":")
+    charts.numbers(axes, x="log")
+    charts.only_ticks(axes.xaxis, column(select(rows, what="audit", name=names[0]), "questions"))
     axes.set_ylim(0)
-    style.name_axes(axes, "Every answer costs anew", "predictions asked for", "ε that an audit shows, at least")
+    charts.name_axes(axes, "Every answer costs anew", "predictions asked for", "ε that an audit shows, at least")
 
 
 def tell(rows: Sequence[Row]) -> str:
     """What one sees."""
     widths = {row["name"]: row["value"] for row in select(rows, what="width")}
     moved = abs(select(rows, what="moved")[0]["value"])
-    one = select(rows, what="audit", name=ADDED)[0]
+    first = select(rows, what="audit", name=ADDED)[0]
     most = select(rows, what="audit", name=LEFT_OUT)[-1]
     ours = select(rows, what="audit", name=OURS)[-1]
     return (
@@ -249,7 +259,8 @@ def tell(rows: Sequence[Row]) -> str:
         "that leaving out one record of the table makes to the training error. It is **not private**:\n\n"
         f"- The noise is made for another function. One more record, within public bounds, moves a prediction by "
         f"{moved:.1f} thousand dollars, and the noise is made for {widths[AS_IT_IS]:.2f}: with a claimed ε of "
-        f"{EPSILON:g}, an audit of {one['samples']:,} releases of one prediction shows at least {one['epsilon']:.2f}.\n"
+        f"{EPSILON:g}, an audit of {first['samples']:,} releases of one prediction shows at least "
+        f"{first['epsilon']:.2f}.\n"
         "- The noise is read from the data. Its scale is "
         f"{widths[AS_IT_IS]:.2f} thousand dollars as the table is, {widths['without record 368']:.2f} without record "
         f"368 and {widths['with the record added']:.2f} with the record added. Laplace laws of different scales have "

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lapwing.experiments import style
+from lapwing import charts
 from lapwing.experiments.boston import CAUTION, NAMES, chosen, houses, plain_error
 from lapwing.experiments.experiment import Experiment, Row, column, select
 from lapwing.experiments.regression_methods import training_error_changes, with_ones
@@ -73,11 +73,11 @@ def number(rows: Sequence[Row], name: str) -> float:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """A heat map, a histogram, and bars."""
-    figure, panels = style.figure(3, size=(15, 5.6), width_ratios=[1.25, 1, 0.9])
+    figure, panels = charts.figure(3, size=(15, 5.6), width_ratios=[1.25, 1, 0.9])
     _heat(panels[0], rows)
     _prices(panels[1], rows)
     _weights(panels[2], rows)
-    style.caption(
+    charts.caption(
         figure,
         "The 506 records of Boston Housing. Bars: weights of least squares on all 13 features in their own units; "
         "those above the mean size (dotted) are kept: scikit-learn's SelectFromModel, which reads every record and is "
@@ -97,22 +97,22 @@ def _heat(axes: Axes, rows: Sequence[Row]) -> None:
                 text = f"{value:.2f}".replace("-", "−").replace("0.", ".")
                 strong = abs(value) > 0.75
                 axes.text(
-                    other, place, text, ha="center", va="center", fontsize=7, color="white" if strong else style.INK
+                    other, place, text, ha="center", va="center", fontsize=7, color="white" if strong else charts.INK
                 )
     axes.set_xticks(range(len(columns)), columns, rotation=60, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(columns)), columns)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    style.name_axes(axes, "What goes with what", "", "")
+    charts.name_axes(axes, "What goes with what", "", "")
 
 
 def _prices(axes: Axes, rows: Sequence[Row]) -> None:
     bars = select(rows, what="prices")
     counts, low = column(bars, "value"), column(bars, "from")
     width = bars[0]["to"] - bars[0]["from"]
-    colours = [style.PRIVATE] * (len(bars) - 1) + [style.ADVERSARY]
+    colours = [charts.PRIVATE] * (len(bars) - 1) + [charts.ADVERSARY]
     axes.bar(low, counts, width * 0.92, align="edge", color=colours)
-    style.numbers(axes)
+    charts.numbers(axes)
     axes.annotate(
         "cut off at 50",
         (low[-1] + width / 2, counts[-1]),
@@ -121,31 +121,31 @@ def _prices(axes: Axes, rows: Sequence[Row]) -> None:
         ha="right",
         va="center",
         fontsize=9,
-        color=style.ADVERSARY,
+        color=charts.ADVERSARY,
     )
-    style.name_axes(axes, "Prices", "thousand $", "records")
+    charts.name_axes(axes, "Prices", "thousand $", "records")
 
 
 def _weights(axes: Axes, rows: Sequence[Row]) -> None:
     bars = select(rows, what="weight")
     sizes = [abs(row["value"]) for row in bars]
     places = range(len(bars) - 1, -1, -1)
-    axes.barh(list(places), sizes, color=[style.PRIVATE if row["kept"] else style.LINE for row in bars], height=0.72)
-    axes.axvline(float(np.mean(sizes)), color=style.INK, lw=1, ls=":")
+    axes.barh(list(places), sizes, color=[charts.PRIVATE if row["kept"] else charts.LINE for row in bars], height=0.72)
+    axes.axvline(float(np.mean(sizes)), color=charts.INK, lw=1, ls=":")
     for place, row, size in zip(places, bars, sizes, strict=True):
         if row["kept"]:
-            style.beside(axes, size, place, f"{row['value']:.1f}".replace("-", "−"), style.PRIVATE, shift=(5, 0))
-    style.numbers(axes)
+            charts.beside(axes, size, place, f"{row['value']:.1f}".replace("-", "−"), charts.PRIVATE, shift=(5, 0))
+    charts.numbers(axes)
     axes.set_yticks(list(places), column(bars, "name"))
     axes.set_xlim(0, max(sizes) * 1.12)
     axes.grid(visible=False, axis="y")
-    style.name_axes(axes, "Weights, and the features kept", "size of the weight", "")
+    charts.name_axes(axes, "Weights, and the features kept", "size of the weight", "")
 
 
 def _diverging() -> Colormap:
     from matplotlib.colors import LinearSegmentedColormap
 
-    return LinearSegmentedColormap.from_list("lapwing", [style.ADVERSARY, "#f6f4ef", style.PRIVATE])
+    return LinearSegmentedColormap.from_list("lapwing", [charts.ADVERSARY, "#f6f4ef", charts.PRIVATE])
 
 
 def tell(rows: Sequence[Row]) -> str:

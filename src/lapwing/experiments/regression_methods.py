@@ -41,8 +41,8 @@ class Method1:
     def of(cls, table: Houses) -> Method1:
         """The exact fits of all folds, and the largest change of the training error on the whole table."""
         residuals = [
-            np.linalg.lstsq(with_ones(known.X), known.y, rcond=None)[0] @ with_ones(asked.X).T - asked.y
-            for known, asked in table.folds()
+            np.linalg.lstsq(with_ones(train.X), train.y, rcond=None)[0] @ with_ones(test.X).T - test.y
+            for train, test in table.folds()
         ]
         changes = training_error_changes(with_ones(table.X), table.y)
         return cls(np.concatenate(residuals), fold_edges(len(table.y)), float(changes.max()))
@@ -66,21 +66,21 @@ class Method2:
     data it is **not private**.
     """
 
-    known: tuple[Floats, Floats]
-    asked: tuple[Floats, Floats, Floats]
+    train: tuple[Floats, Floats]
+    test: tuple[Floats, Floats, Floats]
 
     @classmethod
     def of(cls, table: Houses) -> Method2:
         """Sums of products to learn from and to be tested on, for all folds; columns lie within −1 … 1."""
-        known, asked = (list(side) for side in zip(*table.folds(), strict=True))
-        quadratic, linear, _ = _sums(known)
-        sizes = np.array([len(fold.y) for fold in asked])
-        square, cross, constant = _sums(asked)
+        train, test = (list(side) for side in zip(*table.folds(), strict=True))
+        quadratic, linear, _ = _sums(train)
+        sizes = np.array([len(fold.y) for fold in test])
+        square, cross, constant = _sums(test)
         return cls((quadratic, linear), (square / sizes[:, None, None], cross / sizes[:, None], constant / sizes))
 
     def errors(self, epsilon: float, repeats: int, entropy: Entropy) -> Floats:
         """One for each repetition, in units of the scaled target."""
-        quadratic, linear = self.known
+        quadratic, linear = self.train
         size = linear.shape[1]
         scale = (2 * size**2 + 4 * size) / epsilon
         noise = unit_laplace(repeats * FOLDS * size * (size + 1), entropy).reshape(repeats, FOLDS, size, size + 1)
@@ -92,7 +92,7 @@ class Method2:
         return self._tested(weights)
 
     def _tested(self, weights: Floats) -> Floats:
-        quadratic, linear, constant = self.asked
+        quadratic, linear, constant = self.test
         bent = np.einsum("rfi,fij,rfj->rf", weights, quadratic, weights)
         squared = bent - 2 * np.einsum("rfi,fi->rf", weights, linear) + constant
         return np.asarray(np.sqrt(np.maximum(squared, 0)).mean(axis=1))
@@ -104,9 +104,9 @@ def estimator_errors(make: Maker, epsilon: float, table: Houses, repeats: int) -
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotPrivateWarning)  # reproducible noise, for a figure
         for repeat in range(repeats):
-            for fold, (known, asked) in enumerate(table.folds()):
-                model = make(epsilon, 1000 * repeat + fold).fit(known.X, known.y)
-                errors[repeat, fold] = math.sqrt(np.mean((model.predict(asked.X) - asked.y) ** 2))
+            for fold, (train, test) in enumerate(table.folds()):
+                model = make(epsilon, 1000 * repeat + fold).fit(train.X, train.y)
+                errors[repeat, fold] = math.sqrt(np.mean((model.predict(test.X) - test.y) ** 2))
     return np.asarray(errors.mean(axis=1))
 
 

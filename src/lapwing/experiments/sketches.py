@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from lapwing import charts
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
 from lapwing.crowd.simulate import simulate
-from lapwing.experiments import populations, style
+from lapwing.experiments import populations
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select
 
 if TYPE_CHECKING:
@@ -82,23 +83,23 @@ def theory(sketch: str, population: Mapping[str, int], *, epsilon: float, width:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """One panel for each parameter; dots are measured, lines are theory."""
-    figure, panels = style.figure(3, size=(11, 4.2), sharey=True)
+    figure, panels = charts.figure(3, size=(11, 4.2), sharey=True)
     people = rows[0]["people"]
     words = {"epsilon": "ε", "width": "width m", "functions": "hash functions k"}
     for axes, varied in zip(panels, GRID, strict=True):
         for place, name in enumerate(SKETCHES):
             chosen = select(rows, sketch=name, varied=varied)
-            xs, colour = column(chosen, varied), style.SERIES[place]
+            xs, colour = column(chosen, varied), charts.SERIES[place]
             axes.plot(xs, [row["theory"] / people for row in chosen], color=colour, lw=1.3)
-            axes.plot(xs, [row["error"] / people for row in chosen], style.MARKERS[place], color=colour, ms=6)
+            axes.plot(xs, [row["error"] / people for row in chosen], charts.MARKERS[place], color=colour, ms=6)
             if varied == "epsilon":
-                style.beside(axes, xs[-2], chosen[-2]["theory"] / people, name, colour, shift=(-2, -14))
-        style.numbers(axes, x="log", y="log percent")
-        style.only_ticks(axes.xaxis, GRID[varied])
+                charts.beside(axes, xs[-2], chosen[-2]["theory"] / people, name, colour, shift=(-2, -14))
+        charts.numbers(axes, x="log", y="log percent")
+        charts.only_ticks(axes.xaxis, GRID[varied])
         fixed = ", ".join(f"{sign} = {MIDDLE[key]}" for key, sign in _SIGNS.items() if key != varied)
-        style.name_axes(axes, f"Over {words[varied]}", f"{words[varied]}   ({fixed})", "")
-    panels[0].set_ylabel("root mean square error, share of people", color=style.QUIET, fontsize=9)
-    style.caption(
+        charts.name_axes(axes, f"Over {words[varied]}", f"{words[varied]}   ({fixed})", "")
+    panels[0].set_ylabel("root mean square error, share of people", color=charts.QUIET, fontsize=9)
+    charts.caption(
         figure,
         f"Dots: measured over all emoji of a population of {people:,} people who use them as in English texts; lines: "
         "theory. CMS sends m bits and a function, HCMS one bit, a coordinate and a function.",

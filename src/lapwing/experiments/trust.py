@@ -1,26 +1,39 @@
-"""What trust buys: the same question, the same guarantee, asked through a curator, a shuffler, and nobody."""
+"""What trust buys: one question and one guarantee, asked through a curator, two shufflers, one, and nobody."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from lapwing import charts
 from lapwing.crowd.binary import BinaryResponse
 from lapwing.crowd.shuffling import Shuffled
 from lapwing.crowd.simulate import simulate
 from lapwing.errors import InvalidParameter
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select, slope
-from lapwing.mechanisms import Laplace
+from lapwing.mechanisms import CrowdThreshold, Laplace
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EPSILON, DELTA = 0.5, 1e-6
-MODELS = ("nobody is trusted", "a shuffler", "a curator")
+MODELS = ("nobody is trusted", "a shuffler", "two shufflers", "a curator")
+CROWDS = CrowdThreshold(threshold=20, mean_drop=62, sigma=Fraction(23, 2), delta=DELTA, relation="replace")
+"""Two shufflers with blinded crowds, one for each true answer: the least noise that keeps EPSILON."""
+TRUSTED = {
+    "nobody is trusted": ("nobody", "nothing changes"),
+    "a shuffler": ("the shuffler, not to work with the analyzer", "ε₀ of a report is left"),
+    "two shufflers": (
+        "both shufflers, not to work together, and the second not with the analyzer",
+        "no guarantee at all: crowds are made of true answers, and the second shuffler sees their exact sizes",
+    ),
+    "a curator": ("the curator, with everything", "no guarantee at all"),
+}
+"""Who must be trusted, and what is left if they are not worth it."""
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 STEPS = 11
 """Halvings in the search for the local epsilon: more than the figure shows."""
@@ -33,14 +46,14 @@ def compute(sizes: Sequence[int] = SIZES, repeats: int = 60) -> list[Row]:
         for people in sizes:
             yes = people // 5
             local = _local_epsilon(people) if model == "a shuffler" else EPSILON
-            ask, expected = _asked(model, local, people)
+            ask, expected = _estimator(model, local, people)
             source = entropy("trust", model, people)
             squares = [(ask(yes, source) - yes) ** 2 for _ in range(repeats)]
             rows.append(
                 {
                     "trusted": model,
                     "people": people,
-                    "epsilon_of_a_report": None if model == "a curator" else local,
+                    "epsilon_of_a_report": None if model in ("two shufflers", "a curator") else local,
                     "error": math.sqrt(math.fsum(squares) / repeats) / people,
                     "theory": expected / people,
                 }
@@ -48,17 +61,24 @@ def compute(sizes: Sequence[int] = SIZES, repeats: int = 60) -> list[Row]:
     return rows
 
 
-def _asked(model: str, epsilon: float, people: int) -> tuple[Callable[[int, Entropy], float], float]:
+def _estimator(model: str, epsilon: float, people: int) -> tuple[Callable[[int, Entropy], float], float]:
     """How many people are found to say yes, and the standard deviation of that."""
     if model == "a curator":  # replacing somebody changes a count by one as well
         count = Laplace(epsilon=EPSILON, sensitivity=1)
         return lambda yes, source: float(count.release(yes, source)), math.sqrt(count.variance)
+    if model == "two shufflers":
+
+        def by_crowds(yes: int, source: Entropy) -> float:
+            said_yes, said_no = CROWDS.release([yes, people - yes], source)
+            return (people + said_yes - said_no) / 2  # what is dropped on average cancels
+
+        return by_crowds, float(CROWDS.sigma) / math.sqrt(2)
     coins = BinaryResponse.from_epsilon(epsilon)
 
-    def found(yes: int, source: Entropy) -> float:
+    def estimate(yes: int, source: Entropy) -> float:
         return float(simulate(coins, {True: yes, False: people - yes}, entropy=source).estimate()[True])
 
-    return found, math.sqrt(people * coins.coins.variance)
+    return estimate, math.sqrt(people * coins.coins.variance)
 
 
 @lru_cache(maxsize=64)
@@ -76,25 +96,25 @@ def _local_epsilon(people: int) -> float:
 
 
 def draw(rows: Sequence[Row]) -> Figure:
-    """Three lines on logarithmic axes."""
-    figure, [axes] = style.figure(size=(7.8, 4.6))
+    """A line for each model, on logarithmic axes."""
+    figure, [axes] = charts.figure(size=(7.8, 4.6))
     for place, model in enumerate(MODELS):
         chosen = select(rows, trusted=model)
-        people, colour = column(chosen, "people"), style.SERIES[place]
+        people, colour = column(chosen, "people"), charts.SERIES[place]
         axes.plot(people, column(chosen, "theory"), color=colour, lw=1.3)
-        axes.plot(people, column(chosen, "error"), style.MARKERS[place], color=colour, ms=6)
-        style.beside(axes, people[-1], chosen[-1]["theory"], model, colour, shift=(10, 0))
-    style.numbers(axes, x="log", y="log percent")
+        axes.plot(people, column(chosen, "error"), charts.MARKERS[place], color=colour, ms=6)
+        charts.beside(axes, people[-1], chosen[-1]["theory"], model, colour, shift=(10, 0))
+    charts.numbers(axes, x="log", y="log percent")
     sizes = column(select(rows, trusted=MODELS[0]), "people")
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 9)
     axes.spines["bottom"].set_bounds(sizes[0] / 1.3, sizes[-1])
-    style.only_ticks(axes.xaxis, [size for size in sizes if math.log10(size).is_integer()])
-    style.name_axes(axes, "Whom one trusts decides the error", "people", "root mean square error of the share")
-    style.caption(
+    charts.only_ticks(axes.xaxis, [size for size in sizes if math.log10(size).is_integer()])
+    charts.name_axes(axes, "Whom one trusts decides the error", "people", "root mean square error of the share")
+    charts.caption(
         figure,
         f"A yes-or-no question at ε = {EPSILON}, δ = 10⁻⁶ (replace); a curator and the local model need no δ. "
         "Dots: measured; lines: theory. Shuffled reports are made with the largest ε₀ that "
-        "hiding among the clones allows for so many people.",
+        "hiding among the clones allows for so many people. Two shufflers drop d ~ (62, 11.5) of each blinded crowd.",
     )
     return figure
 
@@ -103,15 +123,22 @@ def tell(rows: Sequence[Row]) -> str:
     """What one sees."""
     most = max(column(rows, "people"))
     errors = {model: select(rows, trusted=model, people=most)[0] for model in MODELS}
-    local, shuffler, curator = (errors[model]["error"] for model in MODELS)
+    local, shuffler, pair, curator = (100 * errors[model]["error"] for model in MODELS)
     powers = [slope(column(some, "people"), column(some, "error")) for some in _by_model(rows)]
+    lines = [
+        f"| {model} | {100 * errors[model]['error']:.2g} | {powers[place]:.2f} | {who} | {otherwise} |"
+        for place, (model, (who, otherwise)) in enumerate(TRUSTED.items())
+    ]
+    head = "| asked through | off by (points) | falls like n^ | who must be trusted | if they are not worth it |"
     return (
-        f"With {most:,} people the share is off by {100 * local:.2g} percentage points if nobody is trusted, "
-        f"{100 * shuffler:.2g} with a shuffler and {100 * curator:.2g} with a curator. The errors fall like "
-        f"n^{powers[0]:.2f}, n^{powers[1]:.2f} and n^{powers[2]:.2f}. A shuffler brings one from the first line most "
-        "of the way to the last: with more people each report may be clearer "
-        f"(ε₀ = {errors['a shuffler']['epsilon_of_a_report']:.1f} here) and still hides among them. The price is the "
-        "trust: if the shuffler works together with whoever reads the reports, only ε₀ remains."
+        "\n".join((head, "|---|---|---|---|---|", *lines)) + "\n\n"
+        f"With {most:,} people the share is off by {local:.2g} percentage points if nobody is trusted, {shuffler:.2g} "
+        f"with a shuffler, {pair:.2g} with two shufflers and {curator:.2g} with a curator. A shuffler brings one from "
+        "the first line most of the way to the last: with more people each report may be clearer "
+        f"(ε₀ = {errors['a shuffler']['epsilon_of_a_report']:.1f} here) and still hides among them. If the shuffler "
+        "works together with whoever reads the reports, only ε₀ remains. Two shufflers with blinded crowds of true "
+        "answers come close to the curator, and lose everything if both work together. Two servers that add up "
+        "secret shares are not built yet."
     )
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from lapwing.adversary.attacks.unique import Coarser, coarsen, uniqueness
+from lapwing import charts
+from lapwing.adversary.attacks.uniqueness import Coarser, coarsen, uniqueness
 from lapwing.anonymity.table import encoded
 from lapwing.datasets import town
-from lapwing.experiments import style
 from lapwing.experiments.experiment import Experiment, Row, column, select
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def _releases(everybody: Mapping[str, list[Any]]) -> list[Row]:
     for release, how in RELEASES.items():
         names = COLUMNS if "occupation" in release else COLUMNS[:-1]
         changed = _coded(coarsen({name: everybody[name] for name in how}, **how))
-        found = uniqueness({**exact, **changed}, names)
+        result = uniqueness({**exact, **changed}, names)
         for others, (above, most) in OTHERS.items():
-            share = found.within(most) - (found.within(above) if above else 0.0)
+            share = result.within(most) - (result.within(above) if above else 0.0)
             rows.append({"what": "release", "released": release, "others": others, "share": share})
     return rows
 
@@ -92,10 +92,10 @@ def _coded(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def draw(rows: Sequence[Row]) -> Figure:
     """What is released as bars of who looks alike, and uniqueness over the size of an area."""
-    figure, [bars, lines] = style.figure(2, size=(11.5, 4.7), width_ratios=(1.1, 1))
+    figure, [bars, lines] = charts.figure(2, size=(11.5, 4.7), width_ratios=(1.1, 1))
     _draw_releases(bars, select(rows, what="release"))
     _draw_areas(lines, rows)
-    style.caption(
+    charts.caption(
         figure,
         "Left: an imaginary town with realistic households; a postcode has about 7,000 people, the district all of "
         "them. Right: dots are measured in areas of that town, lines are theory: Σ p·(1 − p/m)^(n − 1) over the shares "
@@ -107,14 +107,14 @@ def draw(rows: Sequence[Row]) -> Figure:
 
 def _draw_releases(axes: Axes, rows: Sequence[Row]) -> None:
     names = list(RELEASES)[::-1]
-    colours = (style.ADVERSARY, "#e39a8e", "#b4dad5", style.PRIVATE)
+    colours = (charts.ADVERSARY, "#e39a8e", "#b4dad5", charts.PRIVATE)
     left = [0.0] * len(names)
     for others, colour in zip(OTHERS, colours, strict=True):
         shares = column([select(rows, released=name, others=others)[0] for name in names], "share")
         axes.barh(names, shares, left=left, color=colour, height=0.66, label=others)
         left = [sum(both) for both in zip(left, shares, strict=True)]
     bold: dict[str, Any] = {
-        "color": style.ADVERSARY,
+        "color": charts.ADVERSARY,
         "fontsize": 9,
         "fontweight": "bold",
         "ha": "right",
@@ -127,41 +127,41 @@ def _draw_releases(axes: Axes, rows: Sequence[Row]) -> None:
             1.155, place, f"{100 * unique:.{0 if unique > 0.005 else 1}f} %" if unique > 0.0005 else "< 0.1 %", **bold
         )
     axes.grid(visible=False)
-    style.numbers(axes, x="percent")
+    charts.numbers(axes, x="percent")
     axes.set_yticks(range(len(names)), names)
-    axes.tick_params(axis="y", labelcolor=style.INK)
+    axes.tick_params(axis="y", labelcolor=charts.INK)
     axes.set_xlim(0, 1.17)
     axes.set_ylim(-0.55, len(names) - 0.15)
     axes.spines["bottom"].set_bounds(0, 1)
     axes.set_xticks((0, 0.25, 0.5, 0.75, 1))
-    style.name_axes(axes, "How many others look like you in what is released?", "share of the people", "")
+    charts.name_axes(axes, "How many others look like you in what is released?", "share of the people", "")
     _higher(axes)
-    style.legend(axes, loc="lower left", bbox_to_anchor=(-0.02, 0.985), ncols=4, handlelength=1, columnspacing=1.4)
+    charts.legend(axes, loc="lower left", bbox_to_anchor=(-0.02, 0.985), ncols=4, handlelength=1, columnspacing=1.4)
 
 
 def _higher(axes: Axes) -> None:
     """Room for a legend below the title."""
-    axes.set_title(axes.get_title("left"), loc="left", fontsize=11, fontweight="bold", color=style.INK, pad=24)
+    axes.set_title(axes.get_title("left"), loc="left", fontsize=11, fontweight="bold", color=charts.INK, pad=24)
 
 
 def _draw_areas(axes: Axes, rows: Sequence[Row]) -> None:
-    colours = (style.ADVERSARY, style.NOISE, style.PRIVATE)
+    colours = (charts.ADVERSARY, charts.NOISE, charts.PRIVATE)
     for place, (released, colour) in enumerate(zip(PRECISIONS, colours, strict=True)):
-        theory, found = (select(rows, what=what, released=released) for what in ("theory", "area"))
+        theory, areas = (select(rows, what=what, released=released) for what in ("theory", "area"))
         axes.plot(column(theory, "people"), column(theory, "share"), color=colour, lw=1.3)
-        axes.plot(column(found, "people"), column(found, "share"), style.MARKERS[place], color=colour, ms=6)
-        low = next((row for row in found if row["share"] < 0.4), found[-1])
-        style.beside(axes, low["people"], low["share"], f"{released}\nand sex", colour, shift=(10, 4))
-    style.numbers(axes, x="log", y="percent")
+        axes.plot(column(areas, "people"), column(areas, "share"), charts.MARKERS[place], color=colour, ms=6)
+        low = next((row for row in areas if row["share"] < 0.4), areas[-1])
+        charts.beside(axes, low["people"], low["share"], f"{released}\nand sex", colour, shift=(10, 4))
+    charts.numbers(axes, x="log", y="percent")
     sizes = column(select(rows, what="area", released="birth date"), "people")
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 7)
     axes.spines["bottom"].set_bounds(sizes[0] / 1.3, sizes[-1])
-    style.only_ticks(axes.xaxis, [size for size in sizes if math.log10(size).is_integer()])
+    charts.only_ticks(axes.xaxis, [size for size in sizes if math.log10(size).is_integer()])
     axes.set_ylim(-0.015, 1.03)
     for name, share in PUBLISHED.items():
-        axes.axhline(share, color=style.QUIET, lw=0.9, ls=":", zorder=0)
-        style.beside(axes, sizes[-1] * 7, share, f"{name}: {100 * share:.0f} %", style.QUIET, shift=(-2, 8))
-    style.name_axes(axes, "Unique among so many neighbours", "people in the area", "people who are unique")
+        axes.axhline(share, color=charts.QUIET, lw=0.9, ls=":", zorder=0)
+        charts.beside(axes, sizes[-1] * 7, share, f"{name}: {100 * share:.0f} %", charts.QUIET, shift=(-2, 8))
+    charts.name_axes(axes, "Unique among so many neighbours", "people in the area", "people who are unique")
     _higher(axes)
 
 

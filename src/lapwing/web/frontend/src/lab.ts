@@ -7,7 +7,7 @@ import "./lab/contrast.js";
 import "./lab/draws.js";
 import type { Handles, Nearby } from "./lab/handles.js";
 import "./lab/handles.js";
-import type { Asking } from "./lab/kinds.js";
+import type { QuestionHandles } from "./lab/kinds.js";
 import { told } from "./lab/told.js";
 import { benchOf, follow, get, underWay } from "./lab/waiting.js";
 
@@ -33,7 +33,7 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     go.disabled = epsilon > left + allowance * 1e-9;
   };
   const begin = Number(typed.value);
-  handles.asking = told<Asking>("asking");
+  handles.asking = told<QuestionHandles>("asking");
   handles.epsilon = begin >= 0.01 && begin <= 10 ? begin : 1;
   choose(handles.epsilon);
   handles.addEventListener("chosen", (event) => {
@@ -57,10 +57,10 @@ function asking(handles: Handles, question: HTMLFormElement, release: HTMLFormEl
     if (turn === latest) handles.nearby = found;
   };
   const quoted = async (turn: number): Promise<boolean> => {
-    let found: Asking | null = null;
+    let found: QuestionHandles | null = null;
     let complaint = "";
     try {
-      const told = await get<Asking | { complaint: string }>(`${question.dataset.preview}?${words()}`);
+      const told = await get<QuestionHandles | { complaint: string }>(`${question.dataset.preview}?${words()}`);
       if ("complaint" in told) complaint = told.complaint;
       else found = told;
     } catch (error) {

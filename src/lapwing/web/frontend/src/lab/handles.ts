@@ -3,7 +3,7 @@ import { LitElement, css, html, nothing, type PropertyValues, type TemplateResul
 import "../lib/epsilon.js";
 import { chart, type Mark, type Point } from "../lib/chart.js";
 import { accuracyAt, accuracyPlace, down, epsilonFor, errorAt, range, up } from "../math/lab.js";
-import type { Asking, Band } from "./kinds.js";
+import type { QuestionHandles, Band } from "./kinds.js";
 import { calm, sure, said } from "./look.js";
 import "./meter.js";
 
@@ -22,7 +22,7 @@ export class Handles extends LitElement {
     output: { state: true },
     wanted: { state: true },
   };
-  declare asking: Asking | null;
+  declare asking: QuestionHandles | null;
   declare nearby: Nearby | null;
   declare epsilon: number;
   /** Which output the second handle is about. */
@@ -78,7 +78,7 @@ export class Handles extends LitElement {
       ${band && range(asking.places, band.errors) ? this.picture(asking, band) : nothing}`;
   }
 
-  private accuracy(asking: Asking, band: Band): TemplateResult {
+  private accuracy(asking: QuestionHandles, band: Band): TemplateResult {
     const ends = range(asking.places, band.errors);
     const { bands } = asking.preview;
     const choice =
@@ -110,7 +110,7 @@ export class Handles extends LitElement {
     </div>`;
   }
 
-  private sentence(asking: Asking, band: Band | null): TemplateResult | string {
+  private sentence(asking: QuestionHandles, band: Band | null): TemplateResult | string {
     const { left, allowance } = asking.budget;
     const over = this.epsilon > left + allowance * 1e-9;
     const most = down(left * (1 + 1e-9), 3); // the ledger lets a billionth pass
@@ -131,7 +131,7 @@ export class Handles extends LitElement {
     return html`With ε = ${said(this.epsilon)}, ${band.output} is off by <b class="noise">${error === 0 ? "nothing" : `${limit(band)} ${said(error)}`}</b>${band.measured_in ? ` ${band.measured_in}` : ""}${band.why ? nothing : `, ${sure(asking.preview.confidence)}`}. Your budget has room for ${often === 1 ? "one such question" : `${often.toLocaleString("en")} such questions`}.`;
   }
 
-  private picture(asking: Asking, band: Band): TemplateResult {
+  private picture(asking: QuestionHandles, band: Band): TemplateResult {
     const curve = (one: Band | undefined): Point[] =>
       asking.places.flatMap((epsilon, place) => {
         const error = one?.errors[place];
@@ -173,7 +173,7 @@ export class Handles extends LitElement {
   }
 
   /** The picture as numbers, three places for each power of ten. */
-  private numbers(asking: Asking, band: Band): TemplateResult {
+  private numbers(asking: QuestionHandles, band: Band): TemplateResult {
     const columns = this.nearby?.map(({ people, bands }) => ({ people, errors: bands[this.output]?.errors ?? [] })) ?? [
       { people: asking.people, errors: band.errors },
     ];

@@ -45,7 +45,7 @@ export interface Budget {
   delta_left?: number;
 }
 
-export interface Asking {
+export interface QuestionHandles {
   title: string;
   asked: [string, string][];
   places: number[];

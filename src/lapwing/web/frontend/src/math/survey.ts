@@ -29,9 +29,9 @@ export interface Randomised {
 }
 
 /** Levels of a number between its bounds, as in lapwing.crowd.numeric. */
-const LEVELS = 1n << 30n;
+export const LEVELS = 1n << 30n;
 
-type Ratio = readonly [bigint, bigint];
+export type Ratio = readonly [bigint, bigint];
 const share = ([numerator, denominator]: Ratio): number => Number((numerator << 53n) / denominator) / 2 ** 53;
 
 /** A decimal number exactly, as people and browsers write it; null for anything else. */
@@ -47,7 +47,11 @@ export function decimal(text: string): Ratio | null {
 /** How far between the bounds a number lies, in whole levels: cut to the bounds, and rounded. */
 export function level(text: string, low: string, high: string): bigint | null {
   const [x, a, b] = [decimal(text), decimal(low), decimal(high)];
-  if (!x || !a || !b) return null;
+  return x && a && b && levelBetween(x, a, b);
+}
+
+/** The same for fractions. */
+export function levelBetween(x: Ratio, a: Ratio, b: Ratio): bigint {
   const above = (x[0] * a[1] - a[0] * x[1]) * b[1]; // over x[1]·a[1]·b[1]
   const width = (b[0] * a[1] - a[0] * b[1]) * x[1]; // over the same
   if (above <= 0n) return 0n;
@@ -56,7 +60,7 @@ export function level(text: string, low: string, high: string): bigint | null {
 }
 
 /** A uniform whole number from 0 to below `count`: the highest bits of a word, until they fit. */
-function uniform(count: number, words: Words): number {
+export function uniform(count: number, words: Words): number {
   const width = BigInt(count - 1).toString(2).length;
   if (count === 1) return 0;
   for (;;) {
