@@ -17,7 +17,9 @@ from clinic_bench import clinic_rows, lab_school
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
-from school_site import open_school
+from school_site import TODAY, open_school
+
+from lapwing.web.statistics import weeks
 
 __all__ = ["clinic_rows", "lab_school"]
 FLAGS = (
@@ -28,6 +30,12 @@ PATIENCE = 60_000
 """Milliseconds that a page or an expectation may take: a busy machine is slow, and only what never comes is wrong."""
 expect.set_options(timeout=PATIENCE)
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+
+
+@pytest.fixture(autouse=True)
+def _one_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Midnight does not come while a test runs."""
+    monkeypatch.setattr(weeks, "today", lambda: TODAY)
 
 
 @dataclass

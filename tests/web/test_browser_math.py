@@ -73,6 +73,8 @@ THROUGH = {
     "response.fresh": ("response.sample", "random words of the browser, from which samples are drawn"),
     "response.below": ("response.responses", "takes a function, which responses makes of bytes"),
     "response.respond": ("response.responses", "takes a function, which responses makes of bytes"),
+    "survey.levelBetween": ("survey.level", "takes fractions, which level makes of texts"),
+    "survey.uniform": ("survey.fromBytes", "takes a function, which fromBytes makes of bytes"),
     "survey.randomise": ("survey.fromBytes", "takes a function, which fromBytes makes of bytes"),
 }
 """Functions that cannot be called from outside: the one that calls them and is compared, and why."""

@@ -9,17 +9,15 @@ from pathlib import Path
 import pytest
 from classroom import SLUG, finish, made, rows
 from fastapi import FastAPI
-from school_site import PASSWORD, PERSON, open_school, signed_in, site_of, visitor
+from school_site import PASSWORD, PERSON, TODAY, open_school, signed_in, site_of, visitor
 
 from lapwing.web import backup
 from lapwing.web.classes import lists as looks
 from lapwing.web.classes.store import classes as store
 from lapwing.web.service import settings
 from lapwing.web.service.limits import RULES
-from lapwing.web.statistics import weeks
 
 OTHER = "the-laplace-mechanism"
-TODAY = weeks.today()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from classroom import SLUG, finish, made, rows
 from fastapi import FastAPI
-from school_site import PASSWORD, PERSON, account, browser_of, open_school, signed_in, site_of, visit_as, visitor
+from school_site import PASSWORD, PERSON, TODAY, account, browser_of, open_school, signed_in, site_of, visit_as, visitor
 from sqlalchemy import select
 
 from lapwing.web.accounts.store import users
@@ -19,8 +19,6 @@ from lapwing.web.classes.store import classes as store
 from lapwing.web.service.tables import ClassPupil
 from lapwing.web.statistics import weeks
 from lapwing.web.statistics.store import usage
-
-TODAY = weeks.today()
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from lapwing.web.guide.advice import advise, first_rules, tools
 from lapwing.web.guide.answers import QUESTIONS, STATISTICS, Answers, read
 from lapwing.web.guide.answers import USUAL as USUAL_ANSWERS
 from lapwing.web.guide.cases import Case, cases
-from lapwing.web.guide.expected import group_sizes
+from lapwing.web.guide.expectations import group_sizes
 from lapwing.web.guide.plan import POSSIBLE, Plan, plan, small
 from lapwing.web.guide.snippets import program
 from lapwing.web.guide.trial import expected
@@ -156,7 +156,26 @@ def test_rules_can_be_read_with_their_sources(client: TestClient) -> None:
         assert len(rule.why) > 40, rule.id
         assert set(rule.read) <= set(nuggets().pages), rule.id
         assert set(rule.then.get("tools", ())) <= set(tools()), rule.id
-        assert set(rule.then) <= {"verdict", "model", "epsilon", "delta", "rows", "releases", "accounting", "tools"}
+        settled = {"model", "transport", "epsilon", "delta", "rows", "releases", "accounting"}
+        assert set(rule.then) <= {"verdict", "tools", *settled}
+
+
+def test_reports_travel_as_trust_and_questions_ask_for_and_only_where_there_are_reports(client: TestClient) -> None:
+    poll = {"about": "people", "people": 100_000, "groups": 8, "need": "rough"}
+    travels = {
+        "direct": answered(**poll, trust="nobody", ask=("histogram",)),
+        "shuffled": answered(**poll, trust="mixer", ask=("histogram",)),
+        "blinded": answered(**{**poll, "people": 10_000_000}, trust="mixer", ask=("words",)),
+    }
+    for name, given in travels.items():
+        rule = advise(given).by("transport")
+        assert rule is not None
+        assert rule.then["transport"] == name
+        page = client.get(f"/guide/advice?{given.address}").text
+        assert f"<dt>How reports travel</dt><dd><strong>{name.capitalize()}.</strong>" in page
+    central = answered(**poll, trust="us", ask=("histogram",))
+    assert advise(central).by("transport") is None
+    assert "How reports travel" not in client.get(f"/guide/advice?{central.address}").text
 
 
 def test_a_rule_with_a_mistake_in_it_stops_the_guide_at_the_start() -> None:

@@ -29,7 +29,7 @@ from lapwing.web.lab.label import label
 from lapwing.web.lab.notebooks import notebook
 from lapwing.web.lab.result import EPSILONS, Result, Series, Value
 from lapwing.web.lab.scripts import File, script
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 FALSE_ALARM = 1e-6
 REGIONS = ("North", "South", "East", "West", "Coast", "Islands")
@@ -39,12 +39,12 @@ CLINIC = Statement(
     people=3000,
     epsilon=100.0,
     columns=(
-        Stated("patient", "integer"),
-        Stated("region", "text", None, REGIONS),
-        Stated("age", "integer", (0, 60)),
-        Stated("smoker", "boolean"),
-        Stated("visits", "integer", (0, 20), ("1", "2", "3")),
-        Stated("cost", "number", (0, 2000)),
+        StatedColumn("patient", "integer"),
+        StatedColumn("region", "text", None, REGIONS),
+        StatedColumn("age", "integer", (0, 60)),
+        StatedColumn("smoker", "boolean"),
+        StatedColumn("visits", "integer", (0, 20), ("1", "2", "3")),
+        StatedColumn("cost", "number", (0, 2000)),
     ),
 )
 ADULT = Statement(
@@ -52,12 +52,12 @@ ADULT = Statement(
     people=3000,
     epsilon=100.0,
     columns=(
-        Stated("age", "integer", ADULT_BOUNDS["age"]),
-        Stated("education_num", "integer", ADULT_BOUNDS["education_num"]),
-        Stated("hours_per_week", "integer", ADULT_BOUNDS["hours_per_week"]),
-        Stated("sex", "text", None, ("Female", "Male")),
-        Stated("workclass", "text"),
-        Stated("income", "text", None, ("<=50K", ">50K")),
+        StatedColumn("age", "integer", ADULT_BOUNDS["age"]),
+        StatedColumn("education_num", "integer", ADULT_BOUNDS["education_num"]),
+        StatedColumn("hours_per_week", "integer", ADULT_BOUNDS["hours_per_week"]),
+        StatedColumn("sex", "text", None, ("Female", "Male")),
+        StatedColumn("workclass", "text"),
+        StatedColumn("income", "text", None, ("<=50K", ">50K")),
     ),
 )
 FORMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
@@ -383,7 +383,7 @@ def test_a_form_that_cannot_be_asked_says_what_to_write(slug: str, form: dict[st
 
 
 def test_a_table_without_bounds_or_keys_says_so_instead_of_failing() -> None:
-    bare = replace(CLINIC, columns=(Stated("patient", "integer"), Stated("note", "text")))
+    bare = replace(CLINIC, columns=(StatedColumn("patient", "integer"), StatedColumn("note", "text")))
     for slug, kind in ANALYSES.items():
         fields = kind.fields(bare)
         if slug in ("count", "sql", "k-anonymity"):
@@ -448,10 +448,10 @@ def visits(tmp_path: Path) -> Data:
         people=50,
         epsilon=100.0,
         columns=(
-            Stated("order", "text"),
-            Stated('a "b" c', "integer", (0, 10)),
-            Stated("keys", "text", None, ("yes", "no")),
-            Stated("group-by", "number", (0, 7)),
+            StatedColumn("order", "text"),
+            StatedColumn('a "b" c', "integer", (0, 10)),
+            StatedColumn("keys", "text", None, ("yes", "no")),
+            StatedColumn("group-by", "number", (0, 7)),
         ),
     )
     ledger = Ledger(tmp_path / "own.db")

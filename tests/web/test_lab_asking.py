@@ -20,7 +20,7 @@ from school_site import PERSON, site_of, visitor
 import lapwing as lw
 from lapwing.adversary.attacks import best_guess
 from lapwing.errors import BudgetExceeded
-from lapwing.web.lab import asking, attacking, questions
+from lapwing.web.lab import games, questions, releases
 from lapwing.web.lab.analyses import ANALYSES, TEACHING_ONLY
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.bench import Bench
@@ -123,7 +123,7 @@ def test_asking_for_more_than_is_left_says_what_is_left_and_what_it_buys(
     assert page.status_code == 409
     assert "0.25 is left" in page.text
     band = ANALYSES["mean"].of(bench.stated, {"column": "age"}).preview(bench.stated).bands[0]
-    assert f"mean of age to within {asking.buys(band, 0.25):.3g}" in page.text
+    assert f"mean of age to within {releases.buys(band, 0.25):.3g}" in page.text
     assert client.post(f"/lab/{bench.id}/ask/mean", data=asked).json()["detail"].startswith("0.25 is left")
     assert spent(bench) == 0.75
     released(client, bench, 0.25)
@@ -150,13 +150,13 @@ def test_twenty_tabs_at_once_never_spend_more_than_is_allowed(lab_school: FastAP
     while spent(bench) <= 0.7:  # whoever was told to wait may ask again, until it is really spent
         released(client, bench, 0.3, "count")
     assert client.post(f"/lab/{bench.id}/ask/count", data={"epsilon": "0.3"}).status_code == 409
-    assert len({asking.mark(one) for one in bench.answers}) == len(bench.answers) == 3
+    assert len({releases.mark(one) for one in bench.answers}) == len(bench.answers) == 3
 
 
 def test_a_release_that_loses_the_race_says_what_is_left(lab_school: FastAPI, clinic_rows: Path) -> None:
     _, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     question = questions.question(bench.stated, "count", None)
-    late = asking.release(bench, question, 0.8, asking.moment())
+    late = releases.release(bench, question, 0.8, releases.moment())
     bench.ledger.charge("table", lw.PureDP(0.5, unit="patient"))
     with pytest.raises(Exception, match=r"0\.5 is left.*still buys count to within") as refused:
         late(lambda _: None)  # type: ignore[arg-type]
@@ -208,7 +208,7 @@ def _stopped_after_the_charge(bench: Bench, question: questions.Question, progre
                 progress.cancel()
             progress(share)
 
-    return asking.release(bench, question, 0.5, asking.moment())(Pressed())  # type: ignore[arg-type]
+    return releases.release(bench, question, 0.5, releases.moment())(Pressed())  # type: ignore[arg-type]
 
 
 def bodies(client: TestClient, bench: Bench, address: str) -> Iterator[str]:
@@ -246,7 +246,7 @@ def test_two_tables_that_differ_in_one_person_get_the_same_pages_before_a_releas
     for without in (False, True):
         client, bench = brought(lab_school, clinic_rows)
         if without:
-            other = attacking.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
+            other = games.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
             bench.path.write_bytes(other.read_bytes())
         pages = [client.get(f"/lab/{bench.id}/ask/{kind}", headers=PERSON).text for kind in ("count", "mean", "groups")]
         told.append([page.replace(bench.id, "") for page in pages])
@@ -262,13 +262,13 @@ def test_two_tables_that_differ_in_one_person_differ_in_the_noisy_numbers_alone(
     for without in (False, True):
         client, bench = brought(lab_school, clinic_rows)
         if without:
-            other = attacking.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
+            other = games.without_one(Data(bench.path, bench.stated, None), bench.folder, False)
             bench.path.write_bytes(other.read_bytes())
         released(client, bench, 0.05)
         [job] = bench.jobs.of(bench.id)
         first = first or bench.answers[0]
         bench.answers[:] = [first]
-        address = f"/lab/{bench.id}/answers/{asking.mark(first)}"
+        address = f"/lab/{bench.id}/answers/{releases.mark(first)}"
         paths = [f"/lab/{bench.id}", f"/lab/{bench.id}/ask/mean", address, f"{address}?shown={job.id}"]
         paths += [f"{address}/export/{kind}" for kind in ("csv", "png", "py", "ipynb")]
         answers = [client.get(path, headers=PERSON) for path in paths]
@@ -396,16 +396,16 @@ def test_a_question_without_a_private_answer_is_only_looked_at_in_teaching_mode(
 def test_attackers_stay_within_the_bound_and_the_exact_answer_falls(clinic_rows: Path) -> None:
     data = Data(clinic_rows, CLINIC.statement, None)
     count = ANALYSES["count"].of(CLINIC.statement, {})
-    for outcome in attacking.play(count, data, 0.5, lw.PureDP(0.5, unit="patient"), lambda _: None, rounds=24):
+    for outcome in games.play(count, data, 0.5, lw.PureDP(0.5, unit="patient"), lambda _: None, rounds=24):
         assert outcome.exact == 1
         assert outcome.private is not None
-        allowed = attacking.likely(outcome.private, outcome.games, 1e-6)[0]  # fails once in a million runs by chance
+        allowed = games.likely(outcome.private, outcome.games, 1e-6)[0]  # fails once in a million runs by chance
         assert allowed <= outcome.bound
     assert not list(clinic_rows.parent.glob("lapwing-lab-*"))
 
 
 def test_the_bounds_on_attackers_are_those_of_the_library() -> None:
-    found = attacking.limits(lw.ApproxDP(0.5, 1e-6, unit="patient"), "patient")
+    found = games.limits(lw.ApproxDP(0.5, 1e-6, unit="patient"), "patient")
     assert [one.attack for one in found] == ["membership", "differencing", "averaging", "averaging"]
     assert found[0].bound == best_guess(0.5, delta=1e-6)
     assert found[2].bound == best_guess(5 * 0.5, delta=5e-6)
@@ -416,7 +416,7 @@ def test_the_bounds_on_attackers_are_those_of_the_library() -> None:
 def test_an_attacker_without_noise_to_fear_wins_every_time(clinic_rows: Path) -> None:
     data = Data(clinic_rows, CLINIC.statement, None)
     count = ANALYSES["count"].of(CLINIC.statement, {})
-    first, *_ = attacking.play(count, data, 50.0, lw.PureDP(50, unit="patient"), lambda _: None, rounds=4)
+    first, *_ = games.play(count, data, 50.0, lw.PureDP(50, unit="patient"), lambda _: None, rounds=4)
     assert first.private == 1
 
 
@@ -430,10 +430,10 @@ def test_the_target_leaves_with_all_its_rows_or_says_what_somebody_else_does(cli
     mine.write_bytes(clinic_rows.read_bytes())
     data = Data(mine, CLINIC.statement, None)
     before = table(mine)
-    gone = table(attacking.without_one(data, tmp_path, False))
+    gone = table(games.without_one(data, tmp_path, False))
     assert len(before - gone) == 1
     assert not gone - before
-    other = table(attacking.without_one(data, tmp_path, True))
+    other = table(games.without_one(data, tmp_path, True))
     assert len(other) == len(before)
     [[mine_was], [now]] = [list(before - other), list(other - before)]
     assert mine_was[0] == now[0]

@@ -15,29 +15,33 @@ from cases import together
 
 import lapwing as lw
 from lapwing.errors import LapwingError
-from lapwing.web.lab import intake, stating
+from lapwing.web.lab import intake, statement_form
 from lapwing.web.lab.analyses import ANALYSES, grouping, local, models, rows, synthetic
 from lapwing.web.lab.analyses.curated import blank, stopping
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.arrivals import AT_ONCE_EACH, STRETCH, Arrival
 from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.benches import Lab
 from lapwing.web.lab.budget import Promise
 from lapwing.web.lab.engine import SPILLED, connected, engine
-from lapwing.web.lab.intake import Found, take
+from lapwing.web.lab.intake import FileColumn, take
 from lapwing.web.lab.jobs import TOO_LONG, Jobs, Progress
-from lapwing.web.lab.keeping import Lab
 from lapwing.web.lab.label import label
 from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.plain import Unreadable
 from lapwing.web.lab.proposals import Proposal
 from lapwing.web.lab.result import Result
-from lapwing.web.lab.statement import DATASET, LONGEST_KEY, Stated, Statement
+from lapwing.web.lab.statement import DATASET, LONGEST_KEY, StatedColumn, Statement
 from lapwing.web.service.problems import Problem
 from lapwing.web.service.settings import Settings
 
 STATED = Statement(
     name="rows",
-    columns=(Stated("row"), Stated("age", "number", (0, 100)), Stated("town", "text", None, ("Kiel", "Bonn"))),
+    columns=(
+        StatedColumn("row"),
+        StatedColumn("age", "number", (0, 100)),
+        StatedColumn("town", "text", None, ("Kiel", "Bonn")),
+    ),
     epsilon=1.0,
 )
 
@@ -56,7 +60,7 @@ def brought(lab: Lab, statement: Statement | None = STATED) -> Bench:
             "SELECT CAST(i AS VARCHAR) AS \"row\", CAST(i % 90 AS VARCHAR) AS age, 'Kiel' AS town FROM range(500) t(i)"
         )
         db.execute(f"COPY ({rows}) TO '{bench.path}' (FORMAT parquet)")
-    bench.columns = tuple(Found(one.name) for one in STATED.columns)
+    bench.columns = tuple(FileColumn(one.name) for one in STATED.columns)
     if statement is not None:
         bench.state(statement)
     return bench
@@ -81,7 +85,7 @@ def test_a_column_called_row_is_not_every_row(lab: Lab) -> None:
 def test_what_was_spent_fixes_how_the_unit_is_read(lab: Lab) -> None:
     """As text, 1 and 01 are two people; as whole numbers they are one."""
     stated = replace(STATED, unit="row")
-    numbers = replace(stated, columns=(Stated("row", "integer"), *STATED.columns[1:]))
+    numbers = replace(stated, columns=(StatedColumn("row", "integer"), *STATED.columns[1:]))
     bench = brought(lab, stated)
     bench.state(numbers)
     bench.state(stated)  # nothing is spent yet
@@ -146,7 +150,7 @@ def test_bounds_read_from_the_data_do_not_outlast_teaching_mode(lab: Lab, found:
     bench = brought(lab, replace(STATED, teaching=True))
     for one in found:
         bench.propose("age", one)
-    made, shown = stating.read(bench, sent(**{"low-1": "0.3", "high-1": "0.333333333333333"}))
+    made, shown = statement_form.read(bench, sent(**{"low-1": "0.3", "high-1": "0.333333333333333"}))
     assert (made is None) == refused
     assert ("column-1" in shown.complaints) == refused
 
@@ -169,7 +173,7 @@ def test_bounds_read_from_the_data_do_not_outlast_teaching_mode(lab: Lab, found:
 def test_a_bound_close_to_one_that_was_read_counts_as_read(lab: Lab, low: str, high: str, refused: bool) -> None:
     bench = brought(lab, replace(STATED, teaching=True))
     bench.propose("age", Proposal(bounds=(12.25, 83412.57), private=False))
-    made, shown = stating.read(bench, sent(**{"low-1": low, "high-1": high}))
+    made, shown = statement_form.read(bench, sent(**{"low-1": low, "high-1": high}))
     assert (made is None) == refused
     assert ("column-1" in shown.complaints) == refused
 
@@ -177,18 +181,18 @@ def test_a_bound_close_to_one_that_was_read_counts_as_read(lab: Lab, low: str, h
 def test_round_bounds_are_nobodys_unless_both_are_those_that_were_read(lab: Lab) -> None:
     bench = brought(lab, replace(STATED, teaching=True))
     bench.propose("age", Proposal(bounds=(0, 100), private=False))
-    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is None
-    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "120"}))[0] is not None
+    assert statement_form.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is None
+    assert statement_form.read(bench, sent(**{"low-1": "0", "high-1": "120"}))[0] is not None
     bench.propose("age", Proposal(bounds=(0, 100), private=True))
-    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
+    assert statement_form.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
 
 
 def test_finding_bounds_privately_does_not_wash_those_that_were_read(lab: Lab) -> None:
     bench = brought(lab, replace(STATED, teaching=True))
     bench.propose("age", Proposal(bounds=(17.5, 97.3), private=False))
     bench.propose("age", Proposal(bounds=(0, 100), private=True))
-    assert stating.read(bench, sent(**{"low-1": "17.5", "high-1": "97.3"}))[0] is None
-    assert stating.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
+    assert statement_form.read(bench, sent(**{"low-1": "17.5", "high-1": "97.3"}))[0] is None
+    assert statement_form.read(bench, sent(**{"low-1": "0", "high-1": "100"}))[0] is not None
 
 
 @pytest.mark.parametrize(
@@ -204,14 +208,14 @@ def test_finding_bounds_privately_does_not_wash_those_that_were_read(lab: Lab) -
 def test_keys_that_were_read_are_known_again_in_any_order_and_with_one_more(lab: Lab, keys: str, refused: bool) -> None:
     bench = brought(lab, replace(STATED, teaching=True))
     bench.propose("town", Proposal(keys=("Kiel", "Bonn", "Ulm"), private=False))
-    assert (stating.read(bench, sent(**{"keys-2": keys}))[0] is None) == refused
+    assert (statement_form.read(bench, sent(**{"keys-2": keys}))[0] is None) == refused
 
 
 def test_keys_read_from_the_data_do_not_outlast_teaching_mode_however_they_are_written(lab: Lab) -> None:
     bench = brought(lab, replace(STATED, teaching=True))
     bench.propose("town", Proposal(keys=(" Kiel", 'Bonn, "am Rhein"', "Ulm\n"), private=False))
-    form = sent(**{"keys-2": stating.filled(bench).lines[2].keys})
-    assert "column-2" in stating.read(bench, form)[1].complaints
+    form = sent(**{"keys-2": statement_form.filled(bench).lines[2].keys})
+    assert "column-2" in statement_form.read(bench, form)[1].complaints
 
 
 # What one person changes
@@ -261,8 +265,8 @@ def test_a_person_with_many_rows_changes_one_row_that_is_learnt_from_or_one_repo
     monkeypatch.setattr(models, "SYSTEM", Salted())
     monkeypatch.setattr(local, "SYSTEM", Salted())
     monkeypatch.setattr(local, "MOST_REPORTS", 10)
-    columns = (Stated("u"), Stated("k", "text", None, ("a", "b")))
-    numbers = (Stated("x", "number", (0, 10)), Stated("i", "integer", (0, 10)))
+    columns = (StatedColumn("u"), StatedColumn("k", "text", None, ("a", "b")))
+    numbers = (StatedColumn("x", "number", (0, 10)), StatedColumn("i", "integer", (0, 10)))
     stated = Statement(name="t", unit="u", people=people, columns=(*columns, *numbers))
     form = {"target": "k" if slug == "logistic" else "x", "columns": ["i", "x"], "column": "k"}
     question: Any = ANALYSES[slug].of(stated, form | ({"columns": ["i"]} if slug == "linear" else {}))
@@ -348,7 +352,7 @@ def test_a_question_may_not_fill_the_disk_with_what_it_puts_aside(lab: Lab) -> N
 
 def test_models_are_tried_by_few_at_once_and_the_others_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthetic, "PATIENCE", 0.01)
-    stated = replace(STATED, columns=(*STATED.columns, Stated("cost", "number", (0, 7))))
+    stated = replace(STATED, columns=(*STATED.columns, StatedColumn("cost", "number", (0, 7))))
     question = ANALYSES["linear"].of(stated, {"target": "age", "columns": ["cost"], "method": "output"})
     for _ in range(synthetic.AT_ONCE):
         synthetic._trying.acquire()
@@ -378,7 +382,7 @@ def test_cells_of_megabytes_are_cut_before_they_reach_the_memory(lab: Lab, slug:
 
 def test_the_exact_side_reads_the_stated_keys_and_no_others(lab: Lab) -> None:
     bench = brought(lab, None)
-    stated = replace(STATED, columns=(Stated("row", "text", None, ("7", "x'); --")), *STATED.columns[1:]))
+    stated = replace(STATED, columns=(StatedColumn("row", "text", None, ("7", "x'); --")), *STATED.columns[1:]))
     with rows.opened(Data(bench.path, stated, None)) as found:
         assert grouping.by_value(found, stated.columns[0], "count(*)") == [(1,), ()]
 
@@ -431,7 +435,7 @@ def test_one_address_has_a_few_files_on_their_way(lab: Lab) -> None:
 )
 def test_what_rests_on_made_up_rows_is_called_a_guess(slug: str, form: dict[str, Any]) -> None:
     """On the clinic, half of the private lines were farther from the exact one than made-up rows let expect."""
-    numbers = tuple(Stated(name, "number", (0, 100)) for name in ("visits", "cost"))
+    numbers = tuple(StatedColumn(name, "number", (0, 100)) for name in ("visits", "cost"))
     stated = replace(STATED, columns=(*STATED.columns, *numbers))
     question = ANALYSES[slug].of(stated, form)
     shown = question.preview(stated)
@@ -449,7 +453,11 @@ def test_what_rests_on_made_up_rows_is_called_a_guess(slug: str, form: dict[str,
 def test_slopes_that_are_shrunk_have_no_error_bars_that_promise_to_reach_the_exact_ones(lab: Lab) -> None:
     """On the clinic, bars of 95 in 100 reached the exact slope 13 times."""
     bench = brought(lab, None)
-    columns = (Stated("row", "number", (0, 500)), Stated("age", "number", (0, 100)), Stated("town", "number", (0, 1)))
+    columns = (
+        StatedColumn("row", "number", (0, 500)),
+        StatedColumn("age", "number", (0, 100)),
+        StatedColumn("town", "number", (0, 1)),
+    )
     stated = replace(STATED, columns=columns)
     question = ANALYSES["linear"].of(stated, {"target": "age", "columns": ["row", "town"]})
     made = question.release(Data(bench.path, stated, None), 1.0, lambda _: None)

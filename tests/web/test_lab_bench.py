@@ -13,22 +13,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from school_site import in_a_loop
+from loops import in_a_loop
 
 import lapwing as lw
 from lapwing.errors import BudgetExceeded, InvalidParameter
 from lapwing.web.lab.bench import Answer, Bench
+from lapwing.web.lab.benches import PREFIX, Lab
 from lapwing.web.lab.engine import connected, engine
 from lapwing.web.lab.jobs import MOST_OPEN_BROWSER, MOST_OPEN_EACH, PLAIN, Jobs, Progress
-from lapwing.web.lab.keeping import PREFIX, Lab
 from lapwing.web.lab.owners import new_owner
 from lapwing.web.lab.result import Result
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 from lapwing.web.lab.turns import Ending, Turns, Visitor
 from lapwing.web.service.problems import Problem
 from lapwing.web.service.settings import Settings
 
-STATED = Statement(name="rows", columns=(Stated("who"), Stated("age", "integer", (0, 100))), epsilon=1.0)
+STATED = Statement(name="rows", columns=(StatedColumn("who"), StatedColumn("age", "integer", (0, 100))), epsilon=1.0)
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_changed_statement_gives_nothing_back(lab: Lab) -> None:
     bench = bench_with_rows(lab)
     bench.state(STATED)
     spend(bench, 0.25)
-    bench.state(replace(STATED, columns=(Stated("who"), Stated("age", "integer", (0, 50), ("1", "2")))))
+    bench.state(replace(STATED, columns=(StatedColumn("who"), StatedColumn("age", "integer", (0, 50), ("1", "2")))))
     assert bench.remaining == lw.PureDP(0.75, unit="row")
     bench.state(replace(STATED, epsilon=0.5))
     assert bench.remaining == lw.PureDP(0.25, unit="row")

@@ -18,10 +18,10 @@ from lapwing.privacy.journal import Database
 from lapwing.privacy.store import FileStore
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import Jobs
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 from lapwing.web.service.problems import Problem
 
-STATED = Statement(name="rows", columns=(Stated("who"), Stated("age", "integer", (0, 100))), epsilon=1.0)
+STATED = Statement(name="rows", columns=(StatedColumn("who"), StatedColumn("age", "integer", (0, 100))), epsilon=1.0)
 CHANGES = {
     "before anything is spent": (0, replace(STATED, epsilon=2.0)),
     "another unit before anything is spent": (0, replace(STATED, unit="who")),

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from school_site import PERSON, open_school, site_of, visitor
 
-from lapwing.curator.plan.written import Notation
+from lapwing.curator.plan.text_forms import Notation
 from lapwing.web.lab import proposals
 from lapwing.web.lab.analyses import ANALYSES
 from lapwing.web.lab.analyses.rows import opened

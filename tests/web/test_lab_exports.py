@@ -8,7 +8,7 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -158,7 +158,8 @@ def stated(client: TestClient, kind: Kind) -> Bench:
 
 RUNNER = """
 import contextlib, io, json, os, sys, traceback
-for folder, cells in json.load(sys.stdin):
+for line in sys.stdin:
+    folder, cells = json.loads(line)
     os.chdir(folder)
     out, names, failed = io.StringIO(), {"__name__": "__main__"}, ""
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
@@ -167,17 +168,26 @@ for folder, cells in json.load(sys.stdin):
                 exec(compile(cell, "<cell>", "exec"), names)
         except Exception:
             failed = traceback.format_exc()
-    print(json.dumps([out.getvalue(), failed]))
+    print(json.dumps([out.getvalue(), failed]), flush=True)
 """
+Run = Callable[[Path, list[str]], tuple[str, str]]
 
 
-def run(work: list[tuple[Path, list[str]]]) -> list[tuple[str, str]]:
-    """What each list of cells printed, and how it failed: in a fresh process that has nothing but the folder."""
-    given = json.dumps([(str(folder), made) for folder, made in work])
-    done = subprocess.run([sys.executable, "-c", RUNNER], input=given, capture_output=True, text=True, check=True)
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(found) == len(work), done.stderr
-    return found
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    """What a list of cells prints, and how it fails: in a process that has the folder and what it loaded before."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", RUNNER], stdin=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def one(folder: Path, cells: list[str]) -> tuple[str, str]:
+            print(json.dumps([str(folder), cells]), file=process.stdin, flush=True)
+            printed, failed = json.loads(process.stdout.readline())  # type: ignore[union-attr]
+            return printed, failed
+
+        yield one
+        process.stdin.close()
 
 
 def taken_away(bench: Bench, slug: str, form: Mapping[str, Any], *, as_notebook: bool) -> list[str]:
@@ -189,14 +199,14 @@ def taken_away(bench: Bench, slug: str, form: Mapping[str, Any], *, as_notebook:
     return ["".join(cell["source"]) for cell in made if cell["cell_type"] == "code"]
 
 
-def all_run(bench: Bench, kind: Kind, folder: Path, asked: list[tuple[str, dict[str, Any]]], notebooks: bool) -> None:
-    work = []
+def all_run(
+    run: Run, bench: Bench, kind: Kind, folder: Path, asked: list[tuple[str, dict[str, Any]]], notebooks: bool
+) -> None:
     for i, (slug, form) in enumerate(asked):
         own = folder / str(i)
         own.mkdir()
         (own / kind.name).write_bytes(kind.content)
-        work.append((own, taken_away(bench, slug, form, as_notebook=notebooks)))
-    for (slug, form), (printed, failed) in zip(asked, run(work), strict=True):
+        printed, failed = run(own, taken_away(bench, slug, form, as_notebook=notebooks))
         assert not failed, (slug, form, failed)
         assert printed, (slug, form)
         assert slug in TEACHING_ONLY or SECRET not in printed
@@ -206,30 +216,32 @@ def test_every_kind_of_question_is_exported_in_these_tests() -> None:
     assert {slug for slug, _ in ASKED} == set(ANALYSES)
 
 
-def test_every_export_runs_on_the_messy_file_that_was_brought(client: TestClient, tmp_path: Path) -> None:
+def test_every_export_runs_on_the_messy_file_that_was_brought(client: TestClient, run: Run, tmp_path: Path) -> None:
     kind = KINDS["latin-1"]
     bench = stated(client, kind)
     assert f"source = {kind.name!r}" in taken_away(bench, *ASKED[0], as_notebook=False)[0]
-    all_run(bench, kind, tmp_path, ASKED, notebooks=False)
+    all_run(run, bench, kind, tmp_path, ASKED, notebooks=False)
 
 
 @pytest.mark.parametrize("name", ["gz", "tsv", "parquet"])
-def test_exports_run_on_packed_files_tabs_and_parquet(name: str, client: TestClient, tmp_path: Path) -> None:
+def test_exports_run_on_packed_files_tabs_and_parquet(name: str, client: TestClient, run: Run, tmp_path: Path) -> None:
     kind = KINDS[name]
-    all_run(stated(client, kind), kind, tmp_path, [ASKED[1], ASKED[3]], notebooks=True)
+    all_run(run, stated(client, kind), kind, tmp_path, [ASKED[1], ASKED[3]], notebooks=True)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("notebooks", [False, True])
 def test_every_export_runs_on_every_kind_of_file(
-    name: str, notebooks: bool, client: TestClient, tmp_path: Path
+    name: str, notebooks: bool, client: TestClient, run: Run, tmp_path: Path
 ) -> None:
-    all_run(stated(client, KINDS[name]), KINDS[name], tmp_path, ASKED, notebooks)
+    all_run(run, stated(client, KINDS[name]), KINDS[name], tmp_path, ASKED, notebooks)
 
 
-def test_exports_of_bundled_and_pasted_tables_say_where_the_rows_come_from(client: TestClient, tmp_path: Path) -> None:
-    lab, work = site_of(client.app).lab, []  # type: ignore[arg-type]
+def test_exports_of_bundled_and_pasted_tables_say_where_the_rows_come_from(
+    client: TestClient, run: Run, tmp_path: Path
+) -> None:
+    lab = site_of(client.app).lab  # type: ignore[arg-type]
     for slug, column in (("clinic", "smoker"), ("adult", "sex"), ("town", "diabetes")):
         where = client.post(f"/lab/examples/{slug}", headers=PERSON).headers["location"]
         [bench] = [one for one in lab.all() if one.id == where.rpartition("/")[2]]
@@ -239,8 +251,7 @@ def test_exports_of_bundled_and_pasted_tables_say_where_the_rows_come_from(clien
         own = tmp_path / slug
         own.mkdir()
         asked = ("kmeans", {"columns": _two(bench)}) if slug == "clinic" else ("histogram", {"column": column})
-        work.append((own, taken_away(bench, *asked, as_notebook=False)))
-    for printed, failed in run(work):
+        printed, failed = run(own, taken_away(bench, *asked, as_notebook=False))
         assert not failed, failed
         assert printed
     where = client.post("/lab/paste", data={"text": "a,b\n1,2\n"}, headers=PERSON).headers["location"]

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from school_site import PERSON, site_of, visitor
 
 from lapwing.privacy import Ledger
-from lapwing.web.lab import asking, questions
+from lapwing.web.lab import questions, releases
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import FAILED, PLAIN, STOPPED, TOO_LONG, Job, Jobs, Progress
 
@@ -51,7 +51,7 @@ def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
     released(client, bench, 0.25)
 
 
-def _fails(*arguments: Any) -> None:
+def _fails(*arguments: Any, **_: Any) -> None:
     arguments[3].begin()
     raise MemoryError("a <secret> record")
 
@@ -79,7 +79,7 @@ QUESTIONS = {
 def started(lab_school: FastAPI, bench: Bench, slug: str, step: float, late: str) -> Job:
     """A release that ends at a step."""
     question = questions.question(bench.stated, slug, QUESTIONS[slug])
-    release = asking.release(bench, question, 0.5, asking.moment())
+    release = releases.release(bench, question, 0.5, releases.moment())
     job = site_of(lab_school).lab.jobs.start(bench.id, lambda progress: release(Late(progress, step, late)))  # type: ignore[arg-type]
     job.ended.wait(300)
     return job
@@ -116,7 +116,7 @@ def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_
     _, bench = brought(lab_school, clinic_rows)
     monkeypatch.setattr("lapwing.web.lab.analyses.models.one_each", lambda *_, **__: ENDLESS)
     endless = sqlglot.parse_one(ENDLESS, dialect="duckdb")
-    monkeypatch.setattr("lapwing.curator.ask.release.look", lambda *arguments: arguments[3].fetch(endless))
+    monkeypatch.setattr("lapwing.curator.ask.release.look", lambda *arguments, **_: arguments[3].fetch(endless))
     seen = list[bool]()
     write = Ledger.trip
 
@@ -127,7 +127,7 @@ def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_
     monkeypatch.setattr(Ledger, "trip", trip)
     question = questions.question(bench.stated, slug, QUESTIONS[slug])
     jobs = Jobs(longest=0.3)
-    job = jobs.start(bench.id, asking.release(bench, question, 0.5, asking.moment()))
+    job = jobs.start(bench.id, releases.release(bench, question, 0.5, releases.moment()))
     assert job.ended.wait(300)
     jobs.close()
     assert seen == [False]
@@ -140,8 +140,8 @@ def test_what_fails_in_teaching_mode_closes_nothing_and_does_not_say_so(
 ) -> None:
     client, bench = brought(lab_school, clinic_rows, teaching=True)
     released(client, bench)
-    monkeypatch.setattr("lapwing.curator.ask.release.look", _fails)
-    job = site_of(lab_school).lab.jobs.start(bench.id, asking.exact(bench, bench.answers[-1]))
+    monkeypatch.setattr("lapwing.curator.ask.unprotected.look", _fails)
+    job = site_of(lab_school).lab.jobs.start(bench.id, releases.exact(bench, bench.answers[-1]))
     job.ended.wait(300)
     assert (job.state, job.error, bench.failed) == ("failed", PLAIN, False)
 
@@ -166,7 +166,7 @@ def test_draws_that_take_too_long_are_a_failure_although_the_first_were_answered
 ) -> None:
     client, bench = brought(lab_school, clinic_rows, epsilon=1.0)
     released(client, bench, 0.05)
-    work = asking.draws(bench, bench.answers[-1], 10, charged=True)
+    work = releases.draws(bench, bench.answers[-1], 10, charged=True)
 
     def late(progress: Progress) -> Any:
         call = progress.__class__.__call__

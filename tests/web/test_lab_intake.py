@@ -25,12 +25,12 @@ from playwright.sync_api import expect
 from school_site import PERSON, open_school, signed_in, site_of, visitor
 
 from lapwing.web.lab import intake, plain, proposals
+from lapwing.web.lab.benches import Lab, _held_folder
 from lapwing.web.lab.engine import engine
 from lapwing.web.lab.jobs import Progress
-from lapwing.web.lab.keeping import Lab, _held_folder
 from lapwing.web.lab.names import LONGEST, cleaned
 from lapwing.web.lab.owners import new_owner
-from lapwing.web.lab.suggest import suggest, unit_among
+from lapwing.web.lab.suggestions import suggest, unit_among
 from lapwing.web.service.settings import Settings
 
 Visitor = Callable[..., Any]

@@ -97,7 +97,7 @@ def test_answers_by_group_and_of_sql_are_drawn(lab_school: FastAPI, clinic_rows:
 
 
 def test_below_the_slider_an_error_is_foretold_to_grow() -> None:
-    from lapwing.web.lab.foretold import error_at
+    from lapwing.web.lab.forecasts import error_at
 
     band = Band("n", tuple(10 / one for one in EPSILONS))
     assert error_at(band, EPSILONS[0] / 2) == pytest.approx(20 / EPSILONS[0])

@@ -23,7 +23,7 @@ from lapwing.adversary.attacks.differencing import differencing
 from lapwing.adversary.attacks.homogeneity import homogeneity
 from lapwing.adversary.attacks.linkage import linkage
 from lapwing.adversary.attacks.tracker import general_tracker
-from lapwing.adversary.attacks.unique import coarsen, uniqueness
+from lapwing.adversary.attacks.uniqueness import coarsen, uniqueness
 from lapwing.anonymity.losses import certainty_penalty
 from lapwing.anonymity.measures import k_anonymity, l_diversity, t_closeness
 from lapwing.anonymity.restriction import Refused, RestrictedQueries, where

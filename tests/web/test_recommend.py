@@ -17,7 +17,7 @@ from playwright.sync_api import Page
 from school_site import nuggets
 
 from lapwing.web.school.nugget import CATEGORIES, LEVELS, ROLES
-from lapwing.web.school.recommend import FINISHED, RULES, Advice, Offer, recommend, stages, told
+from lapwing.web.school.recommendation import FINISHED, RULES, Advice, Offer, recommend, stages, told
 from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.school.votes import EVERYBODY, FEWEST, PROTOCOL, Tally
 

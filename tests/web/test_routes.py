@@ -19,6 +19,7 @@ EVERYBODY = (200, 200, 200, 200, 200)
 LEARNERS = (401, 403, 200, 200, 200)
 INSTRUCTORS = (401, 403, 403, 200, 200)
 ADMINS = (401, 403, 403, 403, 200)
+"""Operators are learners who have one more right: see test_collections.py."""
 
 
 def then(allowed: tuple[int, ...], status: int) -> tuple[int, ...]:
@@ -54,6 +55,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /admin/users": ADMINS,
     "POST /admin/users/{user_id}/role": then(ADMINS, 422),
     "POST /admin/users/{user_id}/active": then(ADMINS, 422),
+    "POST /admin/users/{user_id}/operator": then(ADMINS, 422),
     "POST /admin/users/{user_id}/password": ADMINS,
     "GET /votes": EVERYBODY,
     "POST /votes": then(EVERYBODY, 422),
@@ -116,7 +118,7 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /write/preview": then(LEARNERS, 422),
     "GET /write/export": LEARNERS,
     "POST /write/import": then(LEARNERS, 422),
-    "GET /write/{slug}": LEARNERS,  # how to begin a copy; a draft of somebody else is not there, see test_authoring.py
+    "GET /write/{slug}": LEARNERS,  # how to begin a copy; a draft of somebody else is not there, see test_drafts.py
     "POST /write/{slug}": then(LEARNERS, 404),
     "POST /write/{slug}/text": then(LEARNERS, 422),
     "GET /write/{slug}/read": then(LEARNERS, 404),
@@ -161,6 +163,12 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "POST /lab/{id}/answers/{mark}/exact-file": then(EVERYBODY, 404),
     "POST /lab/{id}/answers/{mark}/show/{what}": then(EVERYBODY, 404),
     "GET /lab/{id}/shown/{job}": then(EVERYBODY, 404),
+    "GET /collections": ADMINS,
+    "GET /collections/{collection_id}": then(ADMINS, 404),
+    "GET /collections/{collection_id}/now": then(ADMINS, 404),
+    "GET /take-part": EVERYBODY,
+    "GET /take-part/{collection_id}": then(EVERYBODY, 404),
+    "POST /take-part/{name}/tokens": then(EVERYBODY, 404),
     "GET /guide": EVERYBODY,
     "GET /guide/advice": then(EVERYBODY, 422),
     "GET /guide/report": then(EVERYBODY, 422),

@@ -14,16 +14,14 @@ import pytest
 from browser import answers_of
 from cases import together
 from fastapi import FastAPI
-from school_site import open_school, signed_in, site_of, visitor
+from school_site import TODAY, open_school, signed_in, site_of, visitor
 
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, PureDP
 from lapwing.web.service.settings import address
-from lapwing.web.statistics import weeks
 from lapwing.web.statistics.store import usage
 from lapwing.web.statistics.weeks import EPSILON, FIRST, MOST, Statistics, Week, mechanism
 
-TODAY = weeks.today()
 LAST_WEEK = Week.of(TODAY - timedelta(weeks=1))
 FALSE_ALARM = 1e-6
 
@@ -45,7 +43,7 @@ def known(app: FastAPI) -> Statistics:
 
 
 def happened(**more: object) -> dict[str, object]:
-    return {"what": "opened", "slug": "tools", "week": str(Week.of(weeks.today())), **more}
+    return {"what": "opened", "slug": "tools", "week": str(Week.of(TODAY)), **more}
 
 
 def test_what_happened_is_counted_by_the_day_and_without_a_name(app: FastAPI) -> None:

@@ -23,11 +23,10 @@ from school_site import PERSON, open_school, signed_in, site_of, visit_as, visit
 from sqlalchemy import func, select, text
 
 from lapwing.noise import Reproducible
-from lapwing.web.service import settings
+from lapwing.web.service import qr, settings
 from lapwing.web.service.limits import RULES, Rule
 from lapwing.web.service.spreadsheets import defused
 from lapwing.web.service.tables import Decision, Survey, SurveyLink, SurveyTally, SurveyToken
-from lapwing.web.survey import qr
 from lapwing.web.survey.parameters import MOST_LINKS, USUAL_EPSILON, read_form
 from lapwing.web.survey.results import BATCH, Results, Row, Step, batch_of, ends, results
 from lapwing.web.survey.routes import survey as routes
@@ -75,7 +74,7 @@ class Made:
         self.address = f"/survey/{self.id}"
 
     @property
-    def kept(self) -> store.Kept:
+    def kept(self) -> store.StoredSurvey:
         with site_of(self.app).database.reading() as db:
             found = store.find(db, self.id)
         assert found is not None

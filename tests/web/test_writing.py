@@ -12,7 +12,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 from school_site import PASSWORD, account, browser_of, site_of
 
-from lapwing.web.authoring import publishing
+from lapwing.web.authoring import publication
 from lapwing.web.authoring.store import nuggets
 
 PHONE = {"width": 360, "height": 740}
@@ -28,7 +28,7 @@ def as_it_was(live_school: Any) -> Iterator[None]:
     with site.database.writing() as db:
         for draft in nuggets.listed(db):
             nuggets.remove(db, draft.slug)
-    publishing.refresh(site)
+    publication.refresh(site)
 
 
 def enter(live_school: Any, browser: Any, role: str = "learner") -> tuple[Page, str]:

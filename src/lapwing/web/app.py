@@ -9,9 +9,9 @@ from functools import partial
 
 from fastapi import FastAPI
 
-from lapwing.web.authoring import publishing
+from lapwing.web.authoring import publication
 from lapwing.web.bodies import SmallBodies
-from lapwing.web.lab.keeping import Lab, keep_tidy
+from lapwing.web.lab.benches import Lab, keep_tidy
 from lapwing.web.pages import Pages
 from lapwing.web.routes import FIRST, LATER, read
 from lapwing.web.school.library import School
@@ -31,11 +31,15 @@ def create_app(settings: Settings | None = None, school: School | None = None, a
     built = assets or Assets()  # first: the nuggets need KaTeX, and whoever misses it is told what to run
     pages = Pages(school or School.read(), built)
     site = Site(settings, Database(settings.database), pages, Limits(), Lab(settings))
-    publishing.refresh(site)
+    publication.refresh(site)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        tasks = [asyncio.create_task(publishing.keep_up(site)), asyncio.create_task(keep_tidy(site.lab))]
+        tasks = [asyncio.create_task(publication.keep_up(site)), asyncio.create_task(keep_tidy(site.lab))]
+        if settings.collections is not None:
+            from lapwing.web.collections import admission  # a school without collections does not load it
+
+            tasks.append(asyncio.create_task(admission.keep_tidy(site)))
         yield
         for task in tasks:
             task.cancel()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from lapwing.web.lab.arrivals import Arrival
-    from lapwing.web.lab.keeping import Lab
+    from lapwing.web.lab.benches import Lab
 
 MOST = 1 << 20
 MOST_UPLOADED = (2 << 20) + (64 << 10)  # two megabytes, and the envelope of a form around them

@@ -22,7 +22,7 @@ from lapwing.web.school.library import School
 from lapwing.web.school.nugget import CATEGORIES, ROLES
 from lapwing.web.school.page import Page
 from lapwing.web.school.picture import pictures
-from lapwing.web.school.recommend import Offer, recommend, stages
+from lapwing.web.school.recommendation import Offer, recommend, stages
 from lapwing.web.school.sources import linked
 from lapwing.web.school.store.learning import GOALS, KNOWLEDGE, About
 from lapwing.web.school.term import words_of
@@ -61,7 +61,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownSchool:
     """What readers see at one moment."""
 
     school: School
@@ -95,14 +95,14 @@ class Pages:
         """Show these nuggets from now on. All pages change at once; if one cannot be made, none does."""
         self.exchange(self.prepared(school))
 
-    def exchange(self, shown: Shown) -> None:
+    def exchange(self, shown: ShownSchool) -> None:
         """Show these pages from now on."""
         self._shown = shown
         self.templates.globals["school"] = shown.school
 
-    def prepared(self, school: School) -> Shown:
+    def prepared(self, school: School) -> ShownSchool:
         """All pages of these nuggets, not shown yet."""
-        return Shown(
+        return ShownSchool(
             school,
             Ready.of(self.landing_for({}, school)),
             Ready.of(self.made("glossary.html", school=school)),
@@ -133,14 +133,14 @@ class Pages:
         """A template filled in."""
         return self.templates.get_template(template).render(**values)
 
-    def landing_for(self, asked: dict[str, str], school: School | None = None) -> str:
+    def landing_for(self, wishes: dict[str, str], school: School | None = None) -> str:
         """All nuggets, or those that fit what was asked for."""
         school = school or self.school
-        wanted = {name: asked.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
+        wanted = {name: wishes.get(name, "") for name in ("q", "category", "role", "minutes", "level")}
         searched = bool(words_of(wanted["q"]))
-        found = {one.page.nugget.slug for one in school.search(wanted["q"], most=100)}
+        slugs = {match.page.nugget.slug for match in school.search(wanted["q"], most=100)}
 
-        candidates = [page for page in school if not searched or page.nugget.slug in found]
+        candidates = [page for page in school if not searched or page.nugget.slug in slugs]
         offers = [Offer.of(page) for page in school]
         terms = {term.name for term in school.glossary.search(wanted["q"])}
         return self.made(

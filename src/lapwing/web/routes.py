@@ -11,8 +11,8 @@ refused is a `Problem`:
             comments.add(db, slug, person.id, text)
         return redirect(site, f"/learn/{slug}#comments", "Your comment is there.")
 
-`Learner`, `Instructor` and `Admin` let in those who may do what the role may; `Asking` is somebody or nobody.
-Forms have `{{ fields.csrf(user) }}`; scripts send what /me told them as `x-csrf-token`.
+`Learner`, `Instructor`, `Operator` and `Admin` let in those who may do what the role may; `Asking` is somebody or
+nobody. Forms have `{{ fields.csrf(user) }}`; scripts send what /me told them as `x-csrf-token`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ FIRST = (
 """Those that are there from the start, in the order in which they are asked."""
 
 LATER = {
+    "/collections": ("collections.routes.console",),
+    "/take-part": ("collections.routes.taking_part",),
     "/guide": ("guide.routes.guide",),
-    "/lab": ("lab.routes.lab", "lab.routes.asking", "lab.routes.check", "lab.routes.failures"),
+    "/lab": ("lab.routes.lab", "lab.routes.questions", "lab.routes.check", "lab.routes.failures"),
 }
 """Modules that are loaded when somebody first asks for an address that begins like this."""
 

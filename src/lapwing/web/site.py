@@ -14,7 +14,7 @@ from lapwing.web.service.limits import Limits
 from lapwing.web.service.settings import Settings
 
 if TYPE_CHECKING:
-    from lapwing.web.lab.keeping import Lab
+    from lapwing.web.lab.benches import Lab
 
 
 @dataclass(frozen=True, slots=True)

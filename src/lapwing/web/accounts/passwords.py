@@ -101,11 +101,11 @@ def enrolment(secret: str, name: str) -> str:
 
 def period_of(secret: str, code: str, now: int) -> int | None:
     """Which period a code belongs to, if it is of this one or a neighbour."""
-    given, found = code.replace(" ", ""), None
+    given, match = code.replace(" ", ""), None
     for period in (now // PERIOD + shift for shift in (-1, 0, 1)):
         if hmac.compare_digest(pyotp.TOTP(secret).at(period * PERIOD).encode(), given.encode()):
-            found = period
-    return found
+            match = period
+    return match
 
 
 def sealed(secret: str, key: bytes, user_id: int) -> bytes:

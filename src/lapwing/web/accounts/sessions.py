@@ -22,7 +22,7 @@ from lapwing.web.accounts.store import sessions
 from lapwing.web.service.limits import address_of
 from lapwing.web.service.problems import Problem
 from lapwing.web.service.settings import Settings
-from lapwing.web.service.tables import ROLES
+from lapwing.web.service.tables import OPERATOR, ROLES
 from lapwing.web.site import Site, TheSite
 
 SAFE = {"GET", "HEAD", "OPTIONS"}
@@ -43,9 +43,12 @@ class Person:
     role: str
     csrf: str
     stage: str
+    operator: bool = False
 
     def may(self, role: str) -> bool:
-        """Whether what this role may do is allowed to them."""
+        """Whether what this role may do is allowed to them. Operators stand beside the others, not above anybody."""
+        if role == OPERATOR:
+            return self.stage == "full" and (self.operator or self.role == "admin")
         return self.stage == "full" and ROLES.index(self.role) >= ROLES.index(role)
 
 
@@ -56,23 +59,27 @@ def cookie_name(settings: Settings, name: str = "lapwing") -> str:
 
 def someone(request: Request, site: TheSite) -> Person | None:
     """Who asks, if they are signed in, even halfway."""
-    secret = request.cookies.get(cookie_name(site.settings))
+    return person_of(site, request.cookies.get(cookie_name(site.settings)))
+
+
+def person_of(site: Site, secret: str | None) -> Person | None:
+    """Whose cookie this is, if somebody is signed in with it, even halfway."""
     if not secret:
         return None
     now = int(time.time())
     with site.database.reading() as db:
-        found = sessions.find(db, secret, now)
-    if found is None:
+        session = sessions.find(db, secret, now)
+    if session is None:
         return None
-    if found.last_seen <= now - sessions.TOUCHED_EVERY:
+    if session.last_seen <= now - sessions.TOUCHED_EVERY:
         with site.database.writing() as db:
             sessions.touch(db, secret, now)
     stage = "full"
-    if found.second_factor and not found.verified:
+    if session.second_factor and not session.verified:
         stage = "code"
-    elif found.role == "admin" and not found.second_factor:
+    elif session.role == "admin" and not session.second_factor:
         stage = "enrol"
-    return Person(found.user_id, found.name, found.role, found.csrf, stage)
+    return Person(session.user_id, session.name, session.role, session.csrf, stage, session.operator)
 
 
 Someone = Annotated[Person | None, Depends(someone)]
@@ -108,6 +115,7 @@ Asking = Annotated[Person | None, Depends(asking)]
 Learner = Annotated[Person, Depends(require("learner"))]
 Instructor = Annotated[Person, Depends(require("instructor"))]
 Admin = Annotated[Person, Depends(require("admin"))]
+Operator = Annotated[Person, Depends(require(OPERATOR))]
 
 
 async def guard(request: Request, site: TheSite, person: Someone) -> None:
@@ -144,7 +152,9 @@ def refuse_unguarded(routers: Iterable[APIRouter]) -> None:
     for route in (route for router in routers for route in router.routes):
         if not isinstance(route, APIRoute):
             raise TypeError(f"{route} is no plain route, so nobody can say what guards it")
-        if not (route.methods or set()) <= SAFE and guard not in {one.dependency for one in route.dependencies}:
+        if not (route.methods or set()) <= SAFE and guard not in {
+            dependency.dependency for dependency in route.dependencies
+        }:
             raise TypeError(f"{route.path} changes something and is not on a personal router")
 
 

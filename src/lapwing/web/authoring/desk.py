@@ -68,12 +68,12 @@ class Look:
     @property
     def ready(self) -> bool:
         """Whether it could be published."""
-        return self.page is not None and all(one.advice for one in self.complaints)
+        return self.page is not None and all(complaint.advice for complaint in self.complaints)
 
     @property
     def holes(self) -> list[Complaint]:
         """What a template or a button put there and nobody replaced."""
-        return [one for one in self.complaints if one.hole]
+        return [complaint for complaint in self.complaints if complaint.hole]
 
 
 def tidy(text: str) -> str:
@@ -101,25 +101,27 @@ def slug_of(title: str) -> str:
 
 def split(text: str) -> tuple[str, str]:
     """The front matter with its fences, if there is one, and the rest."""
-    found = _FRONT.match(text)
-    return (text[: found.end()], text[found.end() :]) if found else ("", text)
+    front = _FRONT.match(text)
+    return (text[: front.end()], text[front.end() :]) if front else ("", text)
 
 
 def front_of(text: str) -> dict[str, Any]:
     """What the front matter says, as far as it can be read: words, and lists of words."""
     head, _ = split(text)
     try:
-        found = plain.load(head[4:-4]) if head else {}
+        header = plain.load(head[4:-4]) if head else {}
     except yaml.YAMLError:
-        found = {}
-    told = found if isinstance(found, dict) else {}
+        header = {}
+    fields = header if isinstance(header, dict) else {}
     front: dict[str, Any] = {}
     for name in FIELDS:
-        value = told.get(name)
+        value = fields.get(name)
         if name == "words":
-            front[name] = [to_line(*one) for one in value.items()] if isinstance(value, dict) else []
+            front[name] = [to_line(*entry) for entry in value.items()] if isinstance(value, dict) else []
         elif name in _LISTS:
-            front[name] = [str(one) for one in value if isinstance(one, (str, int))] if isinstance(value, list) else []
+            front[name] = (
+                [str(item) for item in value if isinstance(item, (str, int))] if isinstance(value, list) else []
+            )
         else:
             front[name] = "" if value is None or isinstance(value, (list, dict)) else str(value)
     return front
@@ -132,7 +134,7 @@ def with_front(text: str, slug: str, fields: Mapping[str, Any]) -> str:
     for name in FIELDS:
         value = fields.get(name) or ()
         if name in (*_LISTS, "words"):
-            lines = [" ".join(str(one).split()) for one in value if str(one).strip()]
+            lines = [" ".join(str(item).split()) for item in value if str(item).strip()]
             front[name] = dict(map(from_line, lines)) if name == "words" else lines
         else:
             value = value or ""
@@ -169,7 +171,7 @@ def looked_at(text: str, slug: str, school: School, widgets: Iterable[str]) -> L
 def checked(text: str, slug: str, school: School, widgets: Iterable[str], *, finished: bool = True) -> Nugget:
     """The nugget, if it can be published at this address; one that is not `finished` may have holes."""
     look = looked_at(text, slug, school, widgets)
-    wrong = [one for one in look.complaints if not one.advice and not one.hole]
+    wrong = [complaint for complaint in look.complaints if not complaint.advice and not complaint.hole]
     if finished and look.holes and not wrong:
         raise InvalidNugget(slug, unfinished(look), "Replace it; the list says where.")
     if wrong or look.page is None:
@@ -186,13 +188,13 @@ def unfinished(look: Look) -> str:
 
 def _holes(text: str, slug: str, front: Mapping[str, Any], school: School) -> Iterator[Complaint]:
     """Sample text, empty descriptions, and links to nowhere."""
-    found = placeholders(text, {slug, *school.pages})
+    holes = placeholders(text, {slug, *school.pages})
     if front["summary"] == SUMMARY:  # in the front matter it may be folded over lines
         at = next((place for place, line in enumerate(text.splitlines(), 1) if line.startswith("summary:")), 1)
-        if not any(one.line == at for one in found):
+        if not any(hole.line == at for hole in holes):
             yield Complaint("The summary is sample text. Write your own.", at, hole=True)
-    for one in found:
-        yield Complaint(one.words, one.line, hole=True)
+    for hole in holes:
+        yield Complaint(hole.words, hole.line, hole=True)
 
 
 def _read(text: str) -> Nugget:
@@ -234,7 +236,7 @@ def _page(nugget: Nugget, school: School, text: str, complaints: list[Complaint]
                 )
             except InvalidNugget:
                 return None
-    complaints += [_said(one.error, _line_of(text, one.text)) for one in wrong]
+    complaints += [_said(problem.error, _line_of(text, problem.text)) for problem in wrong]
     return page
 
 
@@ -258,12 +260,12 @@ def _about_front(nugget: Nugget, slug: str, school: School) -> Iterator[Complain
             yield Complaint(f"The {name} has more than {most} characters. Make it shorter.")
     for name in _LISTS:
         listed = getattr(nugget, name)
-        if len(listed) > _MOST_LISTED or any(len(one) > _LONGEST_LISTED for one in listed):
+        if len(listed) > _MOST_LISTED or any(len(item) > _LONGEST_LISTED for item in listed):
             yield Complaint(f"{name.capitalize()} are too many or too long. Keep to {_MOST_LISTED} short ones.")
     for name in ("needs", "helps"):
         for other in getattr(nugget, name):
             if other == slug or other not in school.pages:
-                there = ", ".join(one for one in school.pages if one != slug)
+                there = ", ".join(other for other in school.pages if other != slug)
                 yield Complaint(f"{name.capitalize()} has {other[:80]!r}, which is no other nugget. There are {there}.")
     if nugget.after and nugget.after != BEGINNING and nugget.after not in school.pages:
         yield Complaint(f"It stands after {nugget.after[:80]!r}, which is no nugget. Choose another place.")
@@ -332,23 +334,23 @@ def moved(text: str, after: str) -> str:
 
 def zipped(files: Iterable[tuple[str, str]]) -> bytes:
     """Texts as one file, always the same bytes."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in files:
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             archive.writestr(entry, text.encode())
-    return made.getvalue()
+    return content.getvalue()
 
 
 def unpacked(name: str, content: bytes) -> list[tuple[str, str]]:
     """The nuggets of a file: one Markdown file, or an archive of them. What else is in it is passed over."""
     if not zipfile.is_zipfile(io.BytesIO(content)):
         return [(name, _decoded(name, content))]
-    found = []
+    files = []
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = [one for one in archive.infolist() if one.filename.endswith(".md") and not one.is_dir()]
+            entries = [entry for entry in archive.infolist() if entry.filename.endswith(".md") and not entry.is_dir()]
             if len(entries) > _MOST_FILES:
                 raise InvalidNugget(name, f"it has more than {_MOST_FILES} nuggets", "Send them in parts.")
             for entry in entries:
@@ -356,14 +358,14 @@ def unpacked(name: str, content: bytes) -> list[tuple[str, str]]:
                 if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise InvalidNugget(name, "it is packed in an unusual way", "Send a plain zip of .md files.")
                 with archive.open(entry) as file:
-                    found.append((shown, _decoded(shown, file.read(_MOST_ZIPPED + 1))))
+                    files.append((shown, _decoded(shown, file.read(_MOST_ZIPPED + 1))))
     except (zipfile.BadZipFile, zlib.error, RuntimeError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InvalidNugget):
             raise
         raise InvalidNugget(name, "the archive is damaged", "Send a zip of .md files.") from None
-    if not found:
+    if not files:
         raise InvalidNugget(name, "the archive has no nuggets", "Send a zip of .md files.")
-    return found
+    return files
 
 
 def _decoded(name: str, content: bytes) -> str:

@@ -35,17 +35,17 @@ def _blocks(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, in
     while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
         last += 1
     a, b = old[first : len(old) - last], new[first : len(new) - last]
-    found: list[tuple[str, int, int, int, int]] = []
+    blocks: list[tuple[str, int, int, int, int]] = []
     if first:
-        found.append(("equal", 0, first, 0, first))
+        blocks.append(("equal", 0, first, 0, first))
     if max(len(a), len(b)) > MOST:
-        found.append(("replace", first, first + len(a), first, first + len(b)))
+        blocks.append(("replace", first, first + len(a), first, first + len(b)))
     else:
         codes = SequenceMatcher(None, a, b, autojunk=max(len(a), len(b)) > 500).get_opcodes()
-        found += [(kind, first + i, first + j, first + k, first + m) for kind, i, j, k, m in codes]
+        blocks += [(kind, first + i, first + j, first + k, first + m) for kind, i, j, k, m in codes]
     if last:
-        found.append(("equal", len(old) - last, len(old), len(new) - last, len(new)))
-    return found
+        blocks.append(("equal", len(old) - last, len(old), len(new) - last, len(new)))
+    return blocks
 
 
 def compared(old: str, new: str) -> list[Line]:
@@ -93,18 +93,18 @@ def _by_words(old: str, new: str) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
 def merged(base: str | None, mine: str, theirs: str) -> tuple[str, int]:
     """Both changes in one text, and how many places are left in which somebody has to choose."""
     old, a, b = (base or "").splitlines(), mine.splitlines(), theirs.splitlines()
-    made: list[str] = []
+    lines: list[str] = []
     conflicts = 0
     for low, high, (a_low, a_high), (b_low, b_high) in _regions(old, a, b):
-        was, one, other = old[low:high], a[a_low:a_high], b[b_low:b_high]
-        if one == other or other == was:
-            made += one
-        elif one == was and base is not None:
-            made += other
+        was, first, other = old[low:high], a[a_low:a_high], b[b_low:b_high]
+        if first == other or other == was:
+            lines += first
+        elif first == was and base is not None:
+            lines += other
         else:
             conflicts += 1
-            made += ["<<<<<<< yours", *one, "=======", *other, ">>>>>>> the other one"]
-    return "\n".join(made) + "\n", conflicts
+            lines += ["<<<<<<< yours", *first, "=======", *other, ">>>>>>> the other one"]
+    return "\n".join(lines) + "\n", conflicts
 
 
 def _regions(old: list[str], a: list[str], b: list[str]) -> Iterator[tuple[int, int, tuple[int, int], tuple[int, int]]]:

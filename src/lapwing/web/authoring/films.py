@@ -93,17 +93,17 @@ def captions(content: bytes) -> Film:
     return Film("vtt", text.encode())
 
 
-def chosen(asked: str, size: int, most: int) -> tuple[int, int] | None:
+def chosen(header: str, size: int, most: int) -> tuple[int, int] | None:
     """The first and the last byte that a Range header asks for, at most `most` bytes; nothing if there are none.
 
     >>> chosen("bytes=0-", 5000, 1000), chosen("bytes=-10", 5000, 1000), chosen("bytes=9000-", 5000, 1000)
     ((0, 999), (4990, 4999), None)
     """
-    found = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", asked.strip())
-    if found is None or not (found[1] or found[2]):
+    match = re.fullmatch(r"bytes=(\d{0,15})-(\d{0,15})", header.strip())
+    if match is None or not (match[1] or match[2]):
         return None
-    if not found[1]:
-        first, last = max(0, size - int(found[2])), size - 1
+    if not match[1]:
+        first, last = max(0, size - int(match[2])), size - 1
     else:
-        first, last = int(found[1]), min(int(found[2] or size - 1), size - 1)
+        first, last = int(match[1]), min(int(match[2] or size - 1), size - 1)
     return (first, min(last, first + most - 1)) if first <= last and first < size else None

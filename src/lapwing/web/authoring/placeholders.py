@@ -43,7 +43,7 @@ _OWN = (
 )
 _LINES = {
     *_OWN,
-    *(hole for one in SNIPPETS for hole in one.holes),
+    *(hole for snippet in SNIPPETS for hole in snippet.holes),
     *(SAMPLES[name] for name in ("heading", "list", "numbers", "formula", "video", "captions")),
     WIDGET_WORDS,
 }
@@ -73,17 +73,17 @@ class Placeholder:
 
 def placeholders(text: str, slugs: Collection[str] = ()) -> list[Placeholder]:
     """All of them in order; links to nuggets that are not among the `slugs`, if those are told, lead nowhere."""
-    return sorted({*_in_lines(text, slugs), *_whole_samples(text)}, key=lambda one: one.line)
+    return sorted({*_in_lines(text, slugs), *_whole_samples(text)}, key=lambda hole: hole.line)
 
 
 def _in_lines(text: str, slugs: Collection[str]) -> Iterator[Placeholder]:
     lines, fence, kind = text.splitlines(), "", ""
     for number, line in enumerate(lines, 1):
-        if found := _FENCE.match(line):
+        if match := _FENCE.match(line):
             if not fence:
-                fence, kind = found[1], found[2] or "code"
+                fence, kind = match[1], match[2] or "code"
                 continue
-            if found[1].startswith(fence) and not found[2]:
+            if match[1].startswith(fence) and not match[2]:
                 fence = kind = ""
                 continue
         if kind not in _WITH_WORDS:
@@ -111,8 +111,8 @@ def _goes_on(lines: list[str], number: int, indent: int) -> bool:
 
 
 def _within(number: int, line: str, slugs: Collection[str]) -> Iterator[Placeholder]:
-    if found := _UNFINISHED.search(line):
-        yield Placeholder(number, f"Here stands {found[0]}. Finish it, or delete it.")
+    if match := _UNFINISHED.search(line):
+        yield Placeholder(number, f"Here stands {match[0]}. Finish it, or delete it.")
     for mark, name in (("**", "bold"), ("*", "italic"), ("$", "formula")):
         if f"{mark}{SAMPLES[name]}{mark}" in line:
             yield Placeholder(number, f"“{SAMPLES[name]}” is what the button inserted. Write your own.")
@@ -133,9 +133,9 @@ def _within(number: int, line: str, slugs: Collection[str]) -> Iterator[Placehol
 
 def _whole_samples(text: str) -> Iterator[Placeholder]:
     """Fences that are just as their buttons made them."""
-    for one in SNIPPETS:
-        if one.text.startswith("```") and not one.holes:
-            place = text.find(f"{one.text}\n")
+    for snippet in SNIPPETS:
+        if snippet.text.startswith("```") and not snippet.holes:
+            place = text.find(f"{snippet.text}\n")
             if place >= 0:
-                name = one.name.lower()
+                name = snippet.name.lower()
                 yield Placeholder(text.count("\n", 0, place) + 1, f"The {name} is still the sample. Make it your own.")

@@ -10,10 +10,12 @@ WIDGETS = {
     "checklist": "Questions to tick off, from a table that you write inside",
     "chooser": "Which mechanism for which question, and how far off its answers are",
     "clipping": "A sum with a bound: too low cuts off, too high needs noise",
+    "crowd-size": "How little a shuffled report tells, by the number of people in the batch",
     "differencing": "A curator answers about groups only; can you find out about one person?",
     "error-bands": "The error of the sample and the error of the noise, over the number of people",
     "exponential": "How likely each option is chosen, by the exponential mechanism and by permute-and-flip",
     "family-finder": "Which variant of the definition fits? Seven questions",
+    "find-one": "Look for the answer of one person among reports with names, and without",
     "gaussian": "How wide Gaussian noise must be (view=one), or many answers beside Laplace (view=many)",
     "guessing-game": "Guess from a noisy answer whether somebody smokes, twenty times",
     "k-anonymity": "Columns made coarser, what k, l and t become, and who falls to attacks",
@@ -30,6 +32,7 @@ WIDGETS = {
     "taking-part": "What it can cost to take part, in one study and in many",
     "three-models": "What it costs to trust nobody, a shuffler, or a curator",
     "timeline": "Events in order, from a table that you write inside",
+    "who-learns": "The parties of a collection, and what they learn if some work together",
 }
 """What each shows, in a line. `graph` and `data` have buttons of their own."""
 OWN = ("graph", "data")

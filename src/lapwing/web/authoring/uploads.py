@@ -108,10 +108,10 @@ def _made_anew(content: bytes, kind: str) -> Clean:
     bare.paste(turned.convert(mode))
     out = io.BytesIO()
     bare.save(out, name, **_PACKED[kind])
-    made = out.getvalue()
-    if len(made) > LARGEST:
+    packed = out.getvalue()
+    if len(packed) > LARGEST:
         raise NoPicture("The picture has more than 2 MB once it is unpacked and packed again. Make it smaller.")
-    return Clean(kind, made, *bare.size)
+    return Clean(kind, packed, *bare.size)
 
 
 def _refuse_large(width: int, height: int) -> None:

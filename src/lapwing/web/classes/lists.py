@@ -72,19 +72,19 @@ def suggestion() -> str:
     return f"{_MANNERS.split()[SYSTEM.bits(4)]} {_BIRDS.split()[SYSTEM.bits(5)]}"
 
 
-def as_csv(found: Sequence[Column], pupils: Sequence[Pupil]) -> str:
+def as_csv(columns: Sequence[Column], pupils: Sequence[Pupil]) -> str:
     """The list for a spreadsheet: a row for each pupil, with the day of each nugget and the score of its quiz."""
     out = io.StringIO()
     writer = csv.writer(out)
     heads = ["pseudonym", "finished"]
-    for column in found:
+    for column in columns:
         heads.append(f"{column.number}. {column.title}")
         if column.questions:
             heads.append(f"{column.number}. right answers of {column.questions}")
     writer.writerow([defused(head) for head in heads])
     for pupil in pupils:
-        row = [defused(pupil.pseudonym), str(sum(column.slug in pupil.finished for column in found))]
-        for column in found:
+        row = [defused(pupil.pseudonym), str(sum(column.slug in pupil.finished for column in columns))]
+        for column in columns:
             done = pupil.finished.get(column.slug)
             row.append(done.day.isoformat() if done else "")
             if column.questions:

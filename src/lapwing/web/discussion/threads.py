@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 
 from lapwing.web.accounts.sessions import Person
 from lapwing.web.discussion.store import comments
-from lapwing.web.discussion.store.comments import Kept, Place
+from lapwing.web.discussion.store.comments import Place, StoredComment
 from lapwing.web.school.markdown import Markdown
 from lapwing.web.service.cache import TextCache
 
@@ -76,10 +76,10 @@ def when(seconds: int) -> datetime:
 
 
 @dataclass(slots=True)
-class Shown:
+class ShownComment:
     """A comment, or the gap it left, as one person sees it."""
 
-    kept: Kept
+    kept: StoredComment
     gap: str
     """Why there is nothing to read, or nothing."""
     hidden: bool
@@ -87,10 +87,10 @@ class Shown:
     note: str
     mine: bool
     may_answer: bool
-    answers: Kept | None = None
+    answers: StoredComment | None = None
     """What it answers, where that is not the comment right above."""
-    replies: list[Shown] = field(default_factory=list)
-    folded: list[Shown] = field(default_factory=list)
+    replies: list[ShownComment] = field(default_factory=list)
+    folded: list[ShownComment] = field(default_factory=list)
     opened: bool = False
 
     @property
@@ -119,7 +119,7 @@ class Talk:
     """One page of a discussion."""
 
     slug: str
-    threads: list[Shown]
+    threads: list[ShownComment]
     count: int
     order: str
     page: int
@@ -128,7 +128,7 @@ class Talk:
     """The comment somebody looks for."""
 
 
-def readable(place: Place | Kept, person: Person | None) -> bool:
+def readable(place: Place | StoredComment, person: Person | None) -> bool:
     """Whether somebody may read a comment."""
     if place.state == "visible":
         return True
@@ -180,7 +180,7 @@ def talk(
     return Talk(slug, _shown(db, tree, chosen, person, at), tree.count, order, page, pages, at)
 
 
-def thread(db: Session, slug: str, person: Person | None, at: int) -> tuple[Shown | None, int]:
+def thread(db: Session, slug: str, person: Person | None, at: int) -> tuple[ShownComment | None, int]:
     """The thread in which a comment stands, if anything of it is left, and how many comments there are in all."""
     tree = _Tree(comments.outline(db, slug), person)
     if at not in tree.root:
@@ -188,13 +188,13 @@ def thread(db: Session, slug: str, person: Person | None, at: int) -> tuple[Show
     return _shown(db, tree, [tree.root[at]], person, at)[0], tree.count
 
 
-def _shown(db: Session, tree: _Tree, threads: list[int], person: Person | None, at: int | None) -> list[Shown]:
+def _shown(db: Session, tree: _Tree, threads: list[int], person: Person | None, at: int | None) -> list[ShownComment]:
     replies = {number: tree.under.get(number, []) for number in threads}
-    folded = {one: tree.under.get(one, []) for ones in replies.values() for one in ones}
+    folded = {reply_id: tree.under.get(reply_id, []) for numbers in replies.values() for reply_id in numbers}
     ids = [*threads, *folded, *(deep for deeper in folded.values() for deep in deeper)]
     texts, decided = comments.read(db, ids), comments.decided(db, ids)
 
-    def made(number: int) -> Shown:
+    def made(number: int) -> ShownComment:
         kept = texts[number]
         action, note = decided.get(number, ("", ""))
         seen = number in tree.readable
@@ -205,18 +205,18 @@ def _shown(db: Session, tree: _Tree, threads: list[int], person: Person | None, 
         elif not seen:
             gap = "hidden by a moderator"
         may_answer = person is not None and kept.state == "visible"
-        return Shown(kept, gap, kept.state == "hidden" and seen, note if mine else "", mine, may_answer)
+        return ShownComment(kept, gap, kept.state == "hidden" and seen, note if mine else "", mine, may_answer)
 
-    found = []
+    shown = []
     for number in threads:
         root = made(number)
-        for one in replies[number]:
-            reply = made(one)
-            reply.folded = [made(deep) for deep in folded[one]]
-            reply.opened = at in folded[one]
+        for reply_id in replies[number]:
+            reply = made(reply_id)
+            reply.folded = [made(deep) for deep in folded[reply_id]]
+            reply.opened = at in folded[reply_id]
             for deep in reply.folded:
-                if deep.kept.parent_id != one:
+                if deep.kept.parent_id != reply_id:
                     deep.answers = texts[deep.kept.parent_id or 0]
             root.replies.append(reply)
-        found.append(root)
-    return found
+        shown.append(root)
+    return shown

@@ -11,10 +11,10 @@ from typing import Any
 
 import yaml
 
-from lapwing.privacy.explain import Explanation, explain
+from lapwing.privacy.explanation import Explanation, explain
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.answers import MOST_PEOPLE, QUESTIONS, WANTED, Answers
-from lapwing.web.guide.expected import Bar, Expected
+from lapwing.web.guide.expectations import Bar, Expectation
 from lapwing.web.guide.plan import Plan, named, parts, plan
 from lapwing.web.guide.rules import Rule
 from lapwing.web.guide.snippets import number, program
@@ -49,7 +49,7 @@ class Outlook:
     """One question: what to expect, and whether that is enough."""
 
     ask: str
-    expected: Expected
+    expected: Expectation
     enough: bool
     needed: int
     """About so many people would be enough; 0 if nobody can say."""
@@ -131,27 +131,33 @@ class Advice:
     @property
     def split(self) -> str:
         """How the budget is shared out."""
-        made = self.plan
-        if made is None:
+        current = self.plan
+        if current is None:
             return ""
-        if made.model == "local":
+        if current.model == "local":
             again = " Reports that are sent again cost nothing more while the answer stays the same."
-            return f"Every report costs ε = {number(made.part_epsilon)}.{again if self.answers.often != 'once' else ''}"
-        if made.model == "shuffled":
-            per = f" and ε = {number(made.epsilon / made.releases)} for each release" if made.releases > 1 else ""
             return (
-                f"Each report is randomised with ε = {number(made.part_epsilon)}. In a shuffled batch of "
-                f"{made.reports:,} that is at most ε = {number(made.epsilon)} in all{per}."
+                f"Every report costs ε = {number(current.part_epsilon)}.{again if self.answers.often != 'once' else ''}"
             )
-        if made.parts == 1:
+        if current.model == "shuffled":
+            per = (
+                f" and ε = {number(current.epsilon / current.releases)} for each release"
+                if current.releases > 1
+                else ""
+            )
+            return (
+                f"Each report is randomised with ε = {number(current.part_epsilon)}. In a shuffled batch of "
+                f"{current.reports:,} that is at most ε = {number(current.epsilon)} in all{per}."
+            )
+        if current.parts == 1:
             return "One question, one release: it gets the whole budget."
-        shared = f"{_several(made.releases, 'release')} of {_several(len(made.asks), 'question')}"
-        if made.part_rho:
+        shared = f"{_several(current.releases, 'release')} of {_several(len(current.asks), 'question')}"
+        if current.part_rho:
             return (
-                f"{shared}: each part gets ρ = {number(made.part_rho)} of zCDP "
-                f"(for pure mechanisms ε = {number(made.part_epsilon)}), which adds up to the total."
+                f"{shared}: each part gets ρ = {number(current.part_rho)} of zCDP "
+                f"(for pure mechanisms ε = {number(current.part_epsilon)}), which adds up to the total."
             )
-        return f"{shared}: each part gets ε = {number(made.part_epsilon)}, which adds up to the total."
+        return f"{shared}: each part gets ε = {number(current.part_epsilon)}, which adds up to the total."
 
     @property
     def odds(self) -> str:
@@ -182,7 +188,7 @@ def tools() -> Mapping[str, Tool]:
 
 def known(answers: Answers) -> dict[str, Any]:
     """The facts that follow from the answers alone."""
-    facts = {one.name: getattr(answers, one.name) for one in fields(answers)}
+    facts = {field.name: getattr(answers, field.name) for field in fields(answers)}
     return facts | {"statistics": len(answers.statistics)}
 
 
@@ -196,40 +202,40 @@ def first_rules(answers: Answers) -> list[Rule]:
 @lru_cache(maxsize=512)
 def advise(answers: Answers) -> Advice:
     """The recommendation for an interview. The same answers always give the same."""
-    found = first_rules(answers)
-    made = plan(answers, found) if engine.verdict(found) == "yes" else None
-    outlook = _outlook(answers, found, made) if made else ()
-    facts = known(answers) | {"parts": made.parts if made else 0}
-    if made:
-        met = sum(one.enough for one in outlook)
-        left = sum(one.outlook is None for one in _replies(answers, made, outlook))
+    rules = first_rules(answers)
+    draft = plan(answers, rules) if engine.verdict(rules) == "yes" else None
+    outlook = _outlook(answers, rules, draft) if draft else ()
+    facts = known(answers) | {"parts": draft.parts if draft else 0}
+    if draft:
+        met = sum(outcome.enough for outcome in outlook)
+        left = sum(reply.outlook is None for reply in _replies(answers, draft, outlook))
         facts |= {"met": met, "missed": len(outlook) - met, "left": left}
-    found = engine.fired(facts)
+    rules = engine.fired(facts)
     return Advice(
         answers,
-        engine.verdict(found),
-        tuple(found),
-        made,
+        engine.verdict(rules),
+        tuple(rules),
+        draft,
         outlook,
-        explain(made.loss) if made else None,
-        program(made) if made else "",
+        explain(draft.loss) if draft else None,
+        program(draft) if draft else "",
     )
 
 
-def _replies(answers: Answers, made: Plan | None, outlook: tuple[Outlook, ...]) -> list[Reply]:
+def _replies(answers: Answers, draft: Plan | None, outlook: tuple[Outlook, ...]) -> list[Reply]:
     """Nothing where no answer was foretold."""
-    if made is None:
+    if draft is None:
         return []
-    by_ask = {one.ask: one for one in outlook}
+    by_ask = {outcome.ask: outcome for outcome in outlook}
     return [Reply(ask, by_ask.get(named(answers, ask))) for ask in answers.ask]
 
 
-def _outlook(answers: Answers, rules: list[Rule], made: Plan) -> tuple[Outlook, ...]:
-    found, wanted = [], WANTED[answers.need]
-    for ask in made.asks:
-        one = expected(made, ask)
-        found.append(Outlook(ask, one, one.error <= wanted, _needed(answers, rules, ask, one.error)))
-    return tuple(found)
+def _outlook(answers: Answers, rules: list[Rule], draft: Plan) -> tuple[Outlook, ...]:
+    outcomes, wanted = [], WANTED[answers.need]
+    for ask in draft.asks:
+        outcome = expected(draft, ask)
+        outcomes.append(Outlook(ask, outcome, outcome.error <= wanted, _needed(answers, rules, ask, outcome.error)))
+    return tuple(outcomes)
 
 
 def _needed(answers: Answers, rules: list[Rule], ask: str, error: float) -> int:
@@ -248,8 +254,8 @@ def _needed(answers: Answers, rules: list[Rule], ask: str, error: float) -> int:
         people = max(_FEWEST, math.ceil(grown / step) * step)
         if people > MOST_PEOPLE:
             return 0
-        made = plan(replace(answers, people=people), rules)
-        error = expected(made, ask).error if made else 0.0
+        draft = plan(replace(answers, people=people), rules)
+        error = expected(draft, ask).error if draft else 0.0
         if error <= wanted:
             return people
     return 0
@@ -272,18 +278,18 @@ class Line:
     said: str
 
 
-def picture(one: Expected) -> list[Line]:
+def picture(outcome: Expectation) -> list[Line]:
     """Where everything stands; what lies outside is drawn at the edge."""
 
     def place(value: float) -> float:
-        return round(100 * min(max(value / one.most, 0.0), 1.0), 2)
+        return round(100 * min(max(value / outcome.most, 0.0), 1.0), 2)
 
     def line(bar: Bar) -> Line:
         low, high = bar.private - bar.within, bar.private + bar.within
         said = f"exact {_shown(bar.exact)}, private {_shown(bar.private)}, give or take {_shown(bar.within)}"
         return Line(bar.label, place(bar.exact), place(bar.private), place(low), place(high), said)
 
-    return [line(bar) for bar in one.bars]
+    return [line(bar) for bar in outcome.bars]
 
 
 def _shown(value: float) -> str:

@@ -37,7 +37,7 @@ class Question:
 
     def text(self, name: str) -> str:
         """An option as a reader sees it."""
-        return next((one.text for one in self.options if one.name == name), name)
+        return next((option.text for option in self.options if option.name == name), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ STEPS = (
         ),
     ),
 )
-QUESTIONS = {one.name: one for step in STEPS for one in step.questions}
+QUESTIONS = {question.name: question for step in STEPS for question in step.questions}
 STATISTICS = ("count", "histogram", "top", "mean", "quantile", "table", "words", "model")
 """What differential privacy can answer; the others are about single people."""
 WANTED = {"rough": 0.10, "good": 0.03, "fine": 0.01, "exact": 0.0}
@@ -218,25 +218,25 @@ class Answers:
     @property
     def statistics(self) -> tuple[str, ...]:
         """What is asked about groups of people."""
-        return tuple(one for one in self.ask if one in STATISTICS)
+        return tuple(name for name in self.ask if name in STATISTICS)
 
     @property
     def address(self) -> str:
         """The interview as the end of an address: the same answers always give the same."""
-        given = [(one.name, getattr(self, one.name)) for one in fields(self)]
+        given = [(field.name, getattr(self, field.name)) for field in fields(self)]
         return urlencode(given, doseq=True)
 
     def told(self) -> list[tuple[Question, str]]:
         """Each question, and what was answered, in words."""
-        made = []
-        for one in QUESTIONS.values():
-            value = getattr(self, one.name)
-            if one.kind == "number":
+        lines = []
+        for question in QUESTIONS.values():
+            value = getattr(self, question.name)
+            if question.kind == "number":
                 text = f"{value:,}"
             else:
-                text = "; ".join(map(one.text, (value,) if isinstance(value, str) else value))
-            made.append((one, text))
-        return made
+                text = "; ".join(map(question.text, (value,) if isinstance(value, str) else value))
+            lines.append((question, text))
+        return lines
 
 
 Given = Mapping[str, Sequence[str]]
@@ -248,23 +248,23 @@ def read(given: Given) -> tuple[Answers | None, dict[str, str]]:
     """The answers, if all fit; else what to write instead, by question."""
     values: dict[str, object] = {}
     complaints: dict[str, str] = {}
-    for one in QUESTIONS.values():
-        value, complaint = _read(one, [text.strip() for text in given.get(one.name, ()) if text.strip()])
+    for question in QUESTIONS.values():
+        value, complaint = _read(question, [text.strip() for text in given.get(question.name, ()) if text.strip()])
         if complaint:
-            complaints[one.name] = complaint
+            complaints[question.name] = complaint
         else:
-            values[one.name] = value
+            values[question.name] = value
     return (None if complaints else Answers(**values)), complaints  # type: ignore[arg-type]
 
 
 def partly(given: Given) -> dict[str, object]:
     """What is answered so far, or usual; what does not fit is not."""
-    found = {}
-    for one in QUESTIONS.values():
-        value, complaint = _read(one, [text.strip() for text in given.get(one.name, ()) if text.strip()])
+    facts = {}
+    for question in QUESTIONS.values():
+        value, complaint = _read(question, [text.strip() for text in given.get(question.name, ()) if text.strip()])
         if not complaint:
-            found[one.name] = value
-    return found
+            facts[question.name] = value
+    return facts
 
 
 def _read(question: Question, texts: list[str]) -> tuple[object, str]:
@@ -274,7 +274,7 @@ def _read(question: Question, texts: list[str]) -> tuple[object, str]:
         return None, "Write a whole number." if question.kind == "number" else "Choose an answer."
     if question.kind == "number":
         return _number(question, texts[-1])
-    known = [one.name for one in question.options]
+    known = [option.name for option in question.options]
     if wrong := next((text for text in texts if text not in known), None):
         return None, f"“{wrong[:_LONGEST]}” is none of the answers. Choose one of those below."
     if question.kind == "one":

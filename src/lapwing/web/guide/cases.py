@@ -26,8 +26,8 @@ class Case:
 def cases() -> tuple[Case, ...]:
     """All of them."""
     text = files("lapwing").joinpath("web", "guide", "cases.yaml").read_text(encoding="utf-8")
-    made = []
-    for one in yaml.safe_load(text):
-        answers = Answers(**one["answers"] | {"ask": tuple(one["answers"]["ask"])})
-        made.append(Case(one["name"], one["story"], answers, one["expect"]))
-    return tuple(made)
+    examples = []
+    for entry in yaml.safe_load(text):
+        answers = Answers(**entry["answers"] | {"ask": tuple(entry["answers"]["ask"])})
+        examples.append(Case(entry["name"], entry["story"], answers, entry["expect"]))
+    return tuple(examples)

@@ -91,9 +91,9 @@ class Plan:
 def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
     """The questions that can be answered in the model that the rules settle."""
     known = POSSIBLE[settled(rules)["model"]]
-    asks = [named(answers, one) for one in answers.statistics]
+    asks = [named(answers, name) for name in answers.statistics]
     return tuple(
-        one for one in dict.fromkeys(asks) if one in known and (answers.form == "table" or one not in ("model",))
+        ask for ask in dict.fromkeys(asks) if ask in known and (answers.form == "table" or ask not in ("model",))
     )
 
 
@@ -103,7 +103,7 @@ def named(answers: Answers, ask: str) -> str:
 
 
 def _split(answers: Answers) -> bool:
-    return answers.groups > 1 and not any(one in GROUPED for one in answers.statistics)
+    return answers.groups > 1 and not any(name in GROUPED for name in answers.statistics)
 
 
 def parts(answers: Answers, rules: list[Rule]) -> int:
@@ -113,13 +113,13 @@ def parts(answers: Answers, rules: list[Rule]) -> int:
 
 def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
     """In numbers; nothing if no question is left that could be answered."""
-    found, asks = settled(rules), possible(answers, rules)
-    if not asks or "epsilon" not in found:
+    choices, asks = settled(rules), possible(answers, rules)
+    if not asks or "epsilon" not in choices:
         return None
-    epsilon, releases = Fraction(found["epsilon"]), int(found.get("releases", "1"))
-    delta = small(answers.people) if found.get("delta") else Fraction(0)
-    concentrated = found.get("accounting") == "concentrated"
-    model, count = found["model"], releases * len(asks)
+    epsilon, releases = Fraction(choices["epsilon"]), int(choices.get("releases", "1"))
+    delta = small(answers.people) if choices.get("delta") else Fraction(0)
+    concentrated = choices.get("accounting") == "concentrated"
+    model, count = choices["model"], releases * len(asks)
     rho = None
     part, part_delta = epsilon / count, delta / count
     if concentrated:
@@ -137,7 +137,7 @@ def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
         asks=asks,
         people=answers.people,
         groups=answers.groups,
-        rows=int(found.get("rows", "1")),
+        rows=int(choices.get("rows", "1")),
         epsilon=epsilon,
         delta=delta,
         releases=releases,

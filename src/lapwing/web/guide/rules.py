@@ -41,8 +41,8 @@ COMPUTED = {
 """Facts that are no answers, in words."""
 _TESTS: dict[str, Callable[[Any, tuple[Any, ...]], bool]] = {
     "is": lambda known, named: known in named,
-    "has": lambda known, named: any(one in known for one in named),
-    "only": lambda known, named: all(one in named for one in known),
+    "has": lambda known, named: any(name in known for name in named),
+    "only": lambda known, named: all(name in named for name in known),
     "<": lambda known, named: bool(known < named[0]),
     ">=": lambda known, named: bool(known >= named[0]),
 }
@@ -70,7 +70,7 @@ class Condition:
         if test in ("<", ">="):
             return cls(fact, test, (int(rest),))
         values = tuple(rest.split(" or "))
-        known = {one.name for one in QUESTIONS[fact].options}
+        known = {option.name for option in QUESTIONS[fact].options}
         if not set(values) <= known:
             raise ValueError(f"no such answer: {text!r}")
         return cls(fact, test, values)
@@ -87,7 +87,7 @@ class Condition:
                 return f"{'some' if self.test == '>=' else 'no'} {what}"
             return f"{_WORDS[self.test]} {least:,} {what}"
         question = QUESTIONS[self.fact]
-        said = " or ".join(f"“{question.text(one)}”" for one in self.values)
+        said = " or ".join(f"“{question.text(value)}”" for value in self.values)
         return " ".join(filter(None, (question.ask, _WORDS[self.test], said)))
 
 
@@ -135,19 +135,19 @@ class Rule:
     @property
     def follows(self) -> str:
         """What the rule settles, for a reader."""
-        made = []
+        sentences = []
         for name, value in self.then.items():
             if name == "verdict":
-                made.append(f"the answer is {value}")
+                sentences.append(f"the answer is {value}")
             elif name == "tools":
-                made.append("look at " + ", ".join(value))
+                sentences.append("look at " + ", ".join(value))
             else:
-                made.append(f"{name}: {value}")
-        return "; ".join(made)
+                sentences.append(f"{name}: {value}")
+        return "; ".join(sentences)
 
     def fires(self, facts: Facts) -> bool:
         """Whether all of its conditions hold."""
-        return all(one.holds(facts) for one in self.when)
+        return all(condition.holds(facts) for condition in self.when)
 
 
 @cache
@@ -169,16 +169,16 @@ def early(known: Facts) -> list[Rule]:
     """Those that apply already, before everything is answered."""
     facts = dict(known)
     if "ask" in facts:
-        facts["statistics"] = sum(one in STATISTICS for one in facts["ask"])
+        facts["statistics"] = sum(name in STATISTICS for name in facts["ask"])
     return fired(facts)
 
 
 def settled(rules: Sequence[Rule]) -> dict[str, str]:
     """What the rules settle; the last one counts."""
-    made: dict[str, str] = {}
+    choices: dict[str, str] = {}
     for rule in rules:
-        made |= {name: value for name, value in rule.then.items() if name not in ("verdict", "tools")}
-    return made
+        choices |= {name: value for name, value in rule.then.items() if name not in ("verdict", "tools")}
+    return choices
 
 
 def settled_by(rules: Sequence[Rule], name: str) -> Rule | None:

@@ -199,11 +199,11 @@ def _secure(plan: Plan) -> str:
             "cells": _listed(cells),
             "epsilon": number(plan.part_epsilon),
             "sensitivity": "{"
-            + ", ".join(f'"{cell}": {plan.rows * one}' for cell, one in zip(cells, each, strict=True))
+            + ", ".join(f'"{cell}": {plan.rows * share}' for cell, share in zip(cells, each, strict=True))
             + "}",
             "together": str(2 if 100 in each else 1),
             "tables": ",\n    ".join(
-                "{" + ", ".join(f'"{cell}": {one}' for cell, one in zip(cells, table.split(", "), strict=True)) + "}"
+                "{" + ", ".join(f'"{cell}": {size}' for cell, size in zip(cells, table.split(", "), strict=True)) + "}"
                 for table in tables
             ),
             "shown": shown,
@@ -258,8 +258,8 @@ def _crowd(plan: Plan) -> str:
     lines = ["from lapwing import crowd"]
     for ask in plan.asks:
         protocol, people = _LOCAL[ask]
-        made = Template(protocol).substitute(epsilon=number(plan.part_epsilon), categories=categories)
-        lines.append(_ROLES.substitute(title=_TITLES[ask], protocol=made, people=people))
+        call = Template(protocol).substitute(epsilon=number(plan.part_epsilon), categories=categories)
+        lines.append(_ROLES.substitute(title=_TITLES[ask], protocol=call, people=people))
         if plan.model == "shuffled":
             lines += [
                 f"batch = crowd.Shuffled(protocol, n={plan.reports}, delta={number(plan.part_delta)})",

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib import import_module
 
 from lapwing.adversary.attacks.attack import repeatable
-from lapwing.web.guide.expected import Expected
+from lapwing.web.guide.expectations import Expectation
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.with_curator import CENTRAL
 from lapwing.web.guide.without_curator import AT_SOURCE
@@ -29,11 +29,11 @@ def wake() -> None:
 
 
 @lru_cache(maxsize=1024)
-def expected(plan: Plan, ask: str) -> Expected:
+def expected(plan: Plan, ask: str) -> Expectation:
     """What to expect of one question of a plan. The same plan always gives the same: the noise is reproducible."""
     if ask == "model":
         import_module("lapwing.models")
-    asked = AT_SOURCE if plan.at_source else CENTRAL
-    alike = asked[ask].__name__  # favourites without a curator are tried like groups
+    trials = AT_SOURCE if plan.at_source else CENTRAL
+    alike = trials[ask].__name__  # favourites without a curator are tried like groups
     with _ONE:
-        return asked[ask](plan, repeatable("guide", alike, plan.model, plan.people, plan.groups, plan.part_epsilon))
+        return trials[ask](plan, repeatable("guide", alike, plan.model, plan.people, plan.groups, plan.part_epsilon))

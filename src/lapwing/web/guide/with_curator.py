@@ -13,12 +13,12 @@ import numpy as np
 
 from lapwing.errors import NoiseWarning, NotPrivateWarning
 from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
-from lapwing.web.guide.expected import (
+from lapwing.web.guide.expectations import (
     MADE_UP,
     RANGE,
     SHARE,
     Bar,
-    Expected,
+    Expectation,
     Z,
     ages,
     group_bars,
@@ -42,13 +42,13 @@ _STEPS = 64
 Noise = Laplace | Gaussian
 
 
-def count(plan: Plan, entropy: Entropy) -> Expected:
+def count(plan: Plan, entropy: Entropy) -> Expectation:
     """How many say yes."""
     noise, name = _noise(plan)
     exact, within = round(SHARE * plan.people), _within(plan, noise)
     draws = [_draw(plan, noise, exact, entropy) for _ in range(_OFTEN)]
     sampling = Z * math.sqrt(SHARE * (1 - SHARE) / plan.people)
-    return Expected(
+    return Expectation(
         mechanism=name,
         sentence=f"With 95 % confidence, a count is off by at most {people_in(within)}, "
         f"{share_of(within / plan.people, 'all')}. If your people are themselves a sample of others, drawing them "
@@ -56,35 +56,35 @@ def count(plan: Plan, entropy: Entropy) -> Expected:
         error=within / plan.people,
         relative_to="all people",
         runs=_OFTEN,
-        kept=sum(abs(one - exact) <= within for one in draws),
+        kept=sum(abs(value - exact) <= within for value in draws),
         bars=(Bar("say yes", exact, draws[0], within),),
         most=plan.people,
         axis="people",
     )
 
 
-def histogram(plan: Plan, entropy: Entropy) -> Expected:
+def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     """How many are in each group."""
     sizes = group_sizes(plan.people, plan.groups)
     noise, name = _noise(plan, len(sizes))
     within, least = _within(plan, noise), smallest(plan.people, plan.groups)
     draws = [np.asarray(_draw(plan, noise, sizes.tolist(), entropy)) for _ in range(_runs(len(sizes)))]
     said = f" The smallest of {plan.groups:,} made-up groups has {people_in(round(least))}." if plan.groups > 1 else ""
-    return Expected(
+    return Expectation(
         mechanism=f"{name} on each count",
         sentence=f"With 95 % confidence, each group is off by at most {people_in(within)}, "
         f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(sizes),
-        kept=int(sum((abs(one - sizes) <= within).sum() for one in draws)),
+        kept=int(sum((abs(values - sizes) <= within).sum() for values in draws)),
         bars=group_bars(sizes, draws[0], within),
         most=1.15 * float(sizes[0]),
         axis="people",
     )
 
 
-def top(plan: Plan, entropy: Entropy) -> Expected:
+def top(plan: Plan, entropy: Entropy) -> Expectation:
     """The favourite of a list."""
     sizes = group_sizes(plan.people, plan.groups)
     if len(sizes) < 2 or plan.model == "secure sum":
@@ -93,8 +93,8 @@ def top(plan: Plan, entropy: Entropy) -> Expected:
     choose = kind(epsilon=plan.choosing_epsilon, sensitivity=plan.rows, candidates=len(sizes), monotone=True)
     within = choose.accuracy(0.95)
     chosen = [choose.release(sizes.tolist(), entropy) for _ in range(_runs(len(sizes)))]
-    first, error = sum(one == 0 for one in chosen), within / (plan.people / plan.groups)
-    return Expected(
+    first, error = sum(place == 0 for place in chosen), within / (plan.people / plan.groups)
+    return Expectation(
         mechanism="exponential mechanism" if plan.part_rho else "permute-and-flip",
         sentence=f"With 95 % confidence, the chosen one of {plan.groups:,} has at most {people_in(within)} fewer than "
         f"the true favourite, {share_of(error, 'an average group')}. In {first} of {len(chosen)} runs on made-up "
@@ -102,52 +102,52 @@ def top(plan: Plan, entropy: Entropy) -> Expected:
         error=error,
         relative_to="an average group",
         runs=len(chosen),
-        kept=sum(int(sizes[0] - sizes[one]) <= within for one in chosen),
+        kept=sum(int(sizes[0] - sizes[place]) <= within for place in chosen),
     )
 
 
-def mean(plan: Plan, entropy: Entropy) -> Expected:
+def mean(plan: Plan, entropy: Entropy) -> Expectation:
     """The mean of a number."""
     within, draw, exact = _mean_of(plan, plan.people, plan.part_epsilon)
     draws = [draw(entropy) for _ in range(_SELDOM)]
-    return Expected(
+    return Expectation(
         mechanism="Laplace noise on a sum and a count",
         sentence=f"With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most {number(within)}, "
         f"{share_of(within / RANGE, 'the range')}. Narrow bounds make it better, wide ones worse.",
         error=within / RANGE,
         relative_to="the range",
         runs=_SELDOM,
-        kept=sum(abs(one - exact) <= within for one in draws),
+        kept=sum(abs(value - exact) <= within for value in draws),
         bars=(Bar("mean", exact, draws[0], within),),
         most=RANGE,
         axis="the range of the numbers",
     )
 
 
-def quantile(plan: Plan, entropy: Entropy) -> Expected:
+def quantile(plan: Plan, entropy: Entropy) -> Expectation:
     """A median, with its error in ranks."""
     tenth = Fraction(1, 10)
     mechanism = Median(epsilon=plan.choosing_epsilon, bounds=(0, RANGE), granularity=tenth, max_rows_per_unit=plan.rows)
     people, whose = plan.smallest, "the smallest group" if plan.split else "all people"
-    within, made = mechanism.accuracy(0.95), ages(max(1, min(round(people), MADE_UP // 4)))
-    half, step = len(made) / 2, len(made) * float(tenth) / RANGE * 4  # values that share a point of the grid
-    ranks = [float(np.searchsorted(made, mechanism.release(made, entropy))) - half for _ in range(_SELDOM)]
+    within, sample = mechanism.accuracy(0.95), ages(max(1, min(round(people), MADE_UP // 4)))
+    half, step = len(sample) / 2, len(sample) * float(tenth) / RANGE * 4  # values that share a point of the grid
+    ranks = [float(np.searchsorted(sample, mechanism.release(sample, entropy))) - half for _ in range(_SELDOM)]
     error = min(1.0, within / people)
-    return Expected(
+    return Expectation(
         mechanism="exponential mechanism over ranks",
         sentence=f"With 95 % confidence, you get somebody at most {number(within)} places away from the middle one, "
         f"{share_of(within / people, whose)}. How far apart in value such neighbours are is a secret of the data.",
         error=error,
         relative_to=whose,
         runs=_SELDOM,
-        kept=sum(abs(one) <= within + step for one in ranks),
+        kept=sum(abs(rank) <= within + step for rank in ranks),
         bars=(Bar("rank of the median", people / 2, people / 2 + ranks[0], min(within, people / 2)),),
         most=people,
         axis="people, in order",
     )
 
 
-def table(plan: Plan, entropy: Entropy) -> Expected:
+def table(plan: Plan, entropy: Entropy) -> Expectation:
     """Counts and means of groups: half of the part each."""
     least = smallest(plan.people, plan.groups)
     noise: Noise
@@ -160,25 +160,25 @@ def table(plan: Plan, entropy: Entropy) -> Expected:
     within = _within(plan, noise)
     off, draw, exact = _mean_of(plan, least, epsilon)
     draws = [draw(entropy) for _ in range(_SELDOM)]
-    return Expected(
+    return Expectation(
         mechanism="noise on the count and the sum of each group",
         sentence=f"In the smallest group ({people_in(round(least))}) the count is off by at most {people_in(within)} "
         f"and the mean of numbers between 0 and {RANGE} by at most {number(off)}, each with 95 % confidence.",
         error=max(within / least, off / RANGE),
         relative_to="the smallest group",
         runs=_SELDOM,
-        kept=sum(abs(one - exact) <= off for one in draws),
+        kept=sum(abs(value - exact) <= off for value in draws),
         bars=(Bar("mean of the smallest group", exact, draws[0], off),),
         most=RANGE,
         axis="the range of the numbers",
     )
 
 
-def words(plan: Plan, entropy: Entropy) -> Expected:
+def words(plan: Plan, entropy: Entropy) -> Expectation:
     """Words that enough people have."""
     mechanism = KeySelection(epsilon=plan.part_epsilon, delta=plan.part_delta, max_groups_per_unit=plan.rows)
     needed = mechanism.accuracy(0.95)
-    return Expected(
+    return Expectation(
         mechanism="key selection",
         sentence=f"With 95 % confidence, a word is shown if at least {people_in(needed)} have it, "
         f"{share_of(needed / plan.people, 'all')}. Rarer ones stay hidden, and so they should.",
@@ -189,14 +189,14 @@ def words(plan: Plan, entropy: Entropy) -> Expected:
     )
 
 
-def model(plan: Plan, entropy: Entropy) -> Expected:
+def model(plan: Plan, entropy: Entropy) -> Expectation:
     """A regression; what it explains of people whom it has not seen."""
     del entropy  # estimators take a seed
     people = min(plan.people, MADE_UP)
     exact, fits = _fits(people, float(plan.part_epsilon / plan.rows))
     middle = max(0.0, sorted(fits)[len(fits) // 2])
     few = "" if people == plan.people else f" (tried with {MADE_UP:,} people; with more it is better)"
-    return Expected(
+    return Expectation(
         mechanism="private linear regression",
         sentence=f"A linear regression on three made-up columns explains {100 * middle:.0f} % of the differences "
         f"between people; without noise it would be {100 * exact:.0f} %{few}. More columns need more people.",
@@ -208,7 +208,7 @@ def model(plan: Plan, entropy: Entropy) -> Expected:
     )
 
 
-CENTRAL: dict[str, Callable[[Plan, Entropy], Expected]] = {
+CENTRAL: dict[str, Callable[[Plan, Entropy], Expectation]] = {
     "count": count,
     "histogram": histogram,
     "top": top,
@@ -227,8 +227,8 @@ def _runs(cells: int) -> int:
 def _noise(plan: Plan, cells: int | None = None) -> tuple[Noise, str]:
     """The noise on counts: one person changes as many as they have records."""
     if plan.part_rho:
-        made = Gaussian.for_rho(plan.part_rho, sensitivity=plan.rows, dimensions=cells, on_grid=True)
-        return made, "Gaussian noise"
+        gaussian = Gaussian.for_rho(plan.part_rho, sensitivity=plan.rows, dimensions=cells, on_grid=True)
+        return gaussian, "Gaussian noise"
     return Laplace(epsilon=plan.part_epsilon, sensitivity=plan.rows, dimensions=cells, on_grid=True), "Laplace noise"
 
 
@@ -254,22 +254,22 @@ def _draw(plan: Plan, noise: Noise, exact: Any, entropy: Entropy) -> Any:
         coarse = Gaussian(sigma=_STEPS, sensitivity=1, dimensions=noise.dimensions, on_grid=True)
         zeros = np.zeros_like(exact).tolist() if noise.dimensions else 0
         return np.asarray(exact) + np.asarray(coarse.release(zeros, entropy)) * float(noise.sigma) / _STEPS
-    found = noise.release(exact, entropy)
+    noisy = noise.release(exact, entropy)
     for _ in range(SERVERS - 1 if plan.model == "secure sum" else 0):
-        found = noise.release(found, entropy)
-    return found
+        noisy = noise.release(noisy, entropy)
+    return noisy
 
 
 def _mean_of(plan: Plan, people: float, epsilon: Fraction) -> tuple[float, Callable[[Entropy], float], float]:
     """A mean of so many people: its half-width, a way to draw it, and the exact mean."""
     mechanism = Mean(epsilon=epsilon, bounds=(0, RANGE), max_rows_per_unit=plan.rows)
     all_of_them = max(1, round(people))
-    made = ages(min(all_of_them, MADE_UP))
-    exact, scale = float(made.mean()), len(made) / all_of_them  # noise over a sum: it falls like 1/n
+    sample = ages(min(all_of_them, MADE_UP))
+    exact, scale = float(sample.mean()), len(sample) / all_of_them  # noise over a sum: it falls like 1/n
     several = math.sqrt(SERVERS) if plan.model == "secure sum" else 1.0  # more than two servers' noise has
 
     def draw(entropy: Entropy) -> float:
-        off = [(mechanism.release(made, entropy) - exact) * scale for _ in range(round(several**2))]
+        off = [(mechanism.release(sample, entropy) - exact) * scale for _ in range(round(several**2))]
         return min(max(exact + sum(off), 0.0), float(RANGE))
 
     return min(float(RANGE), mechanism.accuracy(0.95, count=all_of_them) * several), draw, exact

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.crowd import BinaryResponse, HadamardResponse, LocalHashing, Piecewise, UnaryEncoding
 from lapwing.crowd.simulate import simulate
-from lapwing.web.guide.expected import (
+from lapwing.web.guide.expectations import (
     MADE_UP,
     RANGE,
     SHARE,
     Bar,
-    Expected,
+    Expectation,
     Z,
     ages,
     group_bars,
@@ -42,95 +42,95 @@ _CELLS = 12
 _SELDOM, _RARELY = 20, 3
 
 
-def count(plan: Plan, entropy: Entropy) -> Expected:
+def count(plan: Plan, entropy: Entropy) -> Expectation:
     """The share that says yes."""
     protocol = BinaryResponse.from_epsilon(plan.part_epsilon)
-    made, scale = _made_up(plan)
-    yes = round(SHARE * made)
-    runs = [simulate(protocol, {True: yes, False: made - yes}, entropy=entropy).errors() for _ in range(_SELDOM)]
+    people, scale = _made_up(plan)
+    yes = round(SHARE * people)
+    runs = [simulate(protocol, {True: yes, False: people - yes}, entropy=entropy).errors() for _ in range(_SELDOM)]
     within = Z * float(runs[0].estimates.population_standard_error[0]) * scale
     exact = SHARE * plan.reports
-    return Expected(
+    return Expectation(
         mechanism="randomized response",
         sentence=f"{_who(plan)}With 95 % confidence, the share of yes is off by at most "
         f"{share_of(within / plan.reports, 'them')} ({people_in(round(within))}).",
         error=within / plan.reports,
         relative_to="all people",
         runs=len(runs),
-        kept=sum(bool(abs(one.off_by[0]) * scale <= within) for one in runs),
+        kept=sum(bool(abs(run.off_by[0]) * scale <= within) for run in runs),
         bars=(Bar("say yes", exact, exact + float(runs[0].off_by[0]) * scale, within),),
         most=plan.reports,
         axis="people",
     )
 
 
-def histogram(plan: Plan, entropy: Entropy) -> Expected:
+def histogram(plan: Plan, entropy: Entropy) -> Expectation:
     """Groups; favourites and tables are counts of categories too."""
     protocol, name = _categories(plan)
-    made, scale = _made_up(plan)
+    people, scale = _made_up(plan)
     cells = min(plan.groups if plan.groups > 1 else 2, _CELLS)
-    sizes = dict(zip(protocol.domain, group_sizes(made, cells).tolist(), strict=False))
+    sizes = dict(zip(protocol.domain, group_sizes(people, cells).tolist(), strict=False))
     runs = [simulate(protocol, sizes, entropy=entropy).errors() for _ in range(_RARELY)]
     errors = runs[0].estimates.population_standard_error * Z * scale
     within, least = float(errors.max()), max(1.0, plan.reports / max(plan.groups, 2) / 2)
     truth = runs[0].truth * scale**2
-    return Expected(
+    return Expectation(
         mechanism=name,
         sentence=f"{_who(plan)}With 95 % confidence, each group is off by at most {people_in(round(within))}, "
         f"{share_of(within / least, 'the smallest group')} ({people_in(round(least))}).",
         error=within / least,
         relative_to="the smallest group",
         runs=len(runs) * len(truth),
-        kept=int(sum((abs(one.off_by) <= Z * one.estimates.population_standard_error).sum() for one in runs)),
+        kept=int(sum((abs(run.off_by) <= Z * run.estimates.population_standard_error).sum() for run in runs)),
         bars=group_bars(truth, truth + runs[0].off_by * scale, within),
         most=float(truth.max()) + within,
         axis="people",
     )
 
 
-def quantile(plan: Plan, entropy: Entropy) -> Expected:
+def quantile(plan: Plan, entropy: Entropy) -> Expectation:
     """Counts of public bins, added up from below."""
-    one = histogram(replace(plan, groups=BINS), entropy)
-    error = one.bars[0].within * math.sqrt(BINS / 2) / plan.smallest
+    outcome = histogram(replace(plan, groups=BINS), entropy)
+    error = outcome.bars[0].within * math.sqrt(BINS / 2) / plan.smallest
     whose = "the smallest group" if plan.split else "all people"
     said = (
         f"{_who(plan)}The quantile is read from the counts of {BINS} public bins; its rank is off by at most "
         f"{share_of(error, whose)}, with 95 % confidence, and its value by up to a bin."
     )
-    return replace(one, sentence=said, error=error, relative_to=whose)
+    return replace(outcome, sentence=said, error=error, relative_to=whose)
 
 
-def mean(plan: Plan, entropy: Entropy) -> Expected:
+def mean(plan: Plan, entropy: Entropy) -> Expectation:
     """The mean of a number."""
     protocol = Piecewise.from_epsilon(plan.part_epsilon, bounds=(0, RANGE))
-    made, scale = _made_up(plan)
-    people = ages(made)
+    sample, scale = _made_up(plan)
+    people = ages(sample)
     exact = float(people.mean())
-    found = [protocol.estimate(protocol.absorb(None, protocol.randomize(people, entropy))) for _ in range(_SELDOM)]
-    within = min(float(RANGE), Z * float(found[0].population_standard_error) / scale)
-    return Expected(
+    estimates = [protocol.estimate(protocol.absorb(None, protocol.randomize(people, entropy))) for _ in range(_SELDOM)]
+    within = min(float(RANGE), Z * float(estimates[0].population_standard_error) / scale)
+    return Expectation(
         mechanism="piecewise mechanism",
         sentence=f"{_who(plan)}With 95 % confidence, the mean of numbers between 0 and {RANGE} is off by at most "
         f"{number(within)}, {share_of(within / RANGE, 'the range')}.",
         error=within / RANGE,
         relative_to="the range",
-        runs=len(found),
-        kept=sum(abs(one.mean - exact) / scale <= within for one in found),
-        bars=(Bar("mean", exact, exact + (found[0].mean - exact) / scale, within),),
+        runs=len(estimates),
+        kept=sum(abs(estimate.mean - exact) / scale <= within for estimate in estimates),
+        bars=(Bar("mean", exact, exact + (estimates[0].mean - exact) / scale, within),),
         most=RANGE,
         axis="the range of the numbers",
     )
 
 
-def words(plan: Plan, entropy: Entropy) -> Expected:
+def words(plan: Plan, entropy: Entropy) -> Expectation:
     """Words on nobody's list: everybody reports a beginning of one length."""
     protocol = LocalHashing(epsilon=plan.part_epsilon)
     level = max(1, plan.reports // LEVELS)
-    made = min(level, _PEOPLE // 4)
-    run = simulate(protocol, {"dunlin": made // 2, "plover": made - made // 2}, entropy=entropy)
-    error = float(run.estimate(["absent"]).population_standard_error[0]) * math.sqrt(level / made)
+    sample = min(level, _PEOPLE // 4)
+    run = simulate(protocol, {"dunlin": sample // 2, "plover": sample - sample // 2}, entropy=entropy)
+    error = float(run.estimate(["absent"]).population_standard_error[0]) * math.sqrt(level / sample)
     needed = math.ceil(SIGNS * error * LEVELS)
-    return Expected(
+    return Expectation(
         mechanism="prefix extension",
         sentence=f"{_who(plan)}With 95 % confidence, a word is found if about {people_in(needed)} have it, "
         f"{share_of(needed / plan.reports, 'those who report')}. Everybody reports the beginning of their word, "
@@ -140,7 +140,7 @@ def words(plan: Plan, entropy: Entropy) -> Expected:
     )
 
 
-AT_SOURCE: dict[str, Callable[[Plan, Entropy], Expected]] = {
+AT_SOURCE: dict[str, Callable[[Plan, Entropy], Expectation]] = {
     "count": count,
     "histogram": histogram,
     "top": histogram,
@@ -152,7 +152,7 @@ AT_SOURCE: dict[str, Callable[[Plan, Entropy], Expected]] = {
 
 
 def _categories(plan: Plan) -> tuple[Any, str]:
-    domain = [f"group {one + 1}" for one in range(min(max(plan.groups, 2), _CELLS))]
+    domain = [f"group {number + 1}" for number in range(min(max(plan.groups, 2), _CELLS))]
     if plan.groups > LONG_LIST:
         return HadamardResponse(epsilon=plan.part_epsilon, domain=domain), "Hadamard response"
     return UnaryEncoding.from_epsilon(epsilon=plan.part_epsilon, domain=domain), "optimised unary encoding"
@@ -160,8 +160,8 @@ def _categories(plan: Plan) -> tuple[Any, str]:
 
 def _made_up(plan: Plan) -> tuple[int, float]:
     """How many people are made up, and by how much an error in people grows to all of them."""
-    made = min(plan.reports, _PEOPLE)
-    return made, math.sqrt(plan.reports / made)
+    sample = min(plan.reports, _PEOPLE)
+    return sample, math.sqrt(plan.reports / sample)
 
 
 def _who(plan: Plan) -> str:

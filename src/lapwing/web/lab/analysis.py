@@ -64,7 +64,7 @@ class Analysis(ABC):
 
     @classmethod
     @abstractmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From what was typed, or an `InvalidParameter` that says what to write instead."""
 
     @abstractmethod

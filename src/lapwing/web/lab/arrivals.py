@@ -17,7 +17,7 @@ from lapwing.web.lab.engine import SPARE, free_at, readable, size_of
 from lapwing.web.service.problems import Problem
 
 if TYPE_CHECKING:
-    from lapwing.web.lab.keeping import Lab
+    from lapwing.web.lab.benches import Lab
 
 STRETCH = 16 << 20
 """Bytes for which room is kept at a time."""
@@ -60,25 +60,25 @@ class Arrivals:
     @contextmanager
     def arrival(self, address: str) -> Iterator[Arrival]:
         """A file begins to arrive; in the end it is there as a table, or not at all."""
-        made = Arrival(self, address)
+        arrival = Arrival(self, address)
         with self._lock:
-            if sum(one.address == address for one in self._all) >= AT_ONCE_EACH:
+            if sum(other.address == address for other in self._all) >= AT_ONCE_EACH:
                 raise Problem(429, "Many files are on their way from your network. Wait until some of them are here.")
-            self._all.append(made)
+            self._all.append(arrival)
         try:
-            yield made
+            yield arrival
         finally:
             with self._lock:
-                self._all.remove(made)
+                self._all.remove(arrival)
 
     def grant(self, arrival: Arrival) -> None:
         """Keep room for an arrival, if there is some: in all, and for its address, which has half of it."""
         disk, wanted = self._lab.settings.lab_disk, arrival.bytes + STRETCH
         there = self._there()
         with self._lock:
-            others = [one for one in self._all if one is not arrival]
-            coming = wanted + sum(one.granted for one in others)
-            mine = wanted + sum(one.granted for one in others if one.address == arrival.address)
+            others = [other for other in self._all if other is not arrival]
+            coming = wanted + sum(other.granted for other in others)
+            mine = wanted + sum(other.granted for other in others if other.address == arrival.address)
             if free_at(self._lab.folder) - 2 * coming < SPARE or there.total() + coming > disk:
                 raise Problem(503, "The lab has no room for it now. Try again later.", headers={"retry-after": "1800"})
             if there[arrival.address] + mine > disk // 2:
@@ -89,8 +89,8 @@ class Arrivals:
 
     def _there(self) -> Counter[str]:
         """Bytes of the tables that are here, by address; those on their way are counted above."""
-        found: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
         for bench in self._lab.all():
             if bench.intake is not None:
-                found[bench.address] += size_of(bench.folder)
-        return found
+                sizes[bench.address] += size_of(bench.folder)
+        return sizes

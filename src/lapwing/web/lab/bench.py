@@ -29,7 +29,7 @@ from fastapi import Depends, Request
 from lapwing.privacy import Ledger, Loss
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.budget import Budget, Promise, size_of
-from lapwing.web.lab.intake import Found
+from lapwing.web.lab.intake import FileColumn
 from lapwing.web.lab.jobs import Job, Jobs, Progress
 from lapwing.web.lab.owners import owner_of
 from lapwing.web.lab.parquet import Parquet
@@ -76,7 +76,7 @@ class Bench:
     """Seconds that it is kept without being used."""
     address: str = ""
     """Where it came from: what an address holds and does is limited. In memory only, as long as the bench is there."""
-    columns: tuple[Found, ...] = ()
+    columns: tuple[FileColumn, ...] = ()
     """What intake found, by the header or the schema alone."""
     notes: tuple[str, ...] = ()
     """What intake did to the file, for the describe page."""
@@ -200,12 +200,12 @@ class Bench:
             self.answers.append(answer)
             del self.answers[:-MOST_ANSWERS]
 
-    def propose(self, column: str, found: Proposal) -> None:
+    def propose(self, column: str, proposal: Proposal) -> None:
         """Put what was found into the form, and remember of each part whether it was read from the data."""
         with self._lock:
             known = self.provenance.get(column, Provenance())
-            self.provenance[column] = known.after(found.bounds, found.keys, private=found.private)
-            self.proposals[column] = found
+            self.provenance[column] = known.after(proposal.bounds, proposal.keys, private=proposal.private)
+            self.proposals[column] = proposal
 
     def start(self, work: Callable[[Progress], Any], *, where: str = "", title: str = "Working") -> Job:
         """Begin a piece of work about this table, in the turn of whoever brought it."""
@@ -237,11 +237,11 @@ class Bench:
 
 def bench_of(request: Request, site: TheSite) -> Bench:
     """The bench that `{id}` in the address names, if this browser brought it."""
-    found = site.lab.find(owner_of(request, site.settings), request.path_params["id"])
-    if found is None:
+    bench = site.lab.find(owner_of(request, site.settings), request.path_params["id"])
+    if bench is None:
         gone = "This table is not here. It was deleted, or another browser brought it."
         raise Problem(404, gone)
-    return found
+    return bench
 
 
 TheBench = Annotated[Bench, Depends(bench_of)]

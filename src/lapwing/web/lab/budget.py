@@ -116,8 +116,8 @@ class Budget:
     def _switch(self, before: Promise, fresh: Promise) -> None:
         """Put a complete ledger in force; what failed before still has to be looked at."""
         ledger = Ledger(fresh.book, create=False)
-        for one in Ledger(before.book, create=False).failures(DATASET):
-            ledger.trip([DATASET], one.said or "", analyst=one.analyst)
+        for failure in Ledger(before.book, create=False).failures(DATASET):
+            ledger.trip([DATASET], failure.said or "", analyst=failure.analyst)
         self.in_force = fresh
 
     def _close(self, promise: Promise) -> Loss:
@@ -138,8 +138,8 @@ def covers(left: Loss, epsilon: float) -> bool:
     return after(left, lw.PureDP(epsilon, unit=left.unit)) is not None
 
 
-def _same(one: Statement, other: Statement) -> bool:
-    return one.allowance == other.allowance and _whose(one) == _whose(other)
+def _same(statement: Statement, other: Statement) -> bool:
+    return statement.allowance == other.allowance and _whose(statement) == _whose(other)
 
 
 def _larger(before: Statement, after: Statement) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 
 from lapwing import datasets
 from lapwing.web.lab.engine import engine, quoted, text
-from lapwing.web.lab.intake import Found, Taken
-from lapwing.web.lab.statement import Stated, Statement, Type
+from lapwing.web.lab.intake import FileColumn, Intake
+from lapwing.web.lab.statement import StatedColumn, Statement, Type
 
 Columns = Mapping[str, list[Any]]
 _SQL_TYPES: Mapping[Type, str] = {
@@ -36,13 +36,13 @@ class Example:
     """The same as Python, for scripts."""
 
     @property
-    def taken(self) -> Taken:
+    def taken(self) -> Intake:
         """As if it had been brought."""
-        return Taken(tuple(Found(one.name, one.type) for one in self.statement.columns))
+        return Intake(tuple(FileColumn(column.name, column.type) for column in self.statement.columns))
 
     def write(self, path: Path) -> None:
         """The rows as a Parquet file."""
-        columns, types = self.rows(), {one.name: one.type for one in self.statement.columns}
+        columns, types = self.rows(), {column.name: column.type for column in self.statement.columns}
         lists = ", ".join(f"unnest(?::{_SQL_TYPES[kind]}[]) AS {quoted(name)}" for name, kind in types.items())
         with engine(path.parent) as connection:
             connection.execute(
@@ -63,12 +63,12 @@ _CLINIC = Statement(
     epsilon=3.0,
     teaching=True,
     columns=(
-        Stated("patient", "integer"),
-        Stated("region", "text", keys=("North", "South", "East", "West", "Coast", "Islands")),
-        Stated("age", "integer", (0, 100)),
-        Stated("smoker", "boolean", keys=_YES_NO),
-        Stated("visits", "integer", (0, 20)),
-        Stated("cost", "number", (0, 2000)),
+        StatedColumn("patient", "integer"),
+        StatedColumn("region", "text", keys=("North", "South", "East", "West", "Coast", "Islands")),
+        StatedColumn("age", "integer", (0, 100)),
+        StatedColumn("smoker", "boolean", keys=_YES_NO),
+        StatedColumn("visits", "integer", (0, 20)),
+        StatedColumn("cost", "number", (0, 2000)),
     ),
 )
 _ADULT = Statement(
@@ -77,38 +77,40 @@ _ADULT = Statement(
     epsilon=3.0,
     teaching=True,
     columns=(
-        Stated("age", "integer", datasets.ADULT_BOUNDS["age"]),
-        Stated(
+        StatedColumn("age", "integer", datasets.ADULT_BOUNDS["age"]),
+        StatedColumn(
             "workclass",
             keys=(
                 *("Private", "Self-emp-not-inc", "Self-emp-inc", "Federal-gov", "Local-gov", "State-gov"),
                 *("Without-pay", "Never-worked"),
             ),
         ),
-        Stated(
+        StatedColumn(
             "education",
             keys=(
                 *("Preschool", "1st-4th", "5th-6th", "7th-8th", "9th", "10th", "11th", "12th", "HS-grad"),
                 *("Some-college", "Assoc-voc", "Assoc-acdm", "Bachelors", "Masters", "Prof-school", "Doctorate"),
             ),
         ),
-        Stated("education_num", "integer", datasets.ADULT_BOUNDS["education_num"]),
-        Stated(
+        StatedColumn("education_num", "integer", datasets.ADULT_BOUNDS["education_num"]),
+        StatedColumn(
             "marital_status",
             keys=(
                 *("Never-married", "Married-civ-spouse", "Married-AF-spouse", "Married-spouse-absent"),
                 *("Separated", "Divorced", "Widowed"),
             ),
         ),
-        Stated("occupation"),
-        Stated("relationship", keys=("Husband", "Wife", "Own-child", "Not-in-family", "Other-relative", "Unmarried")),
-        Stated("race", keys=("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
-        Stated("sex", keys=("Female", "Male")),
-        Stated("capital_gain", "integer", datasets.ADULT_BOUNDS["capital_gain"]),
-        Stated("capital_loss", "integer", datasets.ADULT_BOUNDS["capital_loss"]),
-        Stated("hours_per_week", "integer", datasets.ADULT_BOUNDS["hours_per_week"]),
-        Stated("native_country"),
-        Stated("income", keys=("<=50K", ">50K")),
+        StatedColumn("occupation"),
+        StatedColumn(
+            "relationship", keys=("Husband", "Wife", "Own-child", "Not-in-family", "Other-relative", "Unmarried")
+        ),
+        StatedColumn("race", keys=("White", "Black", "Asian-Pac-Islander", "Amer-Indian-Eskimo", "Other")),
+        StatedColumn("sex", keys=("Female", "Male")),
+        StatedColumn("capital_gain", "integer", datasets.ADULT_BOUNDS["capital_gain"]),
+        StatedColumn("capital_loss", "integer", datasets.ADULT_BOUNDS["capital_loss"]),
+        StatedColumn("hours_per_week", "integer", datasets.ADULT_BOUNDS["hours_per_week"]),
+        StatedColumn("native_country"),
+        StatedColumn("income", keys=("<=50K", ">50K")),
     ),
 )
 _TOWN = Statement(
@@ -119,25 +121,25 @@ _TOWN = Statement(
     delta=1e-6,
     teaching=True,
     columns=(
-        Stated("person", "integer"),
-        Stated("sex", keys=("female", "male")),
-        Stated("birth_date", "date"),
-        Stated("age", "integer", (0, 110)),
-        Stated("household", "integer"),
-        Stated("postcode"),
-        Stated("marital_status", keys=("single", "married", "divorced", "widowed")),
-        Stated("education", keys=("school", "high school", "trade", "degree", "doctorate")),
-        Stated("occupation"),
-        Stated("income", "integer", (0, 200_000)),
+        StatedColumn("person", "integer"),
+        StatedColumn("sex", keys=("female", "male")),
+        StatedColumn("birth_date", "date"),
+        StatedColumn("age", "integer", (0, 110)),
+        StatedColumn("household", "integer"),
+        StatedColumn("postcode"),
+        StatedColumn("marital_status", keys=("single", "married", "divorced", "widowed")),
+        StatedColumn("education", keys=("school", "high school", "trade", "degree", "doctorate")),
+        StatedColumn("occupation"),
+        StatedColumn("income", "integer", (0, 200_000)),
         *(
-            Stated(illness, "boolean", keys=_YES_NO)
+            StatedColumn(illness, "boolean", keys=_YES_NO)
             for illness in ("smoker", "hypertension", "diabetes", "asthma", "depression", "heart_disease", "cancer")
         ),
     ),
 )
 EXAMPLES = {
-    one.slug: one
-    for one in (
+    example.slug: example
+    for example in (
         Example(
             "clinic",
             "A clinic",

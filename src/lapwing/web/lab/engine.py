@@ -69,9 +69,9 @@ class Stoppable:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """One more way to ask."""
-        made = self._connection.cursor()
-        self._cursors.add(made)
-        return made
+        cursor = self._connection.cursor()
+        self._cursors.add(cursor)
+        return cursor
 
     def stop(self) -> None:
         """Stop whatever is asked now, and ask nothing any more. The engine did not fail: the job knows why it stops."""
@@ -84,8 +84,8 @@ class Stoppable:
 
     def interrupt(self) -> None:
         """Make whatever is asked now fail."""
-        for one in list(self._cursors):
-            one.interrupt()
+        for cursor in list(self._cursors):
+            cursor.interrupt()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from lapwing.curator.engines.contained import written
+from lapwing.curator.engines.containment import written
 from lapwing.errors import EngineFailed, EngineUnreachable
 from lapwing.web.lab.analysis import Data
 from lapwing.web.lab.jobs import Cancelled, TooLong
@@ -26,7 +26,7 @@ def on_record(data: Data, look: Callable[[], Found], of: type[Exception] = Excep
     Teaching mode, which counts nothing and promises nothing, has no breaker.
     """
     try:
-        found = look()
+        result = look()
     except of as error:
         stopped = isinstance(error, Cancelled) and not isinstance(error, TooLong)
         if data.ledger is None or stopped or isinstance(error, EngineUnreachable):
@@ -35,7 +35,7 @@ def on_record(data: Data, look: Callable[[], Found], of: type[Exception] = Excep
     else:
         if data.ledger is not None:
             data.ledger.admit([DATASET])
-        return found
+        return result
     try:
         closed = data.ledger.trip([DATASET], said)
     finally:

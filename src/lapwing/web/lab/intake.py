@@ -51,7 +51,7 @@ _KINDS: dict[str, tuple[Type, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FileColumn:
     """A column, as the header or the schema has it. `type` is None where the file does not say: a CSV never does."""
 
     name: str
@@ -60,10 +60,10 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class Intake:
     """What intake made of a file."""
 
-    columns: tuple[Found, ...]
+    columns: tuple[FileColumn, ...]
     notes: tuple[str, ...] = ()
     delimiter: str = ""
     """What separates the cells of a line of text, by the first one."""
@@ -75,31 +75,31 @@ class Taken:
     """How the rows of a Parquet file were read."""
 
 
-def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Taken:
+def take(raw: Path, into: Path, progress: Progress, *, most: int, encoding: str = "") -> Intake:
     """Make the Parquet file `into` of what somebody sent; `Unreadable` says what to send instead."""
     folder = into.parent
-    made = folder / "unpacked", folder / "utf8"
+    copies = folder / "unpacked", folder / "utf8"
     try:
         refuse_others(raw)
         source = raw
         if is_packed(raw):
-            source = unpacked(raw, made[0], most, progress, 0.0, 0.15)
+            source = unpacked(raw, copies[0], most, progress, 0.0, 0.15)
             refuse_others(source)
             if is_packed(source):
                 raise Unreadable("The file is packed twice. Unpack it once, then send it.")
         if is_parquet(source):
             return _from_parquet(source, into, progress, most, packed=source != raw)
         was = UTF_16.name if is_utf_16(source) else encoding
-        return _from_text(as_utf8(source, made[1], encoding, progress, 0.15, 0.3), into, progress, most, was)
+        return _from_text(as_utf8(source, copies[1], encoding, progress, 0.15, 0.3), into, progress, most, was)
     except BaseException:
         into.unlink(missing_ok=True)
         raise
     finally:
-        for path in made:
+        for path in copies:
             path.unlink(missing_ok=True)
 
 
-def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding: str) -> Taken:
+def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding: str) -> Intake:
     line, skipped = first_line(source)
     delimiter = _delimiter(line)
     try:
@@ -115,22 +115,22 @@ def _from_text(source: Path, into: Path, progress: Progress, most: int, encoding
         """quote = '"', escape = '"', """
         "new_line = '\\n', null_padding = true, parallel = false, ignore_errors = true, strict_mode = false"
     )
-    chosen = ", ".join(f"c{place} AS {quoted(one.name)}" for place, one in enumerate(columns))
+    chosen = ", ".join(f"c{place} AS {quoted(column.name)}" for place, column in enumerate(columns))
     rows = f"SELECT {chosen} FROM read_csv({text(str(source))}, {options})"
     _copy(rows, len(columns), into, progress, most)
     notes = [f"The cells of a line are separated by {_DELIMITERS[delimiter]}." if len(columns) > 1 else _ONE_COLUMN]
     if encoding == WINDOWS.name:
         notes.append("The text was read as Latin-1 (Windows-1252).")
-    if any(_is_value(one) for one in names):
+    if any(_is_value(name) for name in names):
         notes.append("The first line looks like values instead of names. If it is a record, put names above it.")
-    found = tuple(Found(one.name, None, one.original) for one in columns)
-    return Taken(found, (*notes, *_renamed(columns)), delimiter, encoding, _all_names(columns))
+    brought = tuple(FileColumn(column.name, None, column.original) for column in columns)
+    return Intake(brought, (*notes, *_renamed(columns)), delimiter, encoding, _all_names(columns))
 
 
 _ONE_COLUMN = "There is one column: the first line has no comma, semicolon, tab or bar in it."
 
 
-def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, packed: bool) -> Taken:
+def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, packed: bool) -> Intake:
     with engine(into.parent) as connection:
         read = f"read_parquet({text(str(source))}, utf8_validation = 'replace', hive_partitioning = false)"
         try:
@@ -143,16 +143,16 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, pa
     if rows is not None and rows * len(names) > MOST_CELLS:
         raise Unreadable(f"It has more than {MOST_CELLS:,} cells, rows times columns. Bring fewer rows or columns.")
     kept, chosen, left_out, days = [], [], [], []
-    for place, ((_, declared, *_), one) in enumerate(zip(schema, names, strict=True)):
+    for place, ((_, declared, *_), name) in enumerate(zip(schema, names, strict=True)):
         nested = re.search(r"[\[\]]|^(STRUCT|MAP|UNION|LIST|ARRAY)", str(declared))
         kind, cast = (None, "") if nested else _KINDS.get(str(declared).partition("(")[0], (None, ""))
         if kind is None:
-            left_out.append(one.name)
+            left_out.append(name.name)
             continue
         if str(declared).startswith("TIMESTAMP"):
-            days.append(one.name)
-        kept.append(Found(one.name, kind, one.original))
-        chosen.append(f"{f'CAST(c{place} AS {cast})' if cast else f'c{place}'} AS {quoted(one.name)}")
+            days.append(name.name)
+        kept.append(FileColumn(name.name, kind, name.original))
+        chosen.append(f"{f'CAST(c{place} AS {cast})' if cast else f'c{place}'} AS {quoted(name.name)}")
     if not kept:
         raise Unreadable(
             "No column of this Parquet file has a type that we know: numbers, text, dates, true or false. "
@@ -166,7 +166,7 @@ def _from_parquet(source: Path, into: Path, progress: Progress, most: int, *, pa
         notes.append(f"Left out, because they are nested or of a kind that we do not ask about: {', '.join(left_out)}.")
     if days:
         notes.append(f"Of a point in time we keep the day: {', '.join(days)}.")
-    return Taken(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names), parquet=how)
+    return Intake(tuple(kept), (*notes, *_renamed(names)), names=_all_names(names), parquet=how)
 
 
 def _copy(rows: str, columns: int, into: Path, progress: Progress, most: int) -> None:
@@ -217,9 +217,9 @@ def _is_value(name: str) -> bool:
 
 
 def _all_names(names: Sequence[Name]) -> tuple[str, ...]:
-    return tuple(one.name for one in names) if any(one.original for one in names) else ()
+    return tuple(name.name for name in names) if any(name.original for name in names) else ()
 
 
 def _renamed(names: Sequence[Name]) -> tuple[str, ...]:
-    changed = sum(bool(one.original) for one in names)
+    changed = sum(bool(name.original) for name in names)
     return (f"{counted(changed, 'name')} could not stay as written; the table below says which.",) * bool(changed)

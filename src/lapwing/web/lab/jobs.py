@@ -166,8 +166,8 @@ class Job:
     def told(self) -> dict[str, Any]:
         """For the browser, without the result."""
         share = 1.0 if self.state == "done" else self.progress.share
-        told = {"id": self.id, "state": self.state, "share": round(share, 3), "title": self.title, "error": self.error}
-        return {**told, "where": self.where, "place": self.place}
+        state = {"id": self.id, "state": self.state, "share": round(share, 3), "title": self.title, "error": self.error}
+        return {**state, "where": self.where, "place": self.place}
 
 
 class Jobs:
@@ -198,7 +198,7 @@ class Jobs:
         with self._lock:
             self._refuse_too_many(job)
             mine = self._jobs.setdefault(bench, {})
-            for old in [one.id for one in mine.values() if not one.open][: max(0, len(mine) + 1 - MOST_KEPT)]:
+            for old in [job.id for job in mine.values() if not job.open][: max(0, len(mine) + 1 - MOST_KEPT)]:
                 del mine[old]
             mine[job.id] = job
             self._open[job] = work
@@ -207,12 +207,15 @@ class Jobs:
         return job
 
     def _refuse_too_many(self, job: Job) -> None:
-        who, others = job.visitor, [(one.visitor, one.bench) for one in self._open]
+        who, others = job.visitor, [(other.visitor, other.bench) for other in self._open]
         if sum(bench == job.bench for _, bench in others) >= MOST_OPEN_EACH:
             raise Problem(429, "Several things are under way for this table. Wait for one of them, or stop one.")
-        if sum(one == who for one, _ in others) >= MOST_OPEN_BROWSER:
+        if sum(visitor == who for visitor, _ in others) >= MOST_OPEN_BROWSER:
             raise Problem(429, "Several things are under way for your tables. Wait for one of them, or stop one.")
-        if sum(one.address == who.address for one, _ in others) >= MOST_OPEN_ADDRESS or len(others) >= MOST_OPEN:
+        if (
+            sum(visitor.address == who.address for visitor, _ in others) >= MOST_OPEN_ADDRESS
+            or len(others) >= MOST_OPEN
+        ):
             raise Problem(503, "The lab is very busy. Please try again in a minute.", headers={"retry-after": "60"})
 
     def place(self, job: Job) -> int:
@@ -232,10 +235,10 @@ class Jobs:
     def get(self, bench: str, id: str) -> Job:
         """A job of this bench, or a `Problem`."""
         with self._lock:
-            found = self._jobs.get(bench, {}).get(id)
-        if found is None:
+            job = self._jobs.get(bench, {}).get(id)
+        if job is None:
             raise Problem(404, "This piece of work is not known any more. Go back to your table.")
-        return found
+        return job
 
     def of(self, bench: str) -> list[Job]:
         """All jobs of a bench that are remembered, oldest first."""

@@ -9,7 +9,7 @@ from lapwing.privacy import Ledger, explain
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.models import Model
 from lapwing.web.lab.analysis import Analysis
-from lapwing.web.lab.foretold import error_at
+from lapwing.web.lab.forecasts import error_at
 from lapwing.web.lab.result import Preview, Result
 from lapwing.web.lab.statement import DATASET, Statement
 from lapwing.web.service.plural import counted
@@ -53,23 +53,23 @@ def label(
     loss = result.loss
     if loss is None:
         return Label(analysis.title, (Line("guarantee", "none: this answer is exact"),), {}, ())
-    told = explain(loss)
+    explanation = explain(loss)
     shown = preview or analysis.preview(statement)
     lines = [
         Line("protected", f"one {loss.unit}"),
         Line("relation", _relation(analysis, loss.relation)),
-        Line("epsilon", f"{float(told.data['epsilon']):g}"),
-        Line("delta", f"{float(told.data['delta']):g}"),
-        Line("in words", told.text),
+        Line("epsilon", f"{float(explanation.data['epsilon']):g}"),
+        Line("delta", f"{float(explanation.data['delta']):g}"),
+        Line("in words", explanation.text),
         Line("mechanism", shown.mechanism),
         Line("stated", _stated(statement)),
         Line("contributions", _contributions(analysis, statement)),
-        Line(f"error, with {100 * shown.confidence:g} % confidence", _error(shown, float(told.data["epsilon"]))),
+        Line(f"error, with {100 * shown.confidence:g} % confidence", _error(shown, float(explanation.data["epsilon"]))),
     ]
     if ledger is not None:
         lines.append(Line("left of the budget", f"{ledger.remaining(DATASET)} of {statement.allowance}"))
     spared = NOT_PROTECTED if statement.unit else (*NOT_PROTECTED, MANY_ROWS)
-    return Label(analysis.title, tuple(lines), dict(told.data), spared)
+    return Label(analysis.title, tuple(lines), dict(explanation.data), spared)
 
 
 def _relation(analysis: Analysis, relation: str) -> str:
@@ -81,12 +81,12 @@ def _relation(analysis: Analysis, relation: str) -> str:
 
 def _stated(statement: Statement) -> str:
     facts = [f"about {statement.people:,} people"]
-    for one in statement.columns:
-        if one.bounds:
-            facts.append(f"{one.name} from {one.bounds[0]:g} to {one.bounds[1]:g}")
-        if one.keys:
-            some = ", ".join(one.keys[:5]) + (f", … ({len(one.keys)} keys)" if len(one.keys) > 5 else "")
-            facts.append(f"{one.name} is one of {some}")
+    for column in statement.columns:
+        if column.bounds:
+            facts.append(f"{column.name} from {column.bounds[0]:g} to {column.bounds[1]:g}")
+        if column.keys:
+            some = ", ".join(column.keys[:5]) + (f", … ({len(column.keys)} keys)" if len(column.keys) > 5 else "")
+            facts.append(f"{column.name} is one of {some}")
     return "; ".join(facts)
 
 

@@ -29,7 +29,7 @@ def cleaned(names: Iterable[str]) -> tuple[Name, ...]:
     ['Age', 'age_2', 'column_3', 'SUM(A1)', 'say hi']
     """
     taken: set[str] = set()
-    found = []
+    distinct = []
     for number, original in enumerate(names, 1):
         wish = _fit(original) or f"column_{number}"
         name, turn = wish, 1
@@ -37,8 +37,8 @@ def cleaned(names: Iterable[str]) -> tuple[Name, ...]:
             turn += 1
             name = f"{wish[: LONGEST - 8]}_{turn}"
         taken.add(name.casefold())
-        found.append(Name(name, "" if name == original else _shown(original)))
-    return tuple(found)
+        distinct.append(Name(name, "" if name == original else _shown(original)))
+    return tuple(distinct)
 
 
 def table_name(title: str) -> str:

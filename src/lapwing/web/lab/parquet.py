@@ -41,14 +41,14 @@ class Parquet:
             ]
         literal = text(re.sub(r"[*?[]", r"[\g<0>]", source))  # to DuckDB a name is a pattern
         rows = f"read_parquet({literal}, utf8_validation = 'replace', hive_partitioning = false)"
-        asked = f"COPY (SELECT {self.columns} FROM {rows} AS t({self.given})) TO {text(copy)} (FORMAT parquet)"
+        statement = f"COPY (SELECT {self.columns} FROM {rows} AS t({self.given})) TO {text(copy)} (FORMAT parquet)"
         why = "the day of each point in time" if self.has_moments else "the same columns"
         lines += [
             f"# Lapwing opens a copy of your file with {why}, as the lab did. Delete it when you are done.",
             "database = duckdb.connect()",
             "database.execute(\"SET TimeZone = 'UTC'\")",
             "database.execute(",
-            f"    {pformat(asked, width=100).strip('()')}".replace("\n ", "\n    "),
+            f"    {pformat(statement, width=100).strip('()')}".replace("\n ", "\n    "),
             ")",
             "database.close()",
             f"source = {copy!r}",

@@ -17,17 +17,17 @@ from sqlglot import exp
 
 import lapwing as lw
 from lapwing.curator.engines.dialects import DuckDB
-from lapwing.curator.plan.written import PLAIN, Notation
+from lapwing.curator.plan.text_forms import PLAIN, Notation
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses.curated import answered
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import engine, quoted, text
-from lapwing.web.lab.statement import Stated, Statement, Type
+from lapwing.web.lab.statement import StatedColumn, Statement, Type
 
 PRICES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """What a proposal may cost."""
 _POWERS = [mantissa * 10.0**power for power in range(-2, 10) for mantissa in (1, 2, 5)]
-EDGES = (*(-one for one in reversed(_POWERS)), 0.0, *_POWERS)
+EDGES = (*(-power for power in reversed(_POWERS)), 0.0, *_POWERS)
 MISTAKE = 0.01
 """How likely a bin in which nobody is may widen the bounds."""
 MOST_READ = 50
@@ -86,7 +86,8 @@ def private_keys(data: Data, column: str, epsilon: float, progress: Progress = l
         hint = "Allow a delta, such as 1e-6, in what may be spent; then ask again."
         raise InvalidParameter("delta", 0, "a key is found with a small probability of showing one person's", hint)
     stated = replace(
-        statement, columns=tuple(replace(one, keys=()) if one.name == column else one for one in statement.columns)
+        statement,
+        columns=tuple(replace(other, keys=()) if other.name == column else other for other in statement.columns),
     )
     table, delta = stated.open(data.path, data.ledger), delta_for_keys(statement)
     answer = answered(data, table.group_by(column).agg(lw.count()), progress, epsilon=epsilon, delta=delta)
@@ -112,7 +113,7 @@ def read_bounds(path: Path, column: str, type: Type, notation: Notation = PLAIN)
     return Proposal((low, high), type=type, why="Read from the data: not private.", private=False)
 
 
-def read_keys(path: Path, column: Stated, notation: Notation = PLAIN) -> Proposal:
+def read_keys(path: Path, column: StatedColumn, notation: Notation = PLAIN) -> Proposal:
     """The most frequent values. Not private: teaching mode only."""
     is_plain = column.type == "text" or (notation == PLAIN and column.type != "boolean")  # J, Ja and j are one key
     value = quoted(column.name) if is_plain else _cell(column.name, column.type, notation)
@@ -129,8 +130,8 @@ def first_rows(path: Path) -> list[tuple[str, ...]]:
     """A few records. Not private: teaching mode only, shown once and not kept."""
     with engine(path.parent) as connection:
         cells = f"left(CAST(COLUMNS(*) AS VARCHAR), {LONGEST_SHOWN})"
-        found = connection.execute(f"SELECT {cells} FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
-    return [tuple("" if cell is None else cell for cell in row) for row in found]
+        rows = connection.execute(f"SELECT {cells} FROM read_parquet({text(str(path))}) LIMIT {FIRST_ROWS}").fetchall()
+    return [tuple("" if cell is None else cell for cell in row) for row in rows]
 
 
 _SQL_TYPES: Mapping[Type, str] = {
@@ -157,7 +158,8 @@ def _as_number(statement: Statement, column: str) -> Statement:
     return replace(
         statement,
         columns=tuple(
-            replace(one, type=kind, bounds=None, keys=()) if one.name == column else one for one in statement.columns
+            replace(other, type=kind, bounds=None, keys=()) if other.name == column else other
+            for other in statement.columns
         ),
     )
 

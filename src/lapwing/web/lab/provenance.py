@@ -45,9 +45,9 @@ class Provenance:
         if self.read_bounds is None:
             return False
         pairs = list(zip(bounds, self.read_bounds, strict=True))
-        if all(math.isclose(end, found, rel_tol=1e-12) for end, found in pairs):
+        if all(math.isclose(end, read, rel_tol=1e-12) for end, read in pairs):
             return True
-        return any(not is_round(end) and is_near(end, found) for end, found in pairs)
+        return any(not is_round(end) and is_near(end, read) for end, read in pairs)
 
 
 def is_round(value: float) -> bool:
@@ -81,10 +81,10 @@ def _same_keys(keys: tuple[str, ...], read: tuple[str, ...]) -> bool:
 
     A list of codes that everybody knows usually holds more than those that happen to occur.
     """
-    stated, found = _folded(keys), _folded(read)
-    if not stated or not found:
+    stated, occurring = _folded(keys), _folded(read)
+    if not stated or not occurring:
         return False
-    return stated <= found or (found <= stated and len(stated) <= len(found) + max(1, len(found) // 10))
+    return stated <= occurring or (occurring <= stated and len(stated) <= len(occurring) + max(1, len(occurring) // 10))
 
 
 def _folded(keys: tuple[str, ...]) -> frozenset[str]:

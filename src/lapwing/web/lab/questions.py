@@ -33,10 +33,10 @@ class Question:
     @property
     def title(self) -> str:
         """In a few words: the kind and what was chosen."""
-        chosen = [one for one in self.fields if one.titled and one.choices and self.asked.get(one.name)]
-        named = [_listed(self.asked[one.name]) for one in chosen]
-        typed = [] if named else [_cut(self.asked[one.name]) for one in self.fields if one.kind == "text"]
-        said = ", ".join(one for one in (*named, *typed) if one)
+        chosen = [field for field in self.fields if field.titled and field.choices and self.asked.get(field.name)]
+        named = [_listed(self.asked[field.name]) for field in chosen]
+        typed = [] if named else [_cut(self.asked[field.name]) for field in self.fields if field.kind == "text"]
+        said = ", ".join(part for part in (*named, *typed) if part)
         return f"{self.kind.title}: {said}" if said else self.kind.title
 
     @property
@@ -47,10 +47,10 @@ class Question:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """What was typed, as a form sends it."""
-        found = []
+        pairs = []
         for name, value in self.asked.items():
-            found += [(name, str(one)) for one in (value if isinstance(value, list) else [value])]
-        return found
+            pairs += [(name, str(item)) for item in (value if isinstance(value, list) else [value])]
+        return pairs
 
 
 def possible(statement: Statement) -> dict[str, bool]:
@@ -74,52 +74,52 @@ def question(statement: Statement, slug: str, sent: Iterable[tuple[str, str]] | 
 
 
 def _understood(
-    statement: Statement, slug: str, kind: type[Analysis], fields: tuple[Field, ...], asked: Asked
+    statement: Statement, slug: str, kind: type[Analysis], fields: tuple[Field, ...], form: Asked
 ) -> Question:
     if not _askable(fields):
-        return Question(slug, kind, fields, asked, None)
+        return Question(slug, kind, fields, form, None)
     try:
-        return Question(slug, kind, fields, asked, kind.of(statement, asked))
+        return Question(slug, kind, fields, form, kind.of(statement, form))
     except InvalidParameter as error:
-        wrong = error.name if any(one.name == error.name for one in fields) else ""
-        return Question(slug, kind, fields, asked, None, complaint(error, fields), wrong)
+        wrong = error.name if any(field.name == error.name for field in fields) else ""
+        return Question(slug, kind, fields, form, None, complaint(error, fields), wrong)
     except LapwingError as error:
-        return Question(slug, kind, fields, asked, None, str(error))
+        return Question(slug, kind, fields, form, None, str(error))
 
 
 def complaint(error: InvalidParameter, fields: tuple[Field, ...]) -> str:
     """An error in the words of the form: its label instead of the name of the parameter."""
-    label = next((one.label for one in fields if one.name == error.name), error.name)
+    label = next((field.label for field in fields if field.name == error.name), error.name)
     said = str(error).removeprefix(error.name)
     return f"{label}{said}"
 
 
 def _askable(fields: tuple[Field, ...]) -> bool:
-    return all(one.choices for one in fields if one.kind in ("choice", "many"))
+    return all(field.choices for field in fields if field.kind in ("choice", "many"))
 
 
 def _first(fields: tuple[Field, ...], several: int = 1) -> Asked:
     """What a form begins with."""
-    found: Asked = {}
-    for one in fields:
-        names = [name for name, _ in one.choices]
-        begins = one.value or (names[0] if names else "")
+    values: Asked = {}
+    for field in fields:
+        names = [name for name, _ in field.choices]
+        begins = field.value or (names[0] if names else "")
         others = [name for name in names if name != begins]
-        found[one.name] = [begins, *others][:several] if one.kind == "many" else begins
-    return found
+        values[field.name] = [begins, *others][:several] if field.kind == "many" else begins
+    return values
 
 
 def _sent(fields: tuple[Field, ...], sent: Iterable[tuple[str, str]]) -> Asked:
     by_name: dict[str, list[str]] = {}
     for name, value in sent:
         by_name.setdefault(name, []).append(value)
-    found = _first(fields)
-    for one in fields:
-        if one.kind == "many":
-            found[one.name] = by_name.get(one.name, [])
-        elif one.name in by_name:
-            found[one.name] = by_name[one.name][-1]
-    return found
+    values = _first(fields)
+    for field in fields:
+        if field.kind == "many":
+            values[field.name] = by_name.get(field.name, [])
+        elif field.name in by_name:
+            values[field.name] = by_name[field.name][-1]
+    return values
 
 
 def _cut(text: Any) -> str:

@@ -85,7 +85,7 @@ class Budget(TypedDict):
     delta_left: NotRequired[float]
 
 
-class Asking(TypedDict):
+class QuestionHandles(TypedDict):
     """What the handles of a page need: how far off at every place of the slider, and the budget."""
 
     title: str
@@ -97,7 +97,7 @@ class Asking(TypedDict):
     people: int
 
 
-FOR_BROWSERS = (Value, Series, Result, Band, Preview, Budget, Asking)
+FOR_BROWSERS = (Value, Series, Result, Band, Preview, Budget, QuestionHandles)
 """What pages tell their scripts as JSON; tools/kinds.py writes it down as types of TypeScript."""
 
 

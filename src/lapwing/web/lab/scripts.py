@@ -89,9 +89,9 @@ def opening(statement: Statement, file: File = ANY_FILE) -> str:
         **({"false": repr(list(statement.false))} if statement.false else {}),
         "name": repr(statement.name),
         "unit": repr(statement.unit) if statement.unit else "lw.EACH_ROW",
-        "types": _mapping((one.name, one.type) for one in statement.columns),
-        "bounds": _mapping((one.name, one.bounds) for one in statement.columns if one.bounds),
-        "keys": _mapping((one.name, list(one.values)) for one in statement.columns if one.keys),
+        "types": _mapping((column.name, column.type) for column in statement.columns),
+        "bounds": _mapping((column.name, column.bounds) for column in statement.columns if column.bounds),
+        "keys": _mapping((column.name, list(column.values)) for column in statement.columns if column.keys),
         "allowance": f"lw.{'ApproxDP' if statement.delta else 'PureDP'}({spend}, unit={statement.unit_word!r})",
         "ledger": "ledger",
         "dataset": repr(DATASET),
@@ -100,7 +100,7 @@ def opening(statement: Statement, file: File = ANY_FILE) -> str:
     if statement.max_rows_per_unit > 1:
         options["max_rows_per_unit"] = repr(statement.max_rows_per_unit)
     lines = [f"    {name}={value}," for name, value in options.items() if value != "{}"]
-    dates = any(one.type == "date" and one.keys for one in statement.columns)
+    dates = any(column.type == "date" and column.keys for column in statement.columns)
     imports = ["import datetime", ""] if dates else []
     files = [f"source = {_columns(file.code) if file.code else repr(file.name)}"]
     if file.code:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import lapwing as lw
-from lapwing.curator.plan.written import FALSE, TRUE, Notation, notation
+from lapwing.curator.plan.text_forms import FALSE, TRUE, Notation, notation
 from lapwing.curator.tables.promises import word_for
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
@@ -24,7 +24,7 @@ DATASET = "table"
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class StatedColumn:
     """One column: its type, the bounds between which a number counts, the keys that there are."""
 
     name: str
@@ -66,7 +66,7 @@ class Statement:
 
     name: str
     """How SQL calls the table."""
-    columns: tuple[Stated, ...]
+    columns: tuple[StatedColumn, ...]
     unit: str = ""
     """The column that says whose row it is; empty if every row is somebody else's."""
     max_rows_per_unit: int = 1
@@ -84,22 +84,22 @@ class Statement:
     false: tuple[str, ...] = ()
     """The words for yes and no there; empty where they are the usual ones."""
 
-    def column(self, name: str) -> Stated:
+    def column(self, name: str) -> StatedColumn:
         """The column of that name."""
         for column in self.columns:
             if column.name == name:
                 return column
-        names = ", ".join(one.name for one in self.columns)
+        names = ", ".join(column.name for column in self.columns)
         raise InvalidParameter("column", name, "is not in this table", f"It has {names}.")
 
-    def of_type(self, *types: Type) -> tuple[Stated, ...]:
+    def of_type(self, *types: Type) -> tuple[StatedColumn, ...]:
         """The columns of these types."""
-        return tuple(one for one in self.columns if one.type in types)
+        return tuple(column for column in self.columns if column.type in types)
 
     @property
-    def bounded(self) -> tuple[Stated, ...]:
+    def bounded(self) -> tuple[StatedColumn, ...]:
         """The columns that numbers can be made of: those with bounds."""
-        return tuple(one for one in self.of_type("number", "integer") if one.bounds)
+        return tuple(column for column in self.of_type("number", "integer") if column.bounds)
 
     @property
     def notation(self) -> Notation:
@@ -127,9 +127,9 @@ class Statement:
             source,
             name=self.name,
             unit=self.unit or lw.EACH_ROW,
-            bounds={one.name: one.bounds for one in self.columns if one.bounds},
-            keys={one.name: one.values for one in self.columns if one.keys},
-            types={one.name: one.type for one in self.columns},
+            bounds={column.name: column.bounds for column in self.columns if column.bounds},
+            keys={column.name: column.values for column in self.columns if column.keys},
+            types={column.name: column.type for column in self.columns},
             allowance=None if ledger is None or DATASET in ledger.datasets() else self.allowance,
             ledger=ledger,
             dataset=DATASET if ledger else None,

@@ -44,7 +44,7 @@ class Turns(Generic[Item]):
 
     def take(self, may: Callable[[str], bool]) -> Item | None:
         """The next one of an address that may begin something now; that address and that browser then stand last."""
-        address = next((one for one in self._waiting if may(one)), None)
+        address = next((address for address in self._waiting if may(address)), None)
         if address is None:
             return None
         item = _taken(self._waiting, address)
@@ -103,8 +103,8 @@ class Ending:
         """It is over."""
         with self._lock:
             self._over.set()
-            told, self._waiting = self._waiting, []
-        for loop, over in told:
+            waiting, self._waiting = self._waiting, []
+        for loop, over in waiting:
             with contextlib.suppress(RuntimeError):  # that loop has ended meanwhile
                 loop.call_soon_threadsafe(over.set)
 

@@ -108,9 +108,9 @@ def exercise_html(exercise: Exercise, markdown: Markdown) -> str:
         solution = _closed("What we think", markdown.html(exercise.solution))
         inside = f"{markdown.html(exercise.task)}{hint}{solution}"
     else:
-        told = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
+        data = html.escape(json.dumps(_for_the_browser(exercise)), quote=True)
         starter, solution = _code(exercise.starter), _closed("A solution", _code(exercise.solution))
-        editor = f'<lw-exercise data-exercise="{told}">{starter}</lw-exercise>'
+        editor = f'<lw-exercise data-exercise="{data}">{starter}</lw-exercise>'
         task = f'<div class="task">{markdown.html(exercise.task)}{hint}</div>'
         inside = f'<div class="coding">{task}<div class="answer">{editor}{solution}</div></div>'
     name = html.escape(exercise.id, quote=True)

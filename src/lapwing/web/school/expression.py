@@ -177,13 +177,13 @@ class _Reader:
     def _tokens(text: str) -> Iterator[tuple[str, str, int]]:
         place, end = 0, len(text.rstrip(" \t\r\n"))
         while place < end:
-            found = _TOKEN.match(text, place)
-            if found is None:
+            token = _TOKEN.match(text, place)
+            if token is None:
                 place += len(text[place:]) - len(text[place:].lstrip(" \t\r\n"))
                 raise WrongExpression(place, f"'{text[place]}' means nothing here. Write numbers, names and + - * / ^")
-            kind = found.lastgroup or ""
-            yield kind, "^" if found[kind] == "**" else found[kind], found.start(kind)
-            place = found.end()
+            kind = token.lastgroup or ""
+            yield kind, "^" if token[kind] == "**" else token[kind], token.start(kind)
+            place = token.end()
         while True:
             yield "end", "", end
 

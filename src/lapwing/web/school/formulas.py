@@ -45,9 +45,9 @@ def rendered(formula: str, *, block: bool = False) -> str:
 
 def _shown(formula: str, block: bool) -> str:
     if len(formula) <= LONGEST and not _MULTIPLIES.search(formula):
-        made = _made(formula, block)
-        if made and len(made) <= LARGEST:
-            return made.replace(_DISPLAYED, _REACHED, 1)
+        drawn = _made(formula, block)
+        if drawn and len(drawn) <= LARGEST:
+            return drawn.replace(_DISPLAYED, _REACHED, 1)
     return f'<code class="formula-wrong">{html.escape(formula)}</code>'
 
 
@@ -56,11 +56,11 @@ def _made(formula: str, block: bool) -> str | None:
 
     with _LOCK:  # one engine, and it is not made for threads
         try:
-            made: str | None = json.loads(_engine().eval(f"formula({json.dumps(formula)}, {json.dumps(block)})"))
+            drawn: str | None = json.loads(_engine().eval(f"formula({json.dumps(formula)}, {json.dumps(block)})"))
         except quickjs.JSException:  # no time or no memory left
             _engine.cache_clear()
             return None
-    return made
+    return drawn
 
 
 @cache

@@ -51,30 +51,32 @@ class Glossary:
 
     def explains(self, term: Term) -> Term | None:
         """The word that is in the way of this one, if any."""
-        return next((one for one in self.terms if not one.keys.isdisjoint(term.keys)), None)
+        return next((other for other in self.terms if not other.keys.isdisjoint(term.keys)), None)
 
     def search(self, words: str) -> list[Term]:
         """What is called so, or else what is explained with these words."""
-        asked = words_of(words)
-        if not asked:
+        beginnings = words_of(words)
+        if not beginnings:
             return []
-        called = [term for term in self.terms if begin(asked, term.names)]
-        told = called or [term for term in self.terms if begin(asked, words_of(term.short.replace("^", "")))]
-        return told[:MOST_FOUND]
+        called = [term for term in self.terms if begin(beginnings, term.names)]
+        terms = called or [term for term in self.terms if begin(beginnings, words_of(term.short.replace("^", "")))]
+        return terms[:MOST_FOUND]
 
     def marked(self, escaped: str, explained: set[str]) -> str:
         """The text, already escaped, with the first mention of every word not yet explained marked."""
 
-        def mark(found: re.Match[str]) -> str:
-            term = self._by_word[found[1].lower()]
+        def mark(match: re.Match[str]) -> str:
+            term = self._by_word[match[1].lower()]
             if term.name in explained:
-                return found[0]
+                return match[0]
             explained.add(term.name)
             tip = f"tip-{term.anchor}"
             more = f'<a href="/glossary#{term.anchor}">In the glossary</a>'
-            told = f'<span class="tip" popover="auto" id="{tip}"><span id="{tip}-says">{term.html}</span> {more}</span>'
-            word = f'<button type="button" class="term" popovertarget="{tip}" aria-describedby="{tip}-says">{found[1]}'
-            return f'<span class="explained">{word}</button>{found[2]}{told}</span>'
+            tip_html = (
+                f'<span class="tip" popover="auto" id="{tip}"><span id="{tip}-says">{term.html}</span> {more}</span>'
+            )
+            word = f'<button type="button" class="term" popovertarget="{tip}" aria-describedby="{tip}-says">{match[1]}'
+            return f'<span class="explained">{word}</button>{match[2]}{tip_html}</span>'
 
         return self._pattern.sub(mark, escaped) if self.terms else escaped
 

@@ -121,7 +121,7 @@ def read_graph(text: str, *, where: str = "graph") -> Graph:
     written = [entry["formula"]] if "formula" in entry else entry["curves"]
     if not isinstance(written, list) or not 1 <= len(written) <= MOST_CURVES:
         raise InvalidNugget(where, "curves is no list", f"Write 1 to {MOST_CURVES} curves, each with a formula.")
-    curves = tuple(_curve(one, place, names, where) for place, one in enumerate(written))
+    curves = tuple(_curve(curve, place, names, where) for place, curve in enumerate(written))
     sentence = _words(entry.get("sentence", ""), where, "sentence", 400)
     for part in _PART.findall(sentence):
         _formula(part, names[1:], where, "sentence")
@@ -177,8 +177,8 @@ def data_html(data: Data, number: int) -> str:
     """The same for a table that computes."""
     state = {parameter.name: parameter.start for parameter in data.parameters}
     rows = [[_said(cell, digits) for cell, digits in cells] for cells in _filled(data, state)]
-    told = _table(data.title, [column.label for column in data.columns], rows, _standing(data.parameters))
-    return _element("data", asdict(data), number, told)
+    table = _table(data.title, [column.label for column in data.columns], rows, _standing(data.parameters))
+    return _element("data", asdict(data), number, table)
 
 
 def _filled(data: Data, state: Mapping[str, float]) -> Iterator[list[tuple[float | str, int]]]:
@@ -191,13 +191,13 @@ def _filled(data: Data, state: Mapping[str, float]) -> Iterator[list[tuple[float
     for row in data.rows:
         known = {**state, **{column.name: cell for column, cell in zip(data.columns, row, strict=False)}}
         for name, tree in trees.items():
-            numbers = {one: cell for one, cell in known.items() if isinstance(cell, (int, float))}
+            numbers = {name: cell for name, cell in known.items() if isinstance(cell, (int, float))}
             known[name] = value(tree, numbers)
         yield [(known[column.name], column.digits) for column in data.columns]
 
 
-def _element(kind: str, told: dict[str, Any], number: int, inside: str) -> str:
-    settings = html.escape(json.dumps(told, ensure_ascii=False), quote=True)
+def _element(kind: str, data: dict[str, Any], number: int, inside: str) -> str:
+    settings = html.escape(json.dumps(data, ensure_ascii=False), quote=True)
     return f'<lw-{kind} class="widget" data-number="{number}" data-{kind}="{settings}">{inside}</lw-{kind}>'
 
 
@@ -212,7 +212,7 @@ def _table(title: str, head: list[str], rows: list[list[str]], standing: str) ->
 
 
 def _standing(sliders: tuple[Slider, ...]) -> str:
-    return "" if not sliders else f"With {', '.join(f'{one.label} = {one.start:g}' for one in sliders)}:"
+    return "" if not sliders else f"With {', '.join(f'{slider.label} = {slider.start:g}' for slider in sliders)}:"
 
 
 def _said(cell: float | str, digits: int = 3) -> str:
@@ -279,14 +279,14 @@ def _sliders(given: Any, where: str, taken: set[str]) -> tuple[Slider, ...]:
     if not isinstance(given, dict) or len(given) > MOST_SLIDERS:
         hint = f"Write up to {MOST_SLIDERS}, as {{name: [from, to, start]}}."
         raise InvalidNugget(where, "sliders or parameters are no names with ranges", hint)
-    made = []
+    sliders = []
     for name, about in given.items():
         if not isinstance(name, str) or not _usable(name, taken):
             hint = "Write a letter and then letters or digits, and no name that has a meaning already."
             raise InvalidNugget(where, f"{name!r} cannot be a name", hint)
         taken.add(name)
-        made.append(_slider(name, about, where))
-    return tuple(made)
+        sliders.append(_slider(name, about, where))
+    return tuple(sliders)
 
 
 def _slider(name: str, about: Any, where: str) -> Slider:
@@ -336,7 +336,7 @@ def _comma_separated(text: str, where: str) -> tuple[list[str], list[list[str]]]
 def _row(given: Any, width: int, place: int, where: str) -> tuple[float | str, ...]:
     if not isinstance(given, list) or len(given) != width:
         raise InvalidNugget(where, f"row {place + 1} does not have {width} values", "Give every column a value.")
-    return tuple(_cell(one, where) for one in given)
+    return tuple(_cell(cell, where) for cell in given)
 
 
 def _cell(given: Any, where: str) -> float | str:
@@ -371,8 +371,10 @@ def _computed(
 ) -> list[Column]:
     if not isinstance(given, dict):
         raise InvalidNugget(where, "computed has no names", "Write computed: {name: formula}.")
-    names = [one.name for one in parameters] + [column.name for column in columns if column.kind == "number"]
-    made: list[Column] = []
+    names = [parameter.name for parameter in parameters] + [
+        column.name for column in columns if column.kind == "number"
+    ]
+    computed: list[Column] = []
     for label, about in given.items():
         entry = about if isinstance(about, dict) else {"formula": about}
         digits = entry.get("digits", 3)
@@ -382,6 +384,6 @@ def _computed(
             )
         words = _words(label, where, "a column")
         written = _formula(entry.get("formula"), names, where, words)
-        made.append(Column(_own_name(words, taken), words, "number", written, digits))
-        names.append(made[-1].name)
-    return made
+        computed.append(Column(_own_name(words, taken), words, "number", written, digits))
+        names.append(computed[-1].name)
+    return computed

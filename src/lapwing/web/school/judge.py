@@ -24,14 +24,14 @@ Line = tuple[str, str]
 """A kind (out, wrong, undecided, right, quiet or picture) and its words; of a picture, its numbers as JSON."""
 
 
-def judged(wanted: Mapping[str, Any], told: Callable[[str], object] = lambda text: None) -> str:
+def judged(wanted: Mapping[str, Any], tell: Callable[[str], object] = lambda text: None) -> str:
     """What is to be shown, as JSON: lines, and whether the exercise is passed."""
-    lines, passed = _judged(wanted, told)
+    lines, passed = _judged(wanted, tell)
     return json.dumps({"lines": lines, "passed": passed})
 
 
 @plot.importable()
-def _judged(wanted: Mapping[str, Any], told: Callable[[str], object]) -> tuple[list[Line], bool]:
+def _judged(wanted: Mapping[str, Any], tell: Callable[[str], object]) -> tuple[list[Line], bool]:
     place: dict[str, Any] = {"__name__": "exercise"}
     printed = io.StringIO()
     lines: list[Line] = []
@@ -49,7 +49,7 @@ def _judged(wanted: Mapping[str, Any], told: Callable[[str], object]) -> tuple[l
     if wrong:
         return [*lines, wrong], False
     if wanted.get("audit"):
-        told("The auditor looks for two neighbours that it can tell apart …")
+        tell("The auditor looks for two neighbours that it can tell apart …")
         verdict = _audited(wanted["audit"], place)
         return [*lines, verdict], verdict[0] == "right"
     return [*lines, ("right", "All checks passed.")], True
@@ -114,7 +114,7 @@ def _audited(claim: Mapping[str, Any], place: dict[str, Any]) -> Line:
     hurried = False
     for epsilon in epsilons:
         try:
-            found = find_violation(
+            violation = find_violation(
                 eval(claim["call"], place),
                 epsilon=epsilon,
                 domain=claim["domain"],
@@ -126,9 +126,9 @@ def _audited(claim: Mapping[str, Any], place: dict[str, Any]) -> Line:
             )
         except (LapwingError, NameError) as error:
             return "wrong", f"It could not be audited. {error}"
-        if found.caught:
-            return "wrong", _counter_example(found.audit, epsilon)
-        hurried, releases = hurried or found.hurried, releases + found.releases
+        if violation.caught:
+            return "wrong", _counter_example(violation.audit, epsilon)
+        hurried, releases = hurried or violation.hurried, releases + violation.releases
     if hurried:
         why = "there was no time for all the releases that the auditor wanted"
         return _undecided(why, (time.monotonic() - start) / releases)

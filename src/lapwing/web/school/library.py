@@ -23,7 +23,7 @@ _MOST_ASKED, _LONGEST_ASKED = 12, 300
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """A nugget that answers a search, with how well."""
 
     page: Page
@@ -39,8 +39,8 @@ class School:
         """The words that no nugget brings."""
         self.glossary = common.more(term for nugget in order for term in nugget.words)
         same = (school for school in ready if school.glossary.terms == self.glossary.terms)
-        made = {page.nugget: page for school in same for page in school}  # need not be made again
-        self.pages = {nugget.slug: made.get(nugget) or page_of(nugget, self.glossary) for nugget in order}
+        known = {page.nugget: page for school in same for page in school}  # need not be made again
+        self.pages = {nugget.slug: known.get(nugget) or page_of(nugget, self.glossary) for nugget in order}
         _refuse_loose_ends(page.nugget for page in self.pages.values())
 
     @classmethod
@@ -76,18 +76,20 @@ class School:
         before = self.pages[slugs[place - 1]] if place else None
         return before, self.pages[slugs[place + 1]] if place + 1 < len(slugs) else None
 
-    def search(self, words: str, *, most: int = 12) -> list[Found]:
+    def search(self, words: str, *, most: int = 12) -> list[Match]:
         """The nuggets in which all words begin a word, best first."""
-        asked = list(dict.fromkeys(words_of(words[:_LONGEST_ASKED])))[:_MOST_ASKED]
-        if not asked:
+        beginnings = list(dict.fromkeys(words_of(words[:_LONGEST_ASKED])))[:_MOST_ASKED]
+        if not beginnings:
             return []
-        found = []
+        matches = []
         for slug, index in self._index.items():
-            scores = [sum(count for word, count in index.items() if word.startswith(one)) for one in asked]
-            named = begin(asked, words_of(self.pages[slug].nugget.title))
+            scores = [
+                sum(count for word, count in index.items() if word.startswith(beginning)) for beginning in beginnings
+            ]
+            named = begin(beginnings, words_of(self.pages[slug].nugget.title))
             if all(scores):
-                found.append(Found(self.pages[slug], sum(score**0.5 for score in scores) + _NAMED * named))
-        return sorted(found, key=lambda one: -one.score)[:most]
+                matches.append(Match(self.pages[slug], sum(score**0.5 for score in scores) + _NAMED * named))
+        return sorted(matches, key=lambda match: -match.score)[:most]
 
     def words(self, page: Page) -> str:
         """All that a page can be found by, once each."""
@@ -95,7 +97,7 @@ class School:
 
     @cached_property
     def _index(self) -> dict[str, Counter[str]]:
-        made: dict[str, Counter[str]] = {}
+        index: dict[str, Counter[str]] = {}
         for page in self:
             nugget = page.nugget
             parts = ((page.words, 1), (nugget.summary, _SUMMARY), (nugget.title, _TITLE))
@@ -103,8 +105,8 @@ class School:
             for text, weight in parts:
                 for word in words_of(text):
                     counts[word] += weight
-            made[nugget.slug] = counts
-        return made
+            index[nugget.slug] = counts
+        return index
 
 
 def _in_order(nuggets: list[Nugget]) -> list[Nugget]:

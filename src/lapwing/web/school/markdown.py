@@ -140,16 +140,16 @@ class Markdown:
             url_schemes={"http", "https", "mailto"},
             link_rel="noopener nofollow",
         )
-        clean = _HOLE.sub(lambda found: str(env["holes"][int(found[1])]), clean)
-        return _MATH.sub(lambda found: _formula(env["math"], found), clean)
+        clean = _HOLE.sub(lambda match: str(env["holes"][int(match[1])]), clean)
+        return _MATH.sub(lambda match: _formula(env["math"], match), clean)
 
 
-def _formula(formulas: list[str], found: re.Match[str]) -> str:
-    formula = formulas[int(found[2])]
-    made = rendered(formula, block=found[1] == "formula-block")
-    if found[1] == "formula-block" or not found[3] or len(formula) > SHORT:  # a long one has to break somewhere
-        return made + found[3]
-    return f'<span class="together">{made}{found[3]}</span>'  # or the full stop may stand alone in the next line
+def _formula(formulas: list[str], match: re.Match[str]) -> str:
+    formula = formulas[int(match[2])]
+    drawn = rendered(formula, block=match[1] == "formula-block")
+    if match[1] == "formula-block" or not match[3] or len(formula) > SHORT:  # a long one has to break somewhere
+        return drawn + match[3]
+    return f'<span class="together">{drawn}{match[3]}</span>'  # or the full stop may stand alone in the next line
 
 
 class _Renderer(RendererHTML):

@@ -102,9 +102,9 @@ def _words(shown: str) -> float:
 def _without_formulas(text: str) -> str:
     """Their signs are not words: what KaTeX made is cut out, span by span."""
     kept, place = [], 0
-    while found := _KATEX.search(text, place):
-        kept.append(text[place : found.start()])
-        depth, at = 1, found.end()
+    while match := _KATEX.search(text, place):
+        kept.append(text[place : match.start()])
+        depth, at = 1, match.end()
         for tag in re.compile(r"<(/?)span\b[^>]*>").finditer(text, at):
             depth += -1 if tag[1] else 1
             at = tag.end()

@@ -107,51 +107,51 @@ def page_of(
             raise InvalidNugget(nugget.slug, f"a widget cannot be told {refused[0]!r}", "Leave it out.")
         widgets.append(name)
         settings = "".join(f' {key}="{html.escape(value, quote=True)}"' for key, value in told_what)
-        told = PROSE.html(text) if text.strip() else ""
-        return f'<lw-{name} class="widget"{settings}>{told}</lw-{name}>'
+        prose = PROSE.html(text) if text.strip() else ""
+        return f'<lw-{name} class="widget"{settings}>{prose}</lw-{name}>'
 
     def quiz(rest: str, text: str) -> str:
-        found = read_quiz(text, where=nugget.slug)
+        quiz_data = read_quiz(text, where=nugget.slug)
         first = len(questions) + 1
-        questions.extend(found)
-        return quiz_html(found, PROSE, first=first)
+        questions.extend(quiz_data)
+        return quiz_html(quiz_data, PROSE, first=first)
 
     def exercise(rest: str, text: str) -> str:
         exercises.append(read_exercise(text, where=nugget.slug))
         return exercise_html(exercises[-1], PROSE)
 
     def graph(rest: str, text: str) -> str:
-        found = read_graph(text, where=nugget.slug)
+        graph_data = read_graph(text, where=nugget.slug)
         widgets.append("graph")
-        return graph_html(found, widgets.count("graph"))
+        return graph_html(graph_data, widgets.count("graph"))
 
     def data(rest: str, text: str) -> str:
-        found = read_data(text, rest, where=nugget.slug)
+        table_data = read_data(text, rest, where=nugget.slug)
         widgets.append("data")
-        return data_html(found, widgets.count("data"))
+        return data_html(table_data, widgets.count("data"))
 
     drawn: set[str] = set()
 
     def picture(rest: str, text: str) -> str:
-        found = pictures().get(rest)
-        if found is None:
+        drawing = pictures().get(rest)
+        if drawing is None:
             known = ", ".join(pictures())
             raise InvalidNugget(nugget.slug, f"there is no picture {rest[:60]!r}", f"There are {known}.")
         if rest in drawn:
             raise InvalidNugget(nugget.slug, f"the picture {rest} stands twice", "Show it once.")
         drawn.add(rest)
-        return found.html(PROSE.html(text) if text.strip() else "")
+        return drawing.html(PROSE.html(text) if text.strip() else "")
 
     fences: dict[str, Fence] = {"widget": widget, "quiz": quiz, "exercise": exercise, "graph": graph, "data": data}
     fences["picture"] = picture
     fences["video"] = lambda rest, text: video_html(read_video(text, where=nugget.slug))
     seen = [0]
-    made = {name: _counted(fence, nugget.slug, seen) for name, fence in fences.items()}
+    handlers = {name: _counted(fence, nugget.slug, seen) for name, fence in fences.items()}
     if wrong is not None:
-        made = {name: _said_in_place(fence, wrong) for name, fence in made.items()}
-    opens = made["picture"] if wrong is not None else picture
+        handlers = {name: _said_in_place(fence, wrong) for name, fence in handlers.items()}
+    opens = handlers["picture"] if wrong is not None else picture
     opening = opens(nugget.picture, "") if nugget.picture else ""
-    markdown = Markdown(made, blocks=True, glossary=glossary, first_line=first_line)
+    markdown = Markdown(handlers, blocks=True, glossary=glossary, first_line=first_line)
     screens = tuple(_screens(nugget, markdown))
     if not screens:
         raise InvalidNugget(nugget.slug, "it has no screens", "Begin each screen with ## and a title.")
@@ -187,8 +187,8 @@ def _screens(nugget: Nugget, markdown: Markdown) -> Iterator[Screen]:
     anchors: set[str] = set()
     for title, tokens in _cut(markdown.tokens(nugget.body)):
         served = _SERVES.search(title)
-        objectives = tuple(int(one) for one in (served[1] or "").split(",") if one) if served else ()
-        if any(not 1 <= one <= len(nugget.objectives) for one in objectives):
+        objectives = tuple(int(number) for number in (served[1] or "").split(",") if number) if served else ()
+        if any(not 1 <= number <= len(nugget.objectives) for number in objectives):
             why = f"a screen serves {objectives} of {len(nugget.objectives)} objectives"
             raise InvalidNugget(nugget.slug, why, "Count objectives from 1.")
         name = _SERVES.sub("", title)

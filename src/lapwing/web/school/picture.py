@@ -70,8 +70,8 @@ class Picture:
 @cache
 def pictures() -> dict[str, Picture]:
     """All there are, by name."""
-    found = sorted(FOLDER.glob("*.svg"))
-    return {path.stem: read_picture(path.stem, path.read_text(encoding="utf-8")) for path in found}
+    files = sorted(FOLDER.glob("*.svg"))
+    return {path.stem: read_picture(path.stem, path.read_text(encoding="utf-8")) for path in files}
 
 
 def read_picture(name: str, text: str) -> Picture:
@@ -114,7 +114,7 @@ def _refuse_strangers(name: str, shapes: list[Element]) -> None:
     """Only known shapes, known attributes, colours by class, and links to what the picture itself defines."""
     every = [part for shape in shapes for part in shape.iter()]
     ids = [part.get("id") for part in every if "id" in part.attrib]
-    if len(set(ids)) < len(ids) or not all(_NAME.fullmatch(one or "") for one in ids):
+    if len(set(ids)) < len(ids) or not all(_NAME.fullmatch(word or "") for word in ids):
         raise InvalidPicture(name, "an id stands twice, or is no name", "Write small letters and hyphens, each once.")
     for part in every:
         tag = part.tag.removeprefix(_SPACE)
@@ -126,10 +126,10 @@ def _refuse_strangers(name: str, shapes: list[Element]) -> None:
             if key not in _ATTRIBUTES or not _VALUE.fullmatch(value):
                 hint = "Shapes have places, sizes and classes; colours and lines come from classes."
                 raise InvalidPicture(name, f"<{tag}> says {key}={value[:60]!r}", hint)
-        for one in part.get("class", "").split():
-            if not _CLASS.fullmatch(one):
+        for word in part.get("class", "").split():
+            if not _CLASS.fullmatch(word):
                 hint = f"Write fill-, tint- or line- and one of {', '.join(INKS)}; or dashed, strong, thin, moves-…."
-                raise InvalidPicture(name, f"{one!r} is no class of a picture", hint)
+                raise InvalidPicture(name, f"{word!r} is no class of a picture", hint)
         if "href" in part.attrib and (tag != "use" or part.get("href", "")[1:] not in ids):
             raise InvalidPicture(
                 name, f"<{tag}> leads to {part.get('href')!r}", "Only <use> may, to an id of this file."

@@ -67,7 +67,7 @@ def read_quiz(text: str, *, where: str = "quiz") -> list[Question]:
 def _question(entry: Any, where: str) -> Question:
     if not isinstance(entry, dict) or set(entry) != {"ask", "options"} or not isinstance(entry["options"], list):
         raise InvalidNugget(where, "a question needs ask and options", _HINT)
-    options = tuple(_option(one, where) for one in entry["options"])
+    options = tuple(_option(option, where) for option in entry["options"])
     if len(options) < 2 or not any(option.right for option in options) or all(option.right for option in options):
         why = f"of {len(options)} options {sum(option.right for option in options)} are right in {entry['ask']!r}"
         raise InvalidNugget(where, why, "Give at least one right and one wrong option.")
@@ -89,8 +89,8 @@ def quiz_html(questions: list[Question], markdown: Markdown, *, first: int) -> s
 
 def _form(question: Question, markdown: Markdown, number: int) -> Iterator[str]:
     kind = "checkbox" if question.several else "radio"
-    asked = _inline(markdown, question.ask)
-    yield f'<form class="question" data-question="{number}"><fieldset><legend>{asked}</legend>'
+    prompt = _inline(markdown, question.ask)
+    yield f'<form class="question" data-question="{number}"><fieldset><legend>{prompt}</legend>'
     if question.several:
         yield '<p class="note">More than one answer is right.</p>'
     for place, option in enumerate(question.options):
@@ -110,5 +110,9 @@ def _form(question: Question, markdown: Markdown, number: int) -> Iterator[str]:
 
 
 def _inline(markdown: Markdown, text: str) -> str:
-    made = markdown.html(text).strip()
-    return made.removeprefix("<p>").removesuffix("</p>") if made.count("<p>") == 1 else made or html.escape(text)
+    paragraphs = markdown.html(text).strip()
+    return (
+        paragraphs.removeprefix("<p>").removesuffix("</p>")
+        if paragraphs.count("<p>") == 1
+        else paragraphs or html.escape(text)
+    )

@@ -18,20 +18,20 @@ _ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+/[A-Za-z0-9._~/?#=%:-]*")
 def addresses(kind: str) -> dict[str, str]:
     """The addresses of `papers` or `products`, by name as `named` writes it."""
     text = (files("lapwing") / "web" / "nuggets" / "sources.yaml").read_text(encoding="utf-8")
-    found = yaml.safe_load(text)[kind]
-    wrong = [address for address in found.values() if not _ADDRESS.fullmatch(address)]
+    entries = yaml.safe_load(text)[kind]
+    wrong = [address for address in entries.values() if not _ADDRESS.fullmatch(address)]
     if wrong:
         raise ValueError(f"sources.yaml: {wrong[0]!r} is no address. Write https://….")
-    return {named(name): address for name, address in found.items()}
+    return {named(name): address for name, address in entries.items()}
 
 
 def linked(text: str) -> str:
     """HTML of a text in which tools and vendors are links."""
 
-    def link(found: re.Match[str]) -> str:
-        address = addresses("products")[named(html.unescape(found[0]))]
+    def link(match: re.Match[str]) -> str:
+        address = addresses("products")[named(html.unescape(match[0]))]
         rel = 'target="_blank" rel="noopener nofollow"'
-        return f'<a class="elsewhere" {rel} href="{html.escape(address)}">{found[0]}{LEAVES}</a>'
+        return f'<a class="elsewhere" {rel} href="{html.escape(address)}">{match[0]}{LEAVES}</a>'
 
     return _products().sub(link, html.escape(text))
 

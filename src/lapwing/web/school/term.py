@@ -31,9 +31,9 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def begin(asked: list[str], words: list[str]) -> bool:
+def begin(beginnings: list[str], words: list[str]) -> bool:
     """Whether each of the asked begins one of the words."""
-    return all(any(word.startswith(one) for word in words) for one in asked)
+    return all(any(word.startswith(beginning) for word in words) for beginning in beginnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +111,16 @@ def from_line(line: str) -> tuple[str, dict[str, Any]]:
     >>> from_line("privacy loss (loss): How much odds change.")
     ('privacy loss', {'also': ['loss'], 'short': 'How much odds change.'})
     """
-    found = _LINE.fullmatch(line)
-    if found is None:
+    match = _LINE.fullmatch(line)
+    if match is None:
         return line.strip(), {"short": ""}
-    also = [word for part in (found[2] or "").split(",") if (word := part.strip())]
-    return found[1].strip(), {**({"also": also} if also else {}), "short": found[3].strip()}
+    also = [word for part in (match[2] or "").split(",") if (word := part.strip())]
+    return match[1].strip(), {**({"also": also} if also else {}), "short": match[3].strip()}
 
 
 def to_line(name: object, entry: object) -> str:
     """The same, to be typed on."""
-    told = entry if isinstance(entry, dict) else {}
-    also = told.get("also")
+    fields = entry if isinstance(entry, dict) else {}
+    also = fields.get("also")
     ways = f" ({', '.join(map(str, also))})" if isinstance(also, list) and also else ""
-    return f"{name}{ways}: {told.get('short', '')}".strip()
+    return f"{name}{ways}: {fields.get('short', '')}".strip()

@@ -45,12 +45,14 @@ class Video:
 def read_video(text: str, *, where: str = "video") -> Video:
     """The video of a fence."""
     try:
-        told = plain.load(text)
+        fields = plain.load(text)
     except yaml.YAMLError:
         raise InvalidNugget(where, "a video is not YAML", _HINT) from None
-    if not isinstance(told, dict) or not {"file", "captions", "about"} <= set(told) <= {*Video.__dataclass_fields__}:
+    if not isinstance(fields, dict) or not {"file", "captions", "about"} <= set(fields) <= {
+        *Video.__dataclass_fields__
+    }:
         raise InvalidNugget(where, "a video needs file, captions and about", _HINT)
-    words = {name: " ".join(str(value if value is not None else "").split()) for name, value in told.items()}
+    words = {name: " ".join(str(value if value is not None else "").split()) for name, value in fields.items()}
     for name, pattern in _FILES.items():
         if not pattern.fullmatch(words.get(name, "")):
             why = f"the {name} of a video is {words.get(name, '')[:80]!r}"

@@ -70,10 +70,10 @@ class Tally:
 
 def published(kept: Tallies) -> dict[str, dict[str, Tally]]:
     """What may be told: everybody's, and those of every role, where there are enough reports."""
-    told: dict[str, dict[str, Tally]] = {}
+    shown: dict[str, dict[str, Tally]] = {}
     for slug, by_role in kept.items():
         everybody = sum(by_role.values(), Tally())
-        found = {EVERYBODY: everybody, **{role: by_role[role] for role in ROLES if role in by_role}}
-        if enough := {role: tally for role, tally in found.items() if tally.reports >= FEWEST}:
-            told[slug] = enough
-    return told
+        by_group = {EVERYBODY: everybody, **{role: by_role[role] for role in ROLES if role in by_role}}
+        if enough := {role: tally for role, tally in by_group.items() if tally.reports >= FEWEST}:
+            shown[slug] = enough
+    return shown

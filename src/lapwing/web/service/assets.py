@@ -41,8 +41,8 @@ class Assets:
     @cached_property
     def names(self) -> dict[str, str]:
         """From `page.js` to `page-3F2A.js`."""
-        found: dict[str, str] = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
-        return found
+        names: dict[str, str] = json.loads((self.folder / "manifest.json").read_text(encoding="utf-8"))
+        return names
 
     def address(self, name: str) -> str:
         """Where a browser finds it."""
@@ -50,8 +50,8 @@ class Assets:
 
     @cached_property
     def _needed(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = json.loads((self.folder / "needed.json").read_text(encoding="utf-8"))
-        return found
+        needed: dict[str, list[str]] = json.loads((self.folder / "needed.json").read_text(encoding="utf-8"))
+        return needed
 
     def with_needed(self, *names: str) -> list[str]:
         """Scripts and all that they import at once, each once: a page that names them saves the browser a way there."""
@@ -66,7 +66,7 @@ class Assets:
     @cached_property
     def sent(self) -> dict[str, tuple[bytes, bytes | None, str]]:
         """Everything that may be asked for: bytes, the same packed, and its kind."""
-        made = {}
+        sent = {}
         for path in sorted(self.folder.rglob("*")):
             name = path.relative_to(self.folder).as_posix()
             if not path.is_file() or name in SERVER_ONLY:
@@ -74,5 +74,5 @@ class Assets:
             content = path.read_bytes()
             kind = _KINDS.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
             packed = gzip.compress(content, 9, mtime=0) if path.suffix in _PACKED else None
-            made[name] = (content, packed, kind)
-        return made
+            sent[name] = (content, packed, kind)
+        return sent

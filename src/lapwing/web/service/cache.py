@@ -23,10 +23,10 @@ class TextCache:
     def of(self, key: str, make: Callable[[], str]) -> str:
         """The text of this key: the one that is kept, or a new one, which is kept from now on."""
         with self._lock:
-            found = self._texts.pop(key, None)
-            if found is not None:
-                self._texts[key] = found  # what was used last stands last
-                return found[0]
+            entry = self._texts.pop(key, None)
+            if entry is not None:
+                self._texts[key] = entry  # what was used last stands last
+                return entry[0]
         text = make()
         self._keep(key, text, _size(key) + _size(text) + _ENTRY)
         return text

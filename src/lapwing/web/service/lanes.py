@@ -91,8 +91,8 @@ def in_lane(name: str) -> Callable[[Callable[..., Made]], Callable[..., Coroutin
         @wraps(route)
         async def queued(**given: Any) -> Made:
             lane = getattr(given["site"].lanes, name)
-            made: Made = await lane.run(_whose(**given), partial(route, **given))
-            return made
+            response: Made = await lane.run(_whose(**given), partial(route, **given))
+            return response
 
         return queued
 

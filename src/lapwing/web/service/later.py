@@ -22,8 +22,8 @@ class Later(BaseRoute):
 
     def matches(self, scope: Scope) -> tuple[Match, MutableMapping[str, Any]]:
         """Whether the request is for this part."""
-        asked = scope["path"]
-        mine = scope["type"] == "http" and (asked == self.path or asked.startswith(f"{self.path}/"))
+        path = scope["path"]
+        mine = scope["type"] == "http" and (path == self.path or path.startswith(f"{self.path}/"))
         return (Match.FULL if mine else Match.NONE), {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:

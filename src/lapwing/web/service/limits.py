@@ -54,6 +54,7 @@ RULES = {
     "lab state": Rule(120, 600),
     "lab propose": Rule(60, 600),
     "guide": Rule(120, 60),
+    "tokens": Rule(30, 600),
     "survey": Rule(20, 3600),
     "survey answer": Rule(300, 60),  # a lecture hall may have one address
     "survey links": Rule(20, 600),
@@ -122,9 +123,9 @@ def address_of(request: Request) -> str:
     """Whom a request came from, as far as limits go: of a long address, the network."""
     host = request.client.host if request.client else ""
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return host
-    if isinstance(found, ipaddress.IPv6Address):
-        return str(found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False))
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
     return host

@@ -36,6 +36,8 @@ class Settings:
     lab_benches_each: int = 5
     lab_disk: int = 20 << 30
     """Bytes of all tables together, of which one address has half at most."""
+    collections: Path | None = None
+    """A folder with the folders of collections that people take part in and operators watch."""
 
     @classmethod
     def of(
@@ -44,14 +46,18 @@ class Settings:
         *,
         origin: str = "",
         secure: bool | None = None,
+        collections: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Settings:
         """From arguments, or from LAPWING_DATABASE, LAPWING_ORIGIN, LAPWING_KEY_FILE and LAPWING_INSECURE_COOKIES.
 
-        The lab is told by LAPWING_LAB_FOLDER, LAPWING_LAB_UPLOAD (bytes) and LAPWING_LAB_LASTS (seconds).
+        LAPWING_COLLECTIONS names a folder of collections. The lab is told by LAPWING_LAB_FOLDER, LAPWING_LAB_UPLOAD
+        (bytes) and LAPWING_LAB_LASTS (seconds).
         """
         known = os.environ if environment is None else environment
         key_file, lab_folder = known.get("LAPWING_KEY_FILE"), known.get("LAPWING_LAB_FOLDER")
+        if collections is None and (named := known.get("LAPWING_COLLECTIONS")):
+            collections = Path(named)
         if secure is None:
             secure = known.get("LAPWING_INSECURE_COOKIES", "") not in ("1", "true", "yes")
         return cls(
@@ -60,6 +66,7 @@ class Settings:
             secure=secure,
             key_file=Path(key_file) if key_file else None,
             lab_folder=Path(lab_folder) if lab_folder else None,
+            collections=collections,
             lab_upload=_whole(known, "LAPWING_LAB_UPLOAD", cls().lab_upload),
             lab_lasts=float(_whole(known, "LAPWING_LAB_LASTS", int(cls().lab_lasts))),
         )

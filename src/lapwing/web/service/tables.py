@@ -15,11 +15,14 @@ from sqlalchemy import (
     LargeBinary,
     MetaData,
     UniqueConstraint,
+    false,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ROLES = ("learner", "instructor", "admin")
 """What people may do, from least to most."""
+OPERATOR = "operator"
+"""A right beside these: to watch collections, and nothing else. Admins have it by their role."""
 COMMENT_STATES = ("visible", "hidden", "removed")
 REPORT_STATES = ("open", "kept", "removed")
 DECISIONS = ("hide", "restore", "remove", "dismiss")
@@ -61,6 +64,7 @@ class User(Table):
     name_key: Mapped[str] = mapped_column(unique=True)
     password_hash: Mapped[str]
     role: Mapped[str] = mapped_column(default="learner")
+    operator: Mapped[bool] = mapped_column(default=False, server_default=false())
     active: Mapped[bool] = mapped_column(default=True)
     created_day: Mapped[date]
     totp_secret: Mapped[bytes | None]

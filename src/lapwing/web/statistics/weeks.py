@@ -66,14 +66,14 @@ class Week:
     @classmethod
     def read(cls, text: str) -> Week | None:
         """From 2026-W46; nothing if there is no such week."""
-        found = _WEEK.fullmatch(text)
-        if not found:
+        match = _WEEK.fullmatch(text)
+        if not match:
             return None
         try:
-            date.fromisocalendar(int(found[1]), int(found[2]), 1)
+            date.fromisocalendar(int(match[1]), int(match[2]), 1)
         except ValueError:
             return None
-        return cls(int(found[1]), int(found[2]))
+        return cls(int(match[1]), int(match[2]))
 
     def __str__(self) -> str:
         return f"{self.year}-W{self.number:02}"
@@ -131,12 +131,12 @@ class Budget:
     @property
     def allowed(self) -> Fraction:
         """What all releases together may cost at most."""
-        return sum((one.allowed for one in self.grants), Fraction())
+        return sum((grant.allowed for grant in self.grants), Fraction())
 
     @property
     def spent(self) -> Fraction:
         """What they have cost."""
-        return sum((one.spent for one in self.grants), Fraction())
+        return sum((grant.spent for grant in self.grants), Fraction())
 
     @property
     def left(self) -> Fraction:
@@ -146,7 +146,7 @@ class Budget:
     @property
     def weeks_left(self) -> int:
         """How many more weeks can be released; a week is paid from one grant."""
-        return sum(int(one.left / EPSILON) for one in self.grants)
+        return sum(int(grant.left / EPSILON) for grant in self.grants)
 
 
 def today() -> date:
@@ -225,8 +225,8 @@ class Statistics:
 
     def _names(self) -> list[str]:
         """The grants of the ledger, oldest first."""
-        found = [match for name in self._ledger.datasets() if (match := _GRANT.fullmatch(name))]
-        return [match[0] for match in sorted(found, key=lambda one: (int(one["number"] or 0), one[0]))]
+        grants = [match for name in self._ledger.datasets() if (match := _GRANT.fullmatch(name))]
+        return [match[0] for match in sorted(grants, key=lambda grant: (int(grant["number"] or 0), grant[0]))]
 
     def _grant(self, name: str) -> Grant:
         spent, left, named = self._ledger.spent(name), self._ledger.remaining(name), _GRANT.fullmatch(name)
@@ -238,14 +238,16 @@ class Statistics:
     def _paid(self) -> dict[Week, str]:
         """Weeks that were paid for, with the grant that paid."""
         bodies = [entry.body for entry in self._ledger.entries() if entry.act == "charge"]
-        found = ((Week.read(str(body.get("key")).removeprefix("usage ")), next(iter(body["costs"]))) for body in bodies)
-        return {week: name for week, name in found if week is not None}
+        charges = (
+            (Week.read(str(body.get("key")).removeprefix("usage ")), next(iter(body["costs"]))) for body in bodies
+        )
+        return {week: name for week, name in charges if week is not None}
 
     def _charge(self, week: Week) -> Charge:
         """Pay for a week from the first grant that covers it; or give what was paid before."""
         if paid := self._paid().get(week):
             return self._charge_to(paid, week)
-        names = [one.name for one in self.budget().grants if one.left >= EPSILON]
+        names = [grant.name for grant in self.budget().grants if grant.left >= EPSILON]
         for name in names[:-1]:
             with suppress(BudgetExceeded):  # somebody was faster
                 return self._charge_to(name, week)
@@ -264,11 +266,11 @@ def _noisy(db: Session, week: Week, slugs: list[str], entropy: Entropy) -> bytes
 
 
 def _rows(stored: bytes) -> list[Row]:
-    told = json.loads(stored)
-    within = int(told["within"])
-    counts = iter(told["counts"])
+    stored_rows = json.loads(stored)
+    within = int(stored_rows["within"])
+    counts = iter(stored_rows["counts"])
 
     def number(value: int) -> Number:
         return Number(max(0, value), max(0, value - within), max(0, value + within))
 
-    return [Row(slug, number(next(counts)), number(next(counts))) for slug in told["slugs"]]
+    return [Row(slug, number(next(counts)), number(next(counts))) for slug in stored_rows["slugs"]]

@@ -14,14 +14,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lapwing.crowd import Estimates
+from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.numeric import MeanEstimate
 from lapwing.web.service.spreadsheets import defused
 from lapwing.web.survey.parameters import CHOICE, NUMBER, Design
 
 BATCH = 25
 """Reports of the smallest batch."""
-MISSES = 0.05
-"""At most so often an interval does not hold what is true."""
 _GROWS = 40
 """From a thousand reports on, a batch is a fortieth of all before, so that there are never many hundreds of them."""
 
@@ -126,59 +125,40 @@ class Results:
 def results(design: Design, reports: int, batches: Mapping[int, Sequence[int]]) -> Results:
     """From the tallies of all batches. Those of the batch that is not full yet are not looked at."""
     total, steps, gain = [0] * design.values, [], 0.0
-    told = 0
+    reported = 0
     for number, end in enumerate(ends()):
         if end > reports:
             missing = end - reports
             break
         total = [before + more for before, more in zip(total, batches[number], strict=True)]
-        told = end
-        estimates = design.protocol.estimate(design.counts(total))
-        steps.append(Step(end, _rows(design, total, estimates)))
+        reported = end
+        estimates = exact_estimate(design.protocol, design.counts(total))
+        steps.append(Step(end, _rows(design, estimates)))
         gain = estimates.gain_per_fake * (1 if design.kind == NUMBER else 100)
-    return Results(design, reports, told, missing, tuple(steps), gain)
+    return Results(design, reports, reported, missing, tuple(steps), gain)
 
 
-def _rows(design: Design, tally: Sequence[int], estimates: Estimates | MeanEstimate) -> tuple[Row, ...]:
-    """Estimates of the library, with ends that hold also for few reports and for answers that hardly anybody gives.
-
-    Accuracy: the report of somebody drawn at random says a value with one and the same probability λ, so the number of
-    such reports is binomial, and the interval of Clopper and Pearson (1934) for λ holds at least 95 times out of 100,
-    whatever λ is. A normal interval would not: if next to nothing is turned round and nobody of 25 says yes, it has
-    hardly any width. A number of reports that is less than the wheel alone would give, or more, is taken for that: so
-    something that can be true always stands between the ends.
-    """
-    from scipy.special import betainccinv, betaincinv
-
-    n, flip, spread = sum(tally), float(design.flip), float(design.keep - design.flip)
-    hits = list(tally) if design.kind == CHOICE else [tally[1], tally[0]]
-    least = [min(one, math.ceil(n * design.keep)) for one in hits]
-    most = [max(one, math.floor(n * design.flip)) for one in hits]
-    lows = [betaincinv(one, n - one + 1, MISSES / 2) if one else 0.0 for one in least]
-    highs = [betainccinv(one + 1, n - one, MISSES / 2) if one < n else 1.0 for one in most]
-    ends = [
-        ((float(low) - flip) / spread, (float(high) - flip) / spread) for low, high in zip(lows, highs, strict=True)
-    ]
+def _rows(design: Design, estimates: Estimates | MeanEstimate) -> tuple[Row, ...]:
     if isinstance(estimates, MeanEstimate):
-        start, width = float(design.low), float(design.high) - float(design.low)
-        return (Row("Mean", estimates.mean, *(start + width * share for share in ends[0])),)
+        return (Row("Mean", estimates.mean, *estimates.interval()),)
     labels = design.answers if design.kind == CHOICE else ("Yes", "No")
+    each = 100 / estimates.n
     return tuple(
-        Row(label, 100 * float(count) / n, 100 * low, 100 * high)
-        for label, count, (low, high) in zip(labels, estimates.counts, ends, strict=True)
+        Row(label, *(each * float(value) for value in values))
+        for label, *values in zip(labels, estimates.counts, *estimates.interval(), strict=True)
     )
 
 
-def as_csv(found: Results) -> str:
+def as_csv(results: Results) -> str:
     """The estimates after every batch, uncut; texts that a spreadsheet would compute are marked as text."""
     out = io.StringIO()
     writer = csv.writer(out)
-    what = "mean" if found.design.kind == NUMBER else "percent"
+    what = "mean" if results.design.kind == NUMBER else "percent"
     writer.writerow(["reports", "answer", what, "low", "high"])
-    for step in found.steps:
+    for step in results.steps:
         for row in step.rows:
             writer.writerow(
-                [step.reports, defused(row.label), *(f"{one:.6g}" for one in (row.value, row.low, row.high))]
+                [step.reports, defused(row.label), *(f"{number:.6g}" for number in (row.value, row.low, row.high))]
             )
     return out.getvalue()
 
@@ -192,23 +172,25 @@ class Band:
     text: str
 
 
-def band(found: Results, place: int) -> Band:
+def band(results: Results, place: int) -> Band:
     """The picture of one answer."""
-    low, high = found.range[0], found.top
-    last = found.steps[-1].reports
+    low, high = results.range[0], results.top
+    last = results.steps[-1].reports
 
     def at(reports: int, value: float) -> str:
-        down = 100 * (high - min(found.cut(value), high)) / (high - low)
+        down = 100 * (high - min(results.cut(value), high)) / (high - low)
         return f"{100 * reports / last:.2f},{down:.2f}"
 
-    rows = [(step.reports, step.rows[place]) for step in found.steps]
+    rows = [(step.reports, step.rows[place]) for step in results.steps]
     upper = [at(n, row.high) for n, row in rows]
     lower = [at(n, row.low) for n, row in reversed(rows)]
     line = [at(n, row.value) for n, row in rows]
-    ends = [(f"{n:,} answers", found.cut(row.low), found.cut(row.high)) for n, row in (rows[0], rows[-1])]
-    told = "; ".join(f"after {after} between {least:.3g} and {most:.3g}" for after, least, most in dict.fromkeys(ends))
+    ends = [(f"{n:,} answers", results.cut(row.low), results.cut(row.high)) for n, row in (rows[0], rows[-1])]
+    ranges = "; ".join(
+        f"after {after} between {least:.3g} and {most:.3g}" for after, least, most in dict.fromkeys(ends)
+    )
     if len(rows) == 1:  # one batch: a short bar instead of a line without length
-        heights = [one.partition(",")[2] for one in (upper[0], lower[0], line[0])]
+        heights = [point.partition(",")[2] for point in (upper[0], lower[0], line[0])]
         upper, lower, line = ([f"96,{height}", f"100,{height}"] for height in heights)
         lower.reverse()
-    return Band(f"M{'L'.join([*upper, *lower])}Z", f"M{'L'.join(line)}", f"{rows[0][1].label}: {told}")
+    return Band(f"M{'L'.join([*upper, *lower])}Z", f"M{'L'.join(line)}", f"{rows[0][1].label}: {ranges}")

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from fastapi import Form, Request, Response
 
-from lapwing.web.accounts import entering, passwords
+from lapwing.web.accounts import entrance, passwords
 from lapwing.web.accounts.devices import remember_device
 from lapwing.web.accounts.forms import local, name_complaint
 from lapwing.web.accounts.sessions import Someone, page, personal, redirect, sign_out
@@ -32,16 +32,16 @@ def sign_up(
     request: Request, site: TheSite, person: Someone, name: Typed = "", password: Typed = "", next: Typed = ""
 ) -> Response:
     """Make an account and sign in with it."""
-    asked = {"name": name_complaint(name), "password": passwords.complaint(password, name)}
-    complaints = {field: words for field, words in asked.items() if words}
+    by_field = {"name": name_complaint(name), "password": passwords.complaint(password, name)}
+    complaints = {field: words for field, words in by_field.items() if words}
     if not complaints:
         site.limits.take("sign-up", ("address", address_of(request)))
         kept = passwords.hashed(password)
         with site.database.writing() as db:
             if account := users.add(db, name, kept):
-                secret = entering.begin(db, account)
+                secret = entrance.begin(db, account)
         if account:
-            response = entering.entered(request, site, secret, local(next), f"Welcome, {account.name}.")
+            response = entrance.entered(request, site, secret, local(next), f"Welcome, {account.name}.")
             remember_device(request, response, site.settings, account.name)
             return response
         complaints = {"name": "This name is taken. Take another one."}
@@ -61,20 +61,20 @@ def sign_in(
     request: Request, site: TheSite, person: Someone, name: Typed = "", password: Typed = "", next: Typed = ""
 ) -> Response:
     """Let somebody in. Neither the words nor the time say whether the name or the password was wrong."""
-    with entering.counted(site, request, name) as right:
-        account = entering.known_by(site, name, password)
+    with entrance.counted(site, request, name) as right:
+        account = entrance.known_by(site, name, password)
         if account is None:
             shown = {"next": local(next), "name": name[:100], "complaint": "Name or password is wrong."}
             return page(request, site, "account/sign-in.html", person, 422, **shown)
         right.append(True)
     with site.database.writing() as db:
-        secret = entering.begin(db, account)
+        secret = entrance.begin(db, account)
     target = local(next)
     if account.second_factor:
         target = f"/account/code?next={quote(target)}"
     elif account.role == "admin":
         target = "/account/second-factor"
-    response = entering.entered(request, site, secret, target)
+    response = entrance.entered(request, site, secret, target)
     remember_device(request, response, site.settings, account.name)
     return response
 
@@ -82,7 +82,7 @@ def sign_in(
 @router.post("/account/sign-out")
 def sign_out_now(request: Request, site: TheSite) -> Response:
     """End this session, here and in the database."""
-    entering.leave(request, site)
+    entrance.leave(request, site)
     response = redirect(site, "/")
     sign_out(response, site)
     return response

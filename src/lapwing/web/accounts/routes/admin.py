@@ -41,10 +41,10 @@ def status(request: Request, site: TheSite, person: Admin) -> Response:
 def people(request: Request, site: TheSite, person: Admin, like: str = "", after: int = 0) -> Response:
     """Who has an account."""
     with site.database.reading() as db:
-        found = users.everybody(db, like=like[:100], after=max(0, after), most=_AT_ONCE + 1)
-    more = found[_AT_ONCE - 1].id if len(found) > _AT_ONCE else None
+        accounts = users.everybody(db, like=like[:100], after=max(0, after), most=_AT_ONCE + 1)
+    more = accounts[_AT_ONCE - 1].id if len(accounts) > _AT_ONCE else None
     return page(
-        request, site, "admin/users.html", person, found=found[:_AT_ONCE], roles=ROLES, like=like[:100], more=more
+        request, site, "admin/users.html", person, found=accounts[:_AT_ONCE], roles=ROLES, like=like[:100], more=more
     )
 
 
@@ -58,6 +58,19 @@ def change_role(user_id: int, site: TheSite, person: Admin, role: Typed = "") ->
         users.set_role(db, user_id, role)
         sessions.end_all(db, user_id)
     return redirect(site, "/admin/users", f"{account.name} is now: {role}.")
+
+
+@router.post("/users/{user_id}/operator")
+def change_operator(user_id: int, site: TheSite, person: Admin, operator: Typed = "") -> Response:
+    """Whether somebody watches collections from now on; they have to sign in again."""
+    if operator not in ("yes", "no"):
+        raise Problem(422)
+    with site.database.writing() as db:
+        account = _other(users.by_id(db, user_id), person.id)
+        users.set_operator(db, user_id, operator == "yes")
+        sessions.end_all(db, user_id)
+    said = "watches collections now" if operator == "yes" else "no longer watches collections"
+    return redirect(site, "/admin/users", f"{account.name} {said}.")
 
 
 @router.post("/users/{user_id}/active")
@@ -76,15 +89,15 @@ def change_active(user_id: int, site: TheSite, person: Admin, active: Typed = ""
 @router.post("/users/{user_id}/password")
 def one_time_password(request: Request, user_id: int, site: TheSite, person: Admin) -> Response:
     """A new password for somebody who lost theirs, told once. Other admins get theirs on the command line."""
-    made = passwords.one_time()
-    kept = passwords.hashed(made)
+    password = passwords.one_time()
+    kept = passwords.hashed(password)
     with site.database.writing() as db:
         account = _other(users.by_id(db, user_id), person.id)
         if account.role == "admin":
             raise Problem(403, "An admin who lost the password needs `lapwing school admin` on the server.")
         users.set_password(db, user_id, kept)
         sessions.end_all(db, user_id)
-    return page(request, site, "admin/password.html", person, account=account, password=made)
+    return page(request, site, "admin/password.html", person, account=account, password=password)
 
 
 def _other(account: users.Account | None, mine: int) -> users.Account:

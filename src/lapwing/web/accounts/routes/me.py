@@ -9,12 +9,13 @@ from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from lapwing.web.accounts import entering, passwords
+from lapwing.web.accounts import entrance, passwords
 from lapwing.web.accounts.devices import forget_device
 from lapwing.web.accounts.sessions import MARKER, Learner, Person, Someone, limited, page, personal, redirect, sign_out
 from lapwing.web.accounts.store import export, sessions, users
 from lapwing.web.authoring.store import nuggets
 from lapwing.web.classes.store import classes
+from lapwing.web.collections import admission
 from lapwing.web.school.nugget import ROLES
 from lapwing.web.school.store import learning
 from lapwing.web.service.lanes import in_lane
@@ -38,9 +39,9 @@ def me(request: Request, site: TheSite, person: Someone) -> Response:
     with site.database.reading() as db:
         known, about = learning.progress(db, person.id), learning.about(db, person.id)
         writes, joined = nuggets.owned(db, person.id), classes.count_joined(db, person.id)
-    told = {"signed_in": True, "name": person.name, "role": person.role, "csrf": person.csrf, "writes": writes}
+    account = {"signed_in": True, "name": person.name, "role": person.role, "csrf": person.csrf, "writes": writes}
     profile = {"roles": about.roles, "knowledge": about.knowledge, "goals": about.goals}
-    return JSONResponse({**told, "profile": profile, "progress": known, "classes": joined}, headers=headers)
+    return JSONResponse({**account, "profile": profile, "progress": known, "classes": joined}, headers=headers)
 
 
 class Done(BaseModel):
@@ -70,8 +71,8 @@ def _account(request: Request, site: Site, person: Person, **complaints: str) ->
     with site.database.reading() as db:
         kept = users.by_id(db, person.id)
         shown = {"about": learning.about(db, person.id), "started": len(learning.progress(db, person.id))}
-    asked = {"roles": ROLES, "knowledge": learning.KNOWLEDGE, "goals": learning.GOALS}
-    values = {"account": kept, "asked": asked, "complaints": complaints, **shown}
+    choices = {"roles": ROLES, "knowledge": learning.KNOWLEDGE, "goals": learning.GOALS}
+    values = {"account": kept, "asked": choices, "complaints": complaints, **shown}
     return page(request, site, "account/account.html", person, 422 if complaints else 200, **values)
 
 
@@ -95,7 +96,7 @@ def password(request: Request, site: TheSite, person: Learner, old: Typed = "", 
     """Another password; every other browser is signed out."""
     if words := passwords.complaint(new, person.name):
         return _account(request, site, person, new=words)
-    if not entering.is_their_password(site, person, old):
+    if not entrance.is_their_password(site, person, old):
         return _account(request, site, person, old=_NOT_THAT)
     kept = passwords.hashed(new)
     with site.database.writing() as db:
@@ -103,8 +104,8 @@ def password(request: Request, site: TheSite, person: Learner, old: Typed = "", 
         sessions.end_all(db, person.id)
         mine = users.by_id(db, person.id)
         assert mine is not None
-        secret = entering.begin(db, mine, verified=mine.second_factor)
-    return entering.entered(
+        secret = entrance.begin(db, mine, verified=mine.second_factor)
+    return entrance.entered(
         request, site, secret, "/account", "Your password is changed. Other browsers are signed out."
     )
 
@@ -113,17 +114,18 @@ def password(request: Request, site: TheSite, person: Learner, old: Typed = "", 
 def data(site: TheSite, person: Learner) -> Response:
     """All that is kept about somebody, as a file."""
     with site.database.reading() as db:
-        told = export.everything(db, person.id)
-    told["made"] = datetime.now(UTC).isoformat(timespec="seconds")
+        records = export.everything(db, person.id)
+    records["collections_taken_part_in"] = admission.kept_about(site, person.id)
+    records["made"] = datetime.now(UTC).isoformat(timespec="seconds")
     headers = {"content-disposition": 'attachment; filename="lapwing-my-data.json"', "cache-control": "no-store"}
-    return JSONResponse(told, headers=headers)
+    return JSONResponse(records, headers=headers)
 
 
 @router.post("/account/delete")
 @in_lane("passwords")
 def delete(request: Request, site: TheSite, person: Learner, password: Typed = "", comments: Typed = "") -> Response:
     """Forget somebody for good."""
-    if not entering.is_their_password(site, person, password):
+    if not entrance.is_their_password(site, person, password):
         return _account(request, site, person, delete=_NOT_THAT)
     with site.database.writing() as db:
         last = users.is_last_admin(db, person.id)
@@ -131,6 +133,7 @@ def delete(request: Request, site: TheSite, person: Learner, password: Typed = "
             users.remove(db, person.id, with_comments=comments == "remove")
     if last:
         return _account(request, site, person, delete="You are the only admin. Make somebody else one first.")
+    admission.forget(site, person.id)
     response = redirect(site, "/", "Your account is gone.")
     sign_out(response, site)
     forget_device(response, site.settings)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import time
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Form, Request, Response
 
-from lapwing.web.accounts import entering, passwords
+from lapwing.web.accounts import entrance, passwords
 from lapwing.web.accounts.forms import local
 from lapwing.web.accounts.sessions import Learner, Person, Someone, page, personal, redirect, sign_in
 from lapwing.web.accounts.store import sessions, users
@@ -49,12 +50,12 @@ def code(request: Request, site: TheSite, person: Someone, code: Typed = "", nex
         right = (period is not None and users.use_code(db, person.id, period)) or users.use_recovery(
             db, person.id, passwords.recovery_hash(code)
         )
-        made = entering.begin(db, known.account, verified=True) if right and known else ""
-    if not made:
+        session = entrance.begin(db, known.account, verified=True) if right and known else ""
+    if not session:
         return page(request, site, "account/code.html", person, 422, next=local(next), complaint="That code is wrong.")
     for counted in ("code", "code daily"):
         site.limits.give_back(counted, ("account", person.id))
-    return entering.entered(request, site, made, local(next))
+    return entrance.entered(request, site, session, local(next))
 
 
 @router.get("/second-factor")
@@ -81,7 +82,7 @@ def enrol(
         secret = None
     if secret is None:
         raise Problem(422)
-    if not entering.is_their_password(site, person, password):
+    if not entrance.is_their_password(site, person, password):
         return _enrolment(request, site, person, secret, "That is not your password.")
     period = passwords.period_of(secret, code, int(time.time()))
     if period is None:
@@ -91,14 +92,14 @@ def enrol(
         kept = users.by_id(db, person.id)
         if kept is None or kept.second_factor:
             raise Problem(409)
-        hashes = [passwords.recovery_hash(one) for one in codes]
+        hashes = [passwords.recovery_hash(code) for code in codes]
         users.set_second_factor(db, person.id, passwords.sealed(secret, key, person.id), hashes)
         users.use_code(db, person.id, period)
         sessions.end_all(db, person.id)
-        made = entering.begin(db, kept, verified=True)
-    whole = Person(person.id, person.name, person.role, person.csrf, "full")
+        session = entrance.begin(db, kept, verified=True)
+    whole = replace(person, stage="full")
     response = page(request, site, "account/recovery-codes.html", whole, codes=codes)
-    sign_in(response, site, made)
+    sign_in(response, site, session)
     return response
 
 
@@ -106,7 +107,7 @@ def enrol(
 @in_lane("passwords")
 def remove(request: Request, site: TheSite, person: Learner, password: Typed = "") -> Response:
     """Do without again, or enrol another device; an admin has to enrol at once."""
-    if not entering.is_their_password(site, person, password):
+    if not entrance.is_their_password(site, person, password):
         with site.database.reading() as db:
             left = users.recovery_left(db, person.id)
         said = "That is not your password."

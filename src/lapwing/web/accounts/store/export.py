@@ -17,7 +17,7 @@ _LEFT_OUT = {"recovery_codes"}
 
 def everything(db: Session, user_id: int) -> dict[str, Any]:
     """What every table has about somebody, except what would let another one in as them."""
-    told: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     for name, table in sorted(Table.metadata.tables.items()):
         owners = [table.c[column] for column in _OWNED_BY if column in table.c]
         if table is User.__table__:
@@ -26,9 +26,9 @@ def everything(db: Session, user_id: int) -> dict[str, Any]:
             continue
         columns = [column for column in table.c if column.name not in _SECRET]
         rows = db.execute(select(*columns).where(or_(*(owner == user_id for owner in owners)))).mappings()
-        told[name] = [{key: _plain(value) for key, value in row.items()} for row in rows]
-    told["signed_in_browsers"] = told.pop(WebSession.__tablename__)
-    return told
+        records[name] = [{key: _plain(value) for key, value in row.items()} for row in rows]
+    records["signed_in_browsers"] = records.pop(WebSession.__tablename__)
+    return records
 
 
 def _plain(value: Any) -> Any:

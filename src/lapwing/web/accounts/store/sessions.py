@@ -31,6 +31,7 @@ class SignedIn:
     verified: bool
     second_factor: bool
     last_seen: int
+    operator: bool = False
 
 
 def token() -> str:
@@ -49,11 +50,11 @@ def begin(db: Session, user_id: int, now: int, *, role: str, verified: bool) -> 
     mine = select(WebSession.token_hash).where(WebSession.user_id == user_id).order_by(WebSession.last_seen.desc())
     if unused := list(db.scalars(mine.offset(MOST - 1).limit(100))):
         db.execute(delete(WebSession).where(WebSession.token_hash.in_(unused)))
-    made = token()
+    secret = token()
     expires = now + (ADMIN_LASTS if role == "admin" else LASTS)
     db.add(
         WebSession(
-            token_hash=digest(made),
+            token_hash=digest(secret),
             user_id=user_id,
             csrf=token(),
             verified=verified,
@@ -62,24 +63,26 @@ def begin(db: Session, user_id: int, now: int, *, role: str, verified: bool) -> 
             expires=expires,
         )
     )
-    return made
+    return secret
 
 
 def find(db: Session, secret: str, now: int) -> SignedIn | None:
     """Whose token this is, if it is still good and they may still sign in."""
-    asked = (
+    statement = (
         select(WebSession, User)
         .join(User, User.id == WebSession.user_id)
         .where(WebSession.token_hash == digest(secret), WebSession.expires > now, User.active)
     )
-    row = db.execute(asked).first()
+    row = db.execute(statement).first()
     if row is None:
         return None
     session, user = row
     if session.last_seen <= now - (ADMIN_IDLE if user.role == "admin" else IDLE):
         return None
     second = user.totp_secret is not None
-    return SignedIn(user.id, user.name, user.role, session.csrf, session.verified, second, session.last_seen)
+    return SignedIn(
+        user.id, user.name, user.role, session.csrf, session.verified, second, session.last_seen, user.operator
+    )
 
 
 def touch(db: Session, secret: str, now: int) -> None:

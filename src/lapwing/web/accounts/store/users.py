@@ -26,6 +26,7 @@ class Account:
     active: bool
     created_day: date
     second_factor: bool
+    operator: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ def key_of(name: str) -> str:
 
 
 def _account(user: User) -> Account:
-    return Account(user.id, user.name, user.role, user.active, user.created_day, user.totp_secret is not None)
+    second = user.totp_secret is not None
+    return Account(user.id, user.name, user.role, user.active, user.created_day, second, user.operator)
 
 
 def add(db: Session, name: str, password_hash: str, role: str = "learner") -> Account | None:
@@ -92,20 +94,20 @@ def names(db: Session, ids: set[int]) -> dict[int, str]:
 
 def everybody(db: Session, *, like: str = "", after: int = 0, most: int = 100) -> list[Account]:
     """Accounts in the order in which they came, perhaps only those whose names begin with some letters."""
-    asked = select(User).where(User.id > after).order_by(User.id).limit(most)
+    statement = select(User).where(User.id > after).order_by(User.id).limit(most)
     if like:
-        asked = asked.where(User.name_key.startswith(key_of(like), autoescape=True))
-    return [_account(user) for user in db.scalars(asked)]
+        statement = statement.where(User.name_key.startswith(key_of(like), autoescape=True))
+    return [_account(user) for user in db.scalars(statement)]
 
 
 def count(db: Session, role: str = "", *, active_only: bool = False) -> int:
     """How many there are."""
-    asked = select(func.count()).select_from(User)
+    statement = select(func.count()).select_from(User)
     if role:
-        asked = asked.where(User.role == role)
+        statement = statement.where(User.role == role)
     if active_only:
-        asked = asked.where(User.active)
-    return db.scalar(asked) or 0
+        statement = statement.where(User.active)
+    return db.scalar(statement) or 0
 
 
 def set_password(db: Session, user_id: int, password_hash: str) -> None:
@@ -123,6 +125,11 @@ def is_last_admin(db: Session, user_id: int) -> bool:
 def set_role(db: Session, user_id: int, role: str) -> None:
     """Another role."""
     db.execute(update(User).where(User.id == user_id).values(role=role))
+
+
+def set_operator(db: Session, user_id: int, operator: bool) -> None:
+    """Whether somebody watches collections."""
+    db.execute(update(User).where(User.id == user_id).values(operator=operator))
 
 
 def make_admin(db: Session, user_id: int, password_hash: str) -> None:
@@ -153,7 +160,7 @@ def set_second_factor(db: Session, user_id: int, sealed: bytes | None, recovery:
     """A second factor with its recovery codes, or none."""
     db.execute(update(User).where(User.id == user_id).values(totp_secret=sealed, totp_used=0))
     db.execute(delete(RecoveryCode).where(RecoveryCode.user_id == user_id))
-    db.add_all(RecoveryCode(user_id=user_id, code_hash=one) for one in recovery)
+    db.add_all(RecoveryCode(user_id=user_id, code_hash=code_hash) for code_hash in recovery)
 
 
 def use_code(db: Session, user_id: int, period: int) -> bool:
@@ -170,5 +177,5 @@ def use_recovery(db: Session, user_id: int, code_hash: bytes) -> bool:
 
 def recovery_left(db: Session, user_id: int) -> int:
     """How many recovery codes are left."""
-    asked = select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id)
-    return db.scalar(asked) or 0
+    statement = select(func.count()).select_from(RecoveryCode).where(RecoveryCode.user_id == user_id)
+    return db.scalar(statement) or 0

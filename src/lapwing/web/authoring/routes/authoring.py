@@ -46,13 +46,13 @@ def _drafts(request: Request, site: Site, person: Person, status: int = 200, **m
         mine = nuggets.listed(db, owner_id=person.id)
         all_states = ("review", "published", "withdrawn")
         others = nuggets.listed(db, states=all_states) if person.may("instructor") else []
-    hidden = {one.slug for one in others if one.published and one.slug not in site.pages.school.pages}
+    hidden = {draft.slug for draft in others if draft.published and draft.slug not in site.pages.school.pages}
     shown = {
-        "mine": [_row(one) for one in mine],
-        "waiting": [_row(one) for one in others if one.state == "review"],
-        "decided": [_row(one) for one in others if one.state != "review"],
+        "mine": [_row(draft) for draft in mine],
+        "waiting": [_row(draft) for draft in others if draft.state == "review"],
+        "decided": [_row(draft) for draft in others if draft.state != "review"],
         "hidden": hidden,
-        "built_in": [one.nugget for one in site.pages.built_in],
+        "built_in": [page.nugget for page in site.pages.built_in],
         "complaints": {},
         "typed": {"title": "", "slug": ""},
         "most": MOST_DRAFTS[person.role],
@@ -113,7 +113,7 @@ def _add(site: Site, person: Person, slug: str, text: str, note: str) -> str:
     return ""
 
 
-class Asked(BaseModel):
+class PreviewRequest(BaseModel):
     """A text to look at; `front` is what the form beside it says, if that changed last."""
 
     slug: str = Field(max_length=80)
@@ -123,23 +123,23 @@ class Asked(BaseModel):
 
 @router.post("/preview", dependencies=[LOOKS])
 @in_lane("drafts")
-def preview(asked: Asked, request: Request, site: TheSite, person: Learner) -> Response:
+def preview(draft: PreviewRequest, request: Request, site: TheSite, person: Learner) -> Response:
     """What a text would look like, and what is in its way. Nothing is kept."""
-    text, head = desk.tidy(asked.text), None
-    if asked.front is not None:
-        text = desk.with_front(text, asked.slug, asked.front)
+    text, head = desk.tidy(draft.text), None
+    if draft.front is not None:
+        text = desk.with_front(text, draft.slug, draft.front)
         head = desk.split(text)[0]
-    look = look_at(site, text, asked.slug)
+    look = look_at(site, text, draft.slug)
     known = site.pages.assets.widgets
     widgets = {f"lw-{name}": known[f"lw-{name}"] for name in _widgets(look) if f"lw-{name}" in known}
-    told = {
+    preview = {
         "html": site.pages.made("write/shown.html", look=look),
-        "complaints": [asdict(one) for one in look.complaints],
+        "complaints": [asdict(complaint) for complaint in look.complaints],
         "front": look.front,
         "head": head,
         "widgets": widgets,
     }
-    return JSONResponse(told, headers={"cache-control": "no-store"})
+    return JSONResponse(preview, headers={"cache-control": "no-store"})
 
 
 def _widgets(look: Look) -> tuple[str, ...]:
@@ -158,11 +158,11 @@ def export(site: TheSite, person: Learner, school: bool = False) -> Response:
         if not person.may("instructor"):
             raise Problem(403)
         shown = enumerate(site.pages.school, 1)
-        files = [(f"{place:02}-{one.nugget.slug}.md", one.nugget.written()) for place, one in shown]
+        files = [(f"{place:02}-{page.nugget.slug}.md", page.nugget.written()) for place, page in shown]
         files.append(("glossary.yaml", site.pages.school.common.written()))
     else:
         with site.database.reading() as db:
-            files = [(f"{one.slug}.md", one.text) for one in nuggets.listed(db, owner_id=person.id)]
+            files = [(f"{draft.slug}.md", draft.text) for draft in nuggets.listed(db, owner_id=person.id)]
     name = "lapwing-school.zip" if school else "lapwing-drafts.zip"
     headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
     return Response(desk.zipped(files), media_type="application/zip", headers=headers)
@@ -176,15 +176,15 @@ def bring(
     try:
         if file is None or not file.filename:
             raise InvalidNugget("import", "no file arrived", "Choose a .md file, or a .zip of them.")
-        found = desk.unpacked(file.filename[:80], file.file.read())
+        files = desk.unpacked(file.filename[:80], file.file.read())
     except InvalidNugget as error:
         return _drafts(request, site, person, 422, complaints={"file": str(error)})
-    brought = [slug for name, text in found if (slug := _bring_one(site, person, name, text))]
+    brought = [slug for name, text in files if (slug := _bring_one(site, person, name, text))]
     if not brought:
         words = f"You have {MOST_DRAFTS[person.role]} drafts. Delete one first."
         return _drafts(request, site, person, 422, complaints={"file": words})
     target = f"/write/{brought[0]}" if len(brought) == 1 else "/write"
-    more = "" if len(brought) == len(found) else f" {len(found) - len(brought)} did not fit any more."
+    more = "" if len(brought) == len(files) else f" {len(files) - len(brought)} did not fit any more."
     return redirect(site, target, f"Imported: {', '.join(brought)[:150]}.{more}")
 
 
@@ -257,12 +257,19 @@ def editor(
     """The page to write on, with what is wrong so far."""
     look = look_at(site, text, draft.slug)
     with site.database.reading() as db:
-        noted = (one for one in nuggets.versions(db, draft.slug) if one.note.startswith(("Returned: ", "Handed in")))
+        noted = (
+            version
+            for version in nuggets.versions(db, draft.slug)
+            if version.note.startswith(("Returned: ", "Handed in"))
+        )
         last = next(noted, None)
-    widgets, terms = widget_snippets(site.pages.assets.widgets), [one.name for one in site.pages.school.glossary.terms]
-    told = {
-        "snippets": [asdict(one) for one in SNIPPETS],
-        "widgets": [asdict(one) for one in widgets],
+    widgets, terms = (
+        widget_snippets(site.pages.assets.widgets),
+        [term.name for term in site.pages.school.glossary.terms],
+    )
+    settings = {
+        "snippets": [asdict(snippet) for snippet in SNIPPETS],
+        "widgets": [asdict(widget) for widget in widgets],
         "terms": terms,
         "samples": SAMPLES,
     }
@@ -283,10 +290,10 @@ def editor(
             "pictures": pictures(),
         },
         "stands_after": desk.front_of(draft.text)["after"],
-        "others": [one.nugget for one in site.pages.school if one.nugget.slug != draft.slug],
+        "others": [page.nugget for page in site.pages.school if page.nugget.slug != draft.slug],
         "snippets": SNIPPETS,
         "widget_snippets": widgets,
-        "for_scripts": told,
+        "for_scripts": settings,
     }
     return page(request, site, "write/editor.html", person, status, **shown)
 
@@ -303,7 +310,7 @@ def facts(site: Site, person: Person, draft: Draft) -> dict[str, Any]:
     }
 
 
-class Saved(BaseModel):
+class SaveRequest(BaseModel):
     """A text to keep, and the fingerprint of the one it was made from."""
 
     text: str = Field(max_length=4 * LONGEST)
@@ -311,7 +318,7 @@ class Saved(BaseModel):
 
 
 @router.post("/{slug}/text", dependencies=[SAVES])
-def autosave(slug: str, sent: Saved, site: TheSite, person: Learner) -> Response:
+def autosave(slug: str, sent: SaveRequest, site: TheSite, person: Learner) -> Response:
     """Keep a text as it is typed; or refuse if somebody, perhaps another tab, was faster."""
     draft = mine(site, slug, person)
     text = _short(sent.text)
@@ -320,8 +327,8 @@ def autosave(slug: str, sent: Saved, site: TheSite, person: Learner) -> Response
         raise Problem(
             409, "This was changed elsewhere, perhaps in another tab. Nothing of yours is lost: look at both."
         )
-    told = {"number": kept.number, "base": kept.mark, "saved": when(kept.changed)}
-    return JSONResponse(told, headers={"cache-control": "no-store"})
+    receipt = {"number": kept.number, "base": kept.mark, "saved": when(kept.changed)}
+    return JSONResponse(receipt, headers={"cache-control": "no-store"})
 
 
 def _short(text: str) -> str:

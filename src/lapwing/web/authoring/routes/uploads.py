@@ -39,27 +39,27 @@ def send(
     """Take a picture."""
     to_page = "text/html" in request.headers.get("accept", "")
     try:
-        made = cleaned(picture.file.read(LARGEST + 1) if picture else b"")
-        _keep(site, person, made)
+        image = cleaned(picture.file.read(LARGEST + 1) if picture else b"")
+        _keep(site, person, image)
     except NoPicture as error:
         if to_page:
             return _pictures(request, site, person, complaint=str(error))
         raise Problem(422, str(error)) from None
     if to_page:
         return redirect(site, "/uploads", "The picture is there. Copy its line into your nugget.")
-    told = {"address": made.address, "width": made.width, "height": made.height, "size": len(made.content)}
-    return JSONResponse(told, 201, {"cache-control": "no-store"})
+    receipt = {"address": image.address, "width": image.width, "height": image.height, "size": len(image.content)}
+    return JSONResponse(receipt, 201, {"cache-control": "no-store"})
 
 
-def _keep(site: Site, person: Person, made: Clean) -> None:
+def _keep(site: Site, person: Person, image: Clean) -> None:
     most, bytes_together = QUOTA[person.role]
     with site.database.writing() as db:
-        if kept.known(db, made.digest):
+        if kept.known(db, image.digest):
             return
         count, size = kept.used(db, person.id, KINDS)
-        if count >= most or size + len(made.content) > bytes_together:
+        if count >= most or size + len(image.content) > bytes_together:
             raise NoPicture(f"You have {count} pictures with {size / 1e6:.1f} MB. Delete one that you do not need.")
-        kept.add(db, made.digest, made.kind, made.content, person.id)
+        kept.add(db, image.digest, image.kind, image.content, person.id)
 
 
 @router.post("/uploads/videos", dependencies=[limited("video")])
@@ -67,7 +67,7 @@ async def send_video(request: Request, site: TheSite, person: Learner) -> Respon
     """Take a video, its captions, or both. The body is read here, when it is known who sends it."""
     async with request.form() as sent:
         given = ((name, sent.get(name)) for name in ("video", "captions"))
-        files = {name: one for name, one in given if isinstance(one, Sent) and one.filename}
+        files = {name: upload for name, upload in given if isinstance(upload, Sent) and upload.filename}
         return await run_in_threadpool(_take_films, request, site, person, files)
 
 
@@ -77,40 +77,40 @@ def _take_films(request: Request, site: Site, person: Person, files: dict[str, S
         if not files:
             raise NoVideo("No video arrived. Choose a file.")
         checks = {"video": (films.video, films.LARGEST), "captions": (films.captions, films.LARGEST_CAPTIONS)}
-        made = {name: checks[name][0](one.file.read(checks[name][1] + 1)) for name, one in files.items()}
-        _keep_films(site, person, list(made.values()))
+        accepted = {name: checks[name][0](upload.file.read(checks[name][1] + 1)) for name, upload in files.items()}
+        _keep_films(site, person, list(accepted.values()))
     except NoVideo as error:
         if to_page:
             return _pictures(request, site, person, complaint=str(error))
         raise Problem(422, str(error)) from None
     if to_page:
         return redirect(site, "/uploads", "It is there. Copy its lines into your nugget.")
-    return JSONResponse({name: one.address for name, one in made.items()}, 201, {"cache-control": "no-store"})
+    return JSONResponse({name: film.address for name, film in accepted.items()}, 201, {"cache-control": "no-store"})
 
 
-def _keep_films(site: Site, person: Person, made: list[Film]) -> None:
+def _keep_films(site: Site, person: Person, accepted: list[Film]) -> None:
     most, bytes_together = films.QUOTA[person.role]
     with site.database.writing() as db:
-        for one in made:
-            if kept.known(db, one.digest):
+        for film in accepted:
+            if kept.known(db, film.digest):
                 continue
             count, size = kept.used(db, person.id, films.KINDS)
-            if count >= most or size + len(one.content) > bytes_together:
+            if count >= most or size + len(film.content) > bytes_together:
                 raise NoVideo(
                     f"You have {counted(count, 'video or captions', 'videos and captions')} with {size / 1e6:.1f} MB. "
                     "Delete one that you do not need."
                 )
-            kept.add(db, one.digest, one.kind, one.content, person.id)
+            kept.add(db, film.digest, film.kind, film.content, person.id)
 
 
 def _pictures(request: Request, site: Site, person: Person, complaint: str = "") -> Response:
     with site.database.reading() as db:
-        found = kept.mine(db, person.id)
+        uploads = kept.mine(db, person.id)
     most, bytes_together = QUOTA[person.role]
-    drawn, filmed = ([one for one in found if one.kind in kinds] for kinds in (KINDS, films.KINDS))
-    room = {"count": most, "size": bytes_together, "used": sum(one.size for one in drawn)}
+    drawn, filmed = ([upload for upload in uploads if upload.kind in kinds] for kinds in (KINDS, films.KINDS))
+    room = {"count": most, "size": bytes_together, "used": sum(upload.size for upload in drawn)}
     most, bytes_together = films.QUOTA[person.role]
-    for_films = {"count": most, "size": bytes_together, "used": sum(one.size for one in filmed)}
+    for_films = {"count": most, "size": bytes_together, "used": sum(upload.size for upload in filmed)}
     shown = {"pictures": drawn, "complaint": complaint, "room": room, "films": filmed, "for_films": for_films}
     return page(request, site, "write/pictures.html", person, 422 if complaint else 200, **shown)
 
@@ -118,18 +118,18 @@ def _pictures(request: Request, site: Site, person: Person, complaint: str = "")
 @router.get("/uploads/{name}")
 def picture(name: str, request: Request, site: TheSite) -> Response:
     """A picture or a video. Its address is its content, so it never changes."""
-    found = _NAME.fullmatch(name)
-    if found is None:
+    match = _NAME.fullmatch(name)
+    if match is None:
         raise Problem(404)
     headers = {
         "cache-control": "public, max-age=31536000, immutable",
-        "etag": f'"{found[1][:20]}"',
+        "etag": f'"{match[1][:20]}"',
         "content-disposition": f'inline; filename="{name}"',
         "content-security-policy": "default-src 'none'; sandbox",
     }
     with site.database.reading() as db:
-        about = kept.about(db, found[1])
-    if about is None or about.kind != found[2]:
+        about = kept.about(db, match[1])
+    if about is None or about.kind != match[2]:
         raise Problem(404)
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=304, headers=headers)
@@ -144,13 +144,13 @@ def picture(name: str, request: Request, site: TheSite) -> Response:
 
 def _film(request: Request, site: Site, about: kept.Picture, headers: dict[str, str]) -> Response:
     """A video or its captions: the part that was asked for, or all of it piece by piece."""
-    kind, asked = films.KINDS[about.kind], request.headers.get("range", "")
+    kind, wanted = films.KINDS[about.kind], request.headers.get("range", "")
     headers |= {"accept-ranges": "bytes"}
     fits = request.headers.get("if-range", headers["etag"]) == headers["etag"]
-    if not (asked.startswith("bytes=") and "," not in asked and fits):
+    if not (wanted.startswith("bytes=") and "," not in wanted and fits):
         headers["content-length"] = str(about.size)
         return StreamingResponse(_pieces(site, about), media_type=kind, headers=headers)
-    part = films.chosen(asked, about.size, AT_ONCE)
+    part = films.chosen(wanted, about.size, AT_ONCE)
     if part is None:
         return Response(status_code=416, headers={**headers, "content-range": f"bytes */{about.size}"})
     headers["content-range"] = f"bytes {part[0]}-{part[1]}/{about.size}"
@@ -168,12 +168,12 @@ def _pieces(site: Site, about: kept.Picture) -> Iterator[bytes]:
 @router.post("/uploads/{name}/delete")
 def delete(name: str, site: TheSite, person: Learner) -> Response:
     """Forget one's own picture or video, unless it stands in a nugget."""
-    found = _NAME.fullmatch(name)
+    match = _NAME.fullmatch(name)
     with site.database.writing() as db:
-        own = found is not None and any(one.digest == found[1] for one in kept.mine(db, person.id))
-        if not own or found is None:
+        own = match is not None and any(upload.digest == match[1] for upload in kept.mine(db, person.id))
+        if not own or match is None:
             raise Problem(404)
-        if places := kept.stands_in(db, found[1]):
+        if places := kept.stands_in(db, match[1]):
             raise Problem(409, f"It stands in {counted(places, 'nugget')} or in older versions. It has to stay.")
-        kept.remove(db, found[1], person.id)
+        kept.remove(db, match[1], person.id)
     return redirect(site, "/uploads", "It is deleted.")

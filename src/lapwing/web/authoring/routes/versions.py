@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 
 from lapwing.web.accounts.sessions import Learner, page, personal, redirect
-from lapwing.web.authoring import desk, publishing
+from lapwing.web.authoring import desk, publication
 from lapwing.web.authoring.difference import compared
 from lapwing.web.authoring.routes.authoring import SAVES, Typed, editor, facts, keep, look_at, may_see, mine, when
 from lapwing.web.authoring.store import nuggets
@@ -42,8 +42,8 @@ def versions(slug: str, request: Request, site: TheSite, person: Learner) -> Res
     """All that was saved."""
     draft = mine(site, slug, person)
     with site.database.reading() as db:
-        found = nuggets.versions(db, slug)
-    rows = [{"version": one, "when": when(one.created)} for one in found]
+        history = nuggets.versions(db, slug)
+    rows = [{"version": entry, "when": when(entry.created)} for entry in history]
     return page(request, site, "write/versions.html", person, **facts(site, person, draft), rows=rows)
 
 
@@ -54,19 +54,19 @@ def version(
     """What a version changed, since the one before it or since another."""
     draft = mine(site, slug, person)
     with site.database.reading() as db:
-        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
-        numbers = [one.number for one in nuggets.versions(db, slug)]
-        before = max((one for one in numbers if one < number), default=None) if since is None else since
+        entry = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
+        numbers = [other.number for other in nuggets.versions(db, slug)]
+        before = max((other for other in numbers if other < number), default=None) if since is None else since
         old = nuggets.version(db, slug, before) if before in numbers and before is not None else None
-    if found is None or (since is not None and old is None):
+    if entry is None or (since is not None and old is None):
         raise Problem(404)
     shown = {
         **facts(site, person, draft),
-        "version": found,
-        "when": when(found.created),
+        "version": entry,
+        "when": when(entry.created),
         "since": old,
         "numbers": numbers,
-        "lines": compared(old.text if old else "", found.text),
+        "lines": compared(old.text if old else "", entry.text),
     }
     return page(request, site, "write/version.html", person, **shown)
 
@@ -76,10 +76,10 @@ def restore(slug: str, number: int, site: TheSite, person: Learner) -> Response:
     """Make an older text the newest; what stood there stays a version."""
     draft = mine(site, slug, person)
     with site.database.reading() as db:
-        found = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
-    if found is None:
+        entry = nuggets.version(db, slug, number) if 0 < number < 1 << 31 else None
+    if entry is None:
         raise Problem(404)
-    if keep(site, slug, person, found.text, draft.mark, f"Version {number} again") is None:
+    if keep(site, slug, person, entry.text, draft.mark, f"Version {number} again") is None:
         raise Problem(409)
     return redirect(site, f"/write/{slug}", f"Version {number} is the newest again.")
 
@@ -103,13 +103,13 @@ def decide(
         raise Problem(403)
     try:
         if action == "publish":
-            publishing.publish(site, slug, base, person)
+            publication.publish(site, slug, base, person)
             return redirect(site, f"/learn/{slug}")
         if action == "move":
-            publishing.move(site, slug, base, after, person)
+            publication.move(site, slug, base, after, person)
             return redirect(site, f"/write/{slug}", "Moved.")
         if action == "withdraw":
-            publishing.withdraw(site, slug, said, person)
+            publication.withdraw(site, slug, said, person)
             return redirect(site, f"/write/{slug}", "Withdrawn. Readers do not see it any more.")
     except InvalidNugget as error:
         return editor(request, site, person, draft, draft.text, status=422, complaint=f"Not possible yet. {error}")
@@ -124,7 +124,7 @@ def decide(
         return editor(request, site, person, draft, draft.text, status=422, complaint="Say what should change.")
     states, state, log, words = changes[action]
     if action == "submit" and not (look := look_at(site, draft.text, slug)).ready:
-        wrong = (one.words for one in look.complaints if not one.advice and not one.hole)
+        wrong = (complaint.words for complaint in look.complaints if not complaint.advice and not complaint.hole)
         first = next(wrong, f"{desk.unfinished(look).capitalize()}. Replace the sample text; the list says where.")
         return editor(request, site, person, draft, draft.text, status=422, complaint=f"Not ready yet. {first}")
     with site.database.writing() as db:

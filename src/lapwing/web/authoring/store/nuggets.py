@@ -36,7 +36,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredVersion:
     """A version."""
 
     number: int
@@ -64,8 +64,8 @@ def mark_of(text: str) -> str:
 
 def find(db: Session, slug: str, *, to_change: bool = False) -> Draft | None:
     """The draft with this slug. Who means to change it says so: two then come one after the other."""
-    asked = select(NuggetEntry).where(NuggetEntry.slug == slug)
-    entry = db.scalar(asked.with_for_update() if to_change else asked)
+    statement = select(NuggetEntry).where(NuggetEntry.slug == slug)
+    entry = db.scalar(statement.with_for_update() if to_change else statement)
     if entry is None:
         return None
     newest = db.scalar(select(Version).where(Version.slug == slug).order_by(Version.number.desc()).limit(1))
@@ -85,13 +85,13 @@ def find(db: Session, slug: str, *, to_change: bool = False) -> Draft | None:
 
 def listed(db: Session, *, owner_id: int | None = None, states: tuple[str, ...] = ()) -> list[Draft]:
     """Drafts of somebody, or in some states, the newest first."""
-    asked = select(NuggetEntry.slug)
+    statement = select(NuggetEntry.slug)
     if owner_id is not None:
-        asked = asked.where(NuggetEntry.owner_id == owner_id)
+        statement = statement.where(NuggetEntry.owner_id == owner_id)
     if states:
-        asked = asked.where(NuggetEntry.state.in_(states))
-    found = [find(db, slug) for slug in db.scalars(asked)]
-    return sorted((one for one in found if one), key=lambda one: (-one.changed, one.slug))
+        statement = statement.where(NuggetEntry.state.in_(states))
+    drafts = [find(db, slug) for slug in db.scalars(statement)]
+    return sorted((draft for draft in drafts if draft), key=lambda draft: (-draft.changed, draft.slug))
 
 
 def taken(db: Session, slug: str) -> bool:
@@ -106,8 +106,8 @@ def owned(db: Session, owner_id: int) -> list[str]:
 
 def count(db: Session, owner_id: int) -> int:
     """How many drafts somebody has."""
-    asked = select(func.count()).select_from(NuggetEntry).where(NuggetEntry.owner_id == owner_id)
-    return db.scalar(asked) or 0
+    statement = select(func.count()).select_from(NuggetEntry).where(NuggetEntry.owner_id == owner_id)
+    return db.scalar(statement) or 0
 
 
 def add(db: Session, slug: str, owner_id: int, text: str, note: str, now: int) -> None:
@@ -139,8 +139,8 @@ def save(db: Session, draft: Draft, text: str, author_id: int, note: str, now: i
 
 
 def _make_room(db: Session, slug: str, keep: set[int]) -> None:
-    asked = select(Version.id, Version.number, func.length(Version.text), Version.note).where(Version.slug == slug)
-    kept = db.execute(asked.order_by(Version.note != "", Version.number)).all()
+    statement = select(Version.id, Version.number, func.length(Version.text), Version.note).where(Version.slug == slug)
+    kept = db.execute(statement.order_by(Version.note != "", Version.number)).all()
     size = sum(row[2] for row in kept)
     left = len(kept)
     for row in kept:
@@ -168,51 +168,51 @@ def set_published(db: Session, slug: str, number: int | None) -> None:
     db.flush()
 
 
-def versions(db: Session, slug: str) -> list[Kept]:
+def versions(db: Session, slug: str) -> list[StoredVersion]:
     """All versions without their texts, the newest first."""
-    asked = (
+    statement = (
         select(Version.number, User.name, Version.created, Version.note, func.length(Version.text))
         .outerjoin(User, User.id == Version.author_id)
         .where(Version.slug == slug)
         .order_by(Version.number.desc())
     )
-    return [Kept(row[0], row[1] or "", row[2], row[3], row[4]) for row in db.execute(asked)]
+    return [StoredVersion(row[0], row[1] or "", row[2], row[3], row[4]) for row in db.execute(statement)]
 
 
-def version(db: Session, slug: str, number: int) -> Kept | None:
+def version(db: Session, slug: str, number: int) -> StoredVersion | None:
     """One version with its text."""
-    asked = (
+    statement = (
         select(Version, User.name)
         .outerjoin(User, User.id == Version.author_id)
         .where(Version.slug == slug, Version.number == number)
     )
-    row = db.execute(asked).first()
+    row = db.execute(statement).first()
     if row is None:
         return None
-    found, name = row
-    return Kept(found.number, name or "", found.created, found.note, len(found.text), found.text)
+    entry, name = row
+    return StoredVersion(entry.number, name or "", entry.created, entry.note, len(entry.text), entry.text)
 
 
 def text_with(db: Session, slug: str, mark: str) -> str | None:
     """The text with this fingerprint, if a version still has it."""
-    asked = select(Version.text).where(Version.slug == slug).order_by(Version.number.desc())
-    return next((text for text in db.scalars(asked) if mark_of(text) == mark), None)
+    statement = select(Version.text).where(Version.slug == slug).order_by(Version.number.desc())
+    return next((text for text in db.scalars(statement) if mark_of(text) == mark), None)
 
 
 def editions(db: Session) -> list[Edition]:
     """All that readers are to see, in order."""
-    asked = (
+    statement = (
         select(NuggetEntry.slug, NuggetEntry.position, Version.number, Version.text)
         .join(Version, (Version.slug == NuggetEntry.slug) & (Version.number == NuggetEntry.published))
         .order_by(NuggetEntry.position, NuggetEntry.slug)
     )
-    return [Edition(*row) for row in db.execute(asked)]
+    return [Edition(*row) for row in db.execute(statement)]
 
 
 def stamp(db: Session) -> tuple[tuple[str, int], ...]:
     """Changes whenever readers are to see something else."""
-    asked = select(NuggetEntry.slug, NuggetEntry.published).where(NuggetEntry.published.is_not(None))
-    return tuple((row[0], row[1] or 0) for row in db.execute(asked.order_by(NuggetEntry.slug)))
+    statement = select(NuggetEntry.slug, NuggetEntry.published).where(NuggetEntry.published.is_not(None))
+    return tuple((row[0], row[1] or 0) for row in db.execute(statement.order_by(NuggetEntry.slug)))
 
 
 def rename(db: Session, slug: str, new: str) -> None:

@@ -22,15 +22,17 @@ class Picture:
 
 def mine(db: Session, owner_id: int) -> list[Picture]:
     """The files of somebody."""
-    asked = select(Upload.digest, Upload.kind, Upload.size).where(Upload.owner_id == owner_id).order_by(Upload.digest)
-    return [Picture(*row) for row in db.execute(asked)]
+    statement = (
+        select(Upload.digest, Upload.kind, Upload.size).where(Upload.owner_id == owner_id).order_by(Upload.digest)
+    )
+    return [Picture(*row) for row in db.execute(statement)]
 
 
 def used(db: Session, owner_id: int, kinds: Collection[str]) -> tuple[int, int]:
     """How many files of these kinds somebody has, and how large they are together."""
-    asked = select(func.count(), func.coalesce(func.sum(Upload.size), 0))
-    asked = asked.where(Upload.owner_id == owner_id, Upload.kind.in_(kinds))
-    row = db.execute(asked).one()
+    statement = select(func.count(), func.coalesce(func.sum(Upload.size), 0))
+    statement = statement.where(Upload.owner_id == owner_id, Upload.kind.in_(kinds))
+    row = db.execute(statement).one()
     return int(row[0]), int(row[1])
 
 
@@ -59,14 +61,14 @@ def about(db: Session, digest: str) -> Picture | None:
 
 def part(db: Session, digest: str, first: int, count: int) -> bytes:
     """Some of its bytes, so that nobody needs room for all of them."""
-    found = db.scalar(select(func.substr(Upload.bytes, first + 1, count)).where(Upload.digest == digest))
-    return bytes(found or b"")
+    content = db.scalar(select(func.substr(Upload.bytes, first + 1, count)).where(Upload.digest == digest))
+    return bytes(content or b"")
 
 
 def stands_in(db: Session, digest: str) -> int:
     """In how many nuggets a picture stands, in whatever version."""
-    asked = select(func.count(Version.slug.distinct())).where(Version.text.contains(digest, autoescape=True))
-    return db.scalar(asked) or 0
+    statement = select(func.count(Version.slug.distinct())).where(Version.text.contains(digest, autoescape=True))
+    return db.scalar(statement) or 0
 
 
 def remove(db: Session, digest: str, owner_id: int) -> None:
@@ -76,6 +78,6 @@ def remove(db: Session, digest: str, owner_id: int) -> None:
 
 def remove_unused(db: Session, owner_id: int) -> None:
     """Forget the pictures of somebody that stand in no nugget."""
-    for one in mine(db, owner_id):
-        if not stands_in(db, one.digest):
-            remove(db, one.digest, owner_id)
+    for upload in mine(db, owner_id):
+        if not stands_in(db, upload.digest):
+            remove(db, upload.digest, owner_id)

@@ -12,10 +12,10 @@ from lapwing.web.accounts.store.users import tidy
 from lapwing.web.classes import lists
 from lapwing.web.classes.store import classes as store
 from lapwing.web.classes.store.classes import ClassDetails, Pupil
+from lapwing.web.service import qr
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
 from lapwing.web.statistics import weeks
-from lapwing.web.survey import qr
 
 router = personal()
 Typed = Annotated[str, Form(max_length=200)]
@@ -58,11 +58,11 @@ def make(request: Request, site: TheSite, person: Instructor, name: Typed = "") 
     if words := lists.name_complaint(name):
         return overview_page(request, site, person, complaints={"name": words}, name=name)
     with site.database.writing() as db:
-        made = store.add(db, person.id, tidy(name), today())
-    if made is None:
+        class_id = store.add(db, person.id, tidy(name), today())
+    if class_id is None:
         words = f"You have {store.MOST_TAUGHT} classes, and more are not possible. Delete one that is over."
         return overview_page(request, site, person, complaints={"name": words}, name=name)
-    return redirect(site, f"/classes/{made}", "Your class is there. Now let your pupils join.")
+    return redirect(site, f"/classes/{class_id}", "Your class is there. Now let your pupils join.")
 
 
 @router.get("/classes/{class_id}")
@@ -143,8 +143,8 @@ def delete(class_id: str, site: TheSite, person: Instructor, sure: Typed = "") -
 def one_pupil(request: Request, class_id: str, mark: str, site: TheSite, person: Instructor) -> Response:
     """What is known of one pupil: the same that the pupil sees."""
     mine, pupil = _pupil(site, class_id, mark, person)
-    found = lists.columns(site.pages.school, [])
-    return page(request, site, "classes/pupil.html", person, mine=mine, pupil=pupil, columns=found)
+    columns = lists.columns(site.pages.school, [])
+    return page(request, site, "classes/pupil.html", person, mine=mine, pupil=pupil, columns=columns)
 
 
 @router.post("/classes/{class_id}/pupils/{mark}/remove")
@@ -158,19 +158,19 @@ def remove_pupil(class_id: str, mark: str, site: TheSite, person: Instructor) ->
 
 def _mine(site: Site, class_id: str, person: Person) -> ClassDetails:
     with site.database.reading() as db:
-        found = store.owned(db, class_id, person.id, today())
-    if found is None:
+        details = store.owned(db, class_id, person.id, today())
+    if details is None:
         raise Problem(404, GONE)
-    return found
+    return details
 
 
 def _pupil(site: Site, class_id: str, mark: str, person: Person) -> tuple[ClassDetails, Pupil]:
     mine = _mine(site, class_id, person)
     with site.database.reading() as db:
-        found = store.pupil(db, mine.id, mark)
-    if found is None:
+        pupil = store.pupil(db, mine.id, mark)
+    if pupil is None:
         raise Problem(404, "There is no such pupil in this class. Perhaps they left it.")
-    return mine, found
+    return mine, pupil
 
 
 def _invitation(site: Site, mine: ClassDetails) -> dict[str, Any]:

@@ -40,26 +40,26 @@ def ask(request: Request, site: TheSite, person: Asking, code: str = "") -> Resp
     """Ask for the code; with it, say what the teacher will see. Nothing is looked up for who is not signed in."""
     if person is None or not code.strip():
         return _code_page(request, site, person, code)
-    found = _by_code(request, site, person, code)
-    if found is None:
+    details = _by_code(request, site, person, code)
+    if details is None:
         return _code_page(request, site, person, code, UNKNOWN)
-    return _consent_page(request, site, person, found, lists.suggestion())
+    return _consent_page(request, site, person, details, lists.suggestion())
 
 
 @router.post("/join")
 def join(request: Request, site: TheSite, person: Learner, code: Typed = "", pseudonym: Typed = "") -> Response:
     """Somebody agrees."""
-    found = _by_code(request, site, person, code)
-    if found is None:
+    details = _by_code(request, site, person, code)
+    if details is None:
         return _code_page(request, site, person, code, UNKNOWN)
-    if found.owner_id == person.id:
-        return _consent_page(request, site, person, found, pseudonym, "This is your own class.")
+    if details.owner_id == person.id:
+        return _consent_page(request, site, person, details, pseudonym, "This is your own class.")
     if words := name_complaint(pseudonym):
-        return _consent_page(request, site, person, found, pseudonym, words)
+        return _consent_page(request, site, person, details, pseudonym, words)
     with site.database.writing() as db:
-        outcome = store.join(db, found.id, person.id, pseudonym)
+        outcome = store.join(db, details.id, person.id, pseudonym)
     if outcome in REFUSED:
-        return _consent_page(request, site, person, found, pseudonym, REFUSED[outcome])
+        return _consent_page(request, site, person, details, pseudonym, REFUSED[outcome])
     said = "You are in the class. This page shows what your teacher sees."
     return redirect(site, "/classes", said if outcome == "joined" else "You are in this class already.")
 
@@ -115,13 +115,13 @@ def _by_code(request: Request, site: Site, person: Person, typed: str) -> ClassD
     for what in taken:
         site.limits.take(what, mine)
     with site.database.reading() as db:
-        found = store.by_code(db, lists.read_code(typed), today())
-    if found is None:
+        details = store.by_code(db, lists.read_code(typed), today())
+    if details is None:
         site.limits.note("class code wrong", here)
         return None
     for what in taken:
         site.limits.give_back(what, mine)
-    return found
+    return details
 
 
 def _code_page(request: Request, site: Site, person: Person | None, code: str, complaint: str = "") -> Response:
@@ -130,10 +130,10 @@ def _code_page(request: Request, site: Site, person: Person | None, code: str, c
 
 
 def _consent_page(
-    request: Request, site: Site, person: Person, found: ClassDetails, pseudonym: str, complaint: str = ""
+    request: Request, site: Site, person: Person, details: ClassDetails, pseudonym: str, complaint: str = ""
 ) -> Response:
     with site.database.reading() as db:
-        mine = [pupil for one, pupil in store.joined(db, person.id, today()) if one.id == found.id]
-    shown: dict[str, Any] = {"found": found, "pseudonym": pseudonym[:100], "complaints": {"pseudonym": complaint}}
-    shown |= {"already": mine[0] if mine else None, "own": found.owner_id == person.id}
+        mine = [pupil for other, pupil in store.joined(db, person.id, today()) if other.id == details.id]
+    shown: dict[str, Any] = {"found": details, "pseudonym": pseudonym[:100], "complaints": {"pseudonym": complaint}}
+    shown |= {"already": mine[0] if mine else None, "own": details.owner_id == person.id}
     return page(request, site, "classes/consent.html", person, 422 if complaint else 200, **shown)

@@ -42,7 +42,7 @@ class ClassDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class Completion:
     """When somebody finished a nugget, and how many of its questions they answered right."""
 
     day: date
@@ -55,7 +55,7 @@ class Pupil:
 
     mark: str
     pseudonym: str
-    finished: dict[str, Finished] = field(default_factory=dict)
+    finished: dict[str, Completion] = field(default_factory=dict)
     """By nugget."""
 
 
@@ -64,30 +64,32 @@ def add(db: Session, owner_id: int, name: str, today: date) -> str | None:
     mine = select(func.count()).where(Classroom.owner_id == owner_id)
     if (db.scalar(mine) or 0) >= MOST_TAUGHT:
         return None
-    made = sessions.token()[:22]
-    db.add(Classroom(id=made, owner_id=owner_id, name=name, code=None, ends=today + timedelta(days=KEPT_DAYS)))
+    class_id = sessions.token()[:22]
+    db.add(Classroom(id=class_id, owner_id=owner_id, name=name, code=None, ends=today + timedelta(days=KEPT_DAYS)))
     db.flush()
-    renew(db, made)
-    return made
+    renew(db, class_id)
+    return class_id
 
 
 def taught(db: Session, owner_id: int, today: date) -> list[tuple[ClassDetails, int]]:
     """The classes of a teacher by name, with how many pupils each has."""
     counted = select(func.count()).where(ClassPupil.class_id == Classroom.id).scalar_subquery()
-    asked = _classes(today, Classroom.owner_id == owner_id).add_columns(counted).order_by(Classroom.name, Classroom.id)
-    return [(_details(row), row[-1]) for row in db.execute(asked)]
+    statement = (
+        _classes(today, Classroom.owner_id == owner_id).add_columns(counted).order_by(Classroom.name, Classroom.id)
+    )
+    return [(_details(row), row[-1]) for row in db.execute(statement)]
 
 
 def owned(db: Session, class_id: str, owner_id: int, today: date) -> ClassDetails | None:
     """A class, for its teacher only."""
-    found = db.execute(_classes(today, Classroom.id == class_id, Classroom.owner_id == owner_id)).first()
-    return _details(found) if found else None
+    row = db.execute(_classes(today, Classroom.id == class_id, Classroom.owner_id == owner_id)).first()
+    return _details(row) if row else None
 
 
 def by_code(db: Session, code: str, today: date) -> ClassDetails | None:
     """The class that is open under this code."""
-    found = db.execute(_classes(today, Classroom.code == code)).first()
-    return details if found and (details := _details(found)).active else None
+    row = db.execute(_classes(today, Classroom.code == code)).first()
+    return details if row and (details := _details(row)).active else None
 
 
 def rename(db: Session, class_id: str, name: str) -> None:
@@ -154,8 +156,11 @@ def count_joined(db: Session, user_id: int) -> int:
 def joined(db: Session, user_id: int, today: date) -> list[tuple[ClassDetails, Pupil]]:
     """The classes somebody is in, with what each teacher sees of them."""
     mine = exists().where(ClassPupil.class_id == Classroom.id, ClassPupil.user_id == user_id)
-    found = [_details(row) for row in db.execute(_classes(today, mine).order_by(Classroom.name, Classroom.id))]
-    return [(one, _pupils(db, ClassPupil.class_id == one.id, ClassPupil.user_id == user_id)[0]) for one in found]
+    classes = [_details(row) for row in db.execute(_classes(today, mine).order_by(Classroom.name, Classroom.id))]
+    return [
+        (details, _pupils(db, ClassPupil.class_id == details.id, ClassPupil.user_id == user_id)[0])
+        for details in classes
+    ]
 
 
 def roster(db: Session, class_id: str) -> list[Pupil]:
@@ -171,14 +176,14 @@ def pupil(db: Session, class_id: str, mark: str) -> Pupil | None:
 def finish(db: Session, user_id: int, slug: str, right: int, today: date) -> int:
     """Keep for every class of somebody that they finished a nugget; the first day stays. How many classes were told."""
     mine = exists().where(ClassPupil.class_id == Classroom.id, ClassPupil.user_id == user_id)
-    told = [one.id for row in db.execute(_classes(today, mine)) if (one := _details(row)).active]
-    for class_id in told:
+    class_ids = [details.id for row in db.execute(_classes(today, mine)) if (details := _details(row)).active]
+    for class_id in class_ids:
         known = db.get(ClassResult, (class_id, user_id, slug))
         if known is None:
             db.add(ClassResult(class_id=class_id, user_id=user_id, slug=slug, day=today, right=right))
         else:
             known.right = max(known.right, right)
-    return len(told)
+    return len(class_ids)
 
 
 def leave(db: Session, class_id: str, user_id: int) -> bool:
@@ -207,8 +212,8 @@ def any_ended(db: Session, today: date) -> bool:
 
 
 def _classes(today: date, *which: ColumnElement[bool]) -> Select[Classroom, str, str, bool]:
-    asked = select(Classroom, User.name, User.role, User.active).join(User, User.id == Classroom.owner_id)
-    return asked.where(Classroom.ends >= today, *which)
+    statement = select(Classroom, User.name, User.role, User.active).join(User, User.id == Classroom.owner_id)
+    return statement.where(Classroom.ends >= today, *which)
 
 
 def _details(row: Any) -> ClassDetails:
@@ -219,11 +224,11 @@ def _details(row: Any) -> ClassDetails:
 
 def _pupils(db: Session, *which: ColumnElement[bool]) -> list[Pupil]:
     people = db.execute(select(ClassPupil).where(*which).order_by(ClassPupil.pseudonym_key)).scalars()
-    found = {(one.class_id, one.user_id): Pupil(one.mark, one.pseudonym) for one in people}
+    pupils = {(person.class_id, person.user_id): Pupil(person.mark, person.pseudonym) for person in people}
     same = (ClassResult.class_id == ClassPupil.class_id, ClassResult.user_id == ClassPupil.user_id)
-    for one in db.scalars(select(ClassResult).join(ClassPupil, same[0] & same[1]).where(*which)):
-        found[one.class_id, one.user_id].finished[one.slug] = Finished(one.day, one.right)
-    return list(found.values())
+    for entry in db.scalars(select(ClassResult).join(ClassPupil, same[0] & same[1]).where(*which)):
+        pupils[entry.class_id, entry.user_id].finished[entry.slug] = Completion(entry.day, entry.right)
+    return list(pupils.values())
 
 
 def _delete_pupils(db: Session, *which: ColumnElement[bool]) -> bool:

@@ -10,7 +10,7 @@ from fastapi import Form, Request, Response
 from lapwing.web.accounts.sessions import Asking, Learner, Person, page, personal, redirect
 from lapwing.web.discussion import threads
 from lapwing.web.discussion.store import comments
-from lapwing.web.discussion.store.comments import Kept
+from lapwing.web.discussion.store.comments import StoredComment
 from lapwing.web.discussion.threads import complaint_about, html_of, previewed, readable, tidy
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
@@ -86,34 +86,36 @@ def begin(
     """Begin a thread, or look first how it will look."""
     _nugget(site, slug)
     said = tidy(text)
-    complaint = _checked(site, person, said, preview)
-    if complaint or preview:
-        write = {"text": said, "preview": "" if complaint else previewed(said), "complaint": complaint}
+    if draft := _unsent(site, person, said, preview):
         if _part(request):
-            return _form(request, site, person, "write", 422 if complaint else 200, slug=slug, order=order, **write)
-        return _talk(request, site, person, slug, write, order=order)
+            return _form(request, site, person, "write", slug=slug, order=order, **draft)
+        return _talk(request, site, person, slug, draft, order=order)
     with site.database.writing() as db:
-        made = comments.add(db, slug, None, person.id, said, int(time.time()))
+        comment_id = comments.add(db, slug, None, person.id, said, int(time.time()))
     if _part(request):
-        return _talk(request, site, person, slug, order=order, at=made)
-    return redirect(site, f"/learn/{slug}/discussion?order={_known(order)}&at={made}#comment-{made}")
+        return _talk(request, site, person, slug, order=order, at=comment_id)
+    return redirect(site, f"/learn/{slug}/discussion?order={_known(order)}&at={comment_id}#comment-{comment_id}")
 
 
 def _known(order: str) -> str:
     return order if order in threads.ORDERS else "newest"
 
 
-def _checked(site: Site, person: Person, said: str, preview: str) -> str:
+def _unsent(site: Site, person: Person, said: str, preview: str) -> dict[str, Any]:
+    """What a form shows again instead of sending it: the text with what is wrong, or as readers would see it."""
     complaint = complaint_about(said)
-    if not complaint:
-        site.limits.take("preview" if preview else "comment", ("account", person.id))
-    return complaint
+    if complaint:
+        return {"text": said, "preview": "", "complaint": complaint}
+    site.limits.take("preview" if preview else "comment", ("account", person.id))
+    return {"text": said, "preview": previewed(said), "complaint": ""} if preview else {}
 
 
 def _form(
     request: Request, site: Site, person: Person, kind: str, status: int = 200, *, comment: Any = None, **values: Any
 ) -> Response:
-    """A form at its place, or on a page of its own."""
+    """A form at its place, or on a page of its own; with a complaint it was not accepted."""
+    if values.get("complaint") and status == 200:
+        status = 422
     number = comment.id if comment is not None else 0
     headers = {"hx-retarget": f"#form-{number}", "hx-reswap": "outerHTML"} if request.method == "POST" else {}
     shown = {"text": "", "preview": "", "complaint": "", "was": "", "reason": "", **values}
@@ -122,25 +124,25 @@ def _form(
     return _answer(request, site, person, "form", status, headers, **shown)
 
 
-def _seen(site: Site, person: Person | None, comment_id: int) -> Kept:
+def _seen(site: Site, person: Person | None, comment_id: int) -> StoredComment:
     """A comment that somebody may read; for anybody else it is not there."""
     with site.database.reading() as db:
-        found = comments.one(db, comment_id)
-    if found is None or not readable(found, person) or found.slug not in site.pages.school.pages:
+        comment = comments.one(db, comment_id)
+    if comment is None or not readable(comment, person) or comment.slug not in site.pages.school.pages:
         raise Problem(404, _GONE)
-    return found
+    return comment
 
 
-def _mine(site: Site, person: Person, comment_id: int, *, shown: bool) -> Kept:
-    found = _seen(site, person, comment_id)
-    if found.user_id != person.id:
+def _mine(site: Site, person: Person, comment_id: int, *, shown: bool) -> StoredComment:
+    comment = _seen(site, person, comment_id)
+    if comment.user_id != person.id:
         raise Problem(403, "Only who wrote a comment can change it.")
-    if shown and found.state != "visible":
+    if shown and comment.state != "visible":
         raise Problem(403, "A moderator hid this comment. You can delete it, but not change it.")
-    return found
+    return comment
 
 
-def _thread(request: Request, site: Site, person: Person, comment: Kept, at: int, say: str = "") -> Response:
+def _thread(request: Request, site: Site, person: Person, comment: StoredComment, at: int, say: str = "") -> Response:
     """Back to the thread, as it is now."""
     if not _part(request):
         return redirect(site, f"/learn/{comment.slug}/discussion?at={at}#comment-{at}", say)
@@ -153,8 +155,8 @@ def _thread(request: Request, site: Site, person: Person, comment: Kept, at: int
 @router.get("/comments/{comment_id}")
 def find(comment_id: int, site: TheSite, person: Asking) -> Response:
     """Where a comment stands."""
-    found = _seen(site, person, comment_id)
-    return redirect(site, f"/learn/{found.slug}/discussion?at={comment_id}#comment-{comment_id}")
+    comment = _seen(site, person, comment_id)
+    return redirect(site, f"/learn/{comment.slug}/discussion?at={comment_id}#comment-{comment_id}")
 
 
 @router.get("/comments/{comment_id}/reply")
@@ -163,11 +165,11 @@ def reply_form(comment_id: int, request: Request, site: TheSite, person: Learner
     return _form(request, site, person, "reply", comment=_answerable(site, person, comment_id))
 
 
-def _answerable(site: Site, person: Person, comment_id: int) -> Kept:
-    found = _seen(site, person, comment_id)
-    if found.state != "visible":
+def _answerable(site: Site, person: Person, comment_id: int) -> StoredComment:
+    comment = _seen(site, person, comment_id)
+    if comment.state != "visible":
         raise Problem(403, "A hidden comment cannot be answered.")
-    return found
+    return comment
 
 
 @router.post("/comments/{comment_id}/reply")
@@ -175,21 +177,19 @@ def reply(
     comment_id: int, request: Request, site: TheSite, person: Learner, text: Typed = "", preview: Short = ""
 ) -> Response:
     """Answer a comment."""
-    found, said = _answerable(site, person, comment_id), tidy(text)
-    complaint = _checked(site, person, said, preview)
-    if complaint or preview:
-        shown = {"text": said, "preview": "" if complaint else previewed(said), "complaint": complaint}
-        return _form(request, site, person, "reply", 422 if complaint else 200, comment=found, **shown)
+    comment, said = _answerable(site, person, comment_id), tidy(text)
+    if draft := _unsent(site, person, said, preview):
+        return _form(request, site, person, "reply", comment=comment, **draft)
     with site.database.writing() as db:
-        made = comments.add(db, found.slug, comment_id, person.id, said, int(time.time()))
-    return _thread(request, site, person, found, made)
+        reply_id = comments.add(db, comment.slug, comment_id, person.id, said, int(time.time()))
+    return _thread(request, site, person, comment, reply_id)
 
 
 @router.get("/comments/{comment_id}/edit")
 def edit_form(comment_id: int, request: Request, site: TheSite, person: Learner) -> Response:
     """Ask for other words."""
-    found = _mine(site, person, comment_id, shown=True)
-    return _form(request, site, person, "edit", comment=found, text=found.text, was=found.mark)
+    comment = _mine(site, person, comment_id, shown=True)
+    return _form(request, site, person, "edit", comment=comment, text=comment.text, was=comment.mark)
 
 
 @router.post("/comments/{comment_id}/edit")
@@ -203,21 +203,18 @@ def edit(
     preview: Short = "",
 ) -> Response:
     """Say it in other words. Who began from an older text than there is now sees both."""
-    found, said = _mine(site, person, comment_id, shown=True), tidy(text)
-    complaint = _checked(site, person, said, preview)
-    shown = {"text": said, "was": was, "complaint": complaint}
-    if complaint or preview:
-        shown["preview"] = "" if complaint else previewed(said)
-        return _form(request, site, person, "edit", 422 if complaint else 200, comment=found, **shown)
-    changed = said == found.text
-    if was == found.mark and not changed:
+    comment, said = _mine(site, person, comment_id, shown=True), tidy(text)
+    if draft := _unsent(site, person, said, preview):
+        return _form(request, site, person, "edit", comment=comment, was=was, **draft)
+    changed = said == comment.text
+    if was == comment.mark and not changed:
         with site.database.writing() as db:
-            changed = comments.edit(db, found, said, int(time.time()))
+            changed = comments.edit(db, comment, said, int(time.time()))
     if not changed:
-        found = _mine(site, person, comment_id, shown=True)
-        shown |= {"was": found.mark, "complaint": "You changed this elsewhere; what is there now stands above."}
-        return _form(request, site, person, "edit", 409, comment=found, preview="", now=html_of(found.text), **shown)
-    return _thread(request, site, person, found, comment_id)
+        comment = _mine(site, person, comment_id, shown=True)
+        newer = {"was": comment.mark, "complaint": "You changed this elsewhere; what is there now stands above."}
+        return _form(request, site, person, "edit", 409, comment=comment, text=said, now=html_of(comment.text), **newer)
+    return _thread(request, site, person, comment, comment_id)
 
 
 @router.get("/comments/{comment_id}/delete")
@@ -229,10 +226,10 @@ def delete_form(comment_id: int, request: Request, site: TheSite, person: Learne
 @router.post("/comments/{comment_id}/delete")
 def delete(comment_id: int, request: Request, site: TheSite, person: Learner) -> Response:
     """Take back what one said."""
-    found = _mine(site, person, comment_id, shown=False)
+    comment = _mine(site, person, comment_id, shown=False)
     with site.database.writing() as db:
         comments.take_back(db, comment_id)
-    return _thread(request, site, person, found, comment_id, "Your comment is gone.")
+    return _thread(request, site, person, comment, comment_id, "Your comment is gone.")
 
 
 @router.get("/comments/{comment_id}/report")
@@ -241,11 +238,11 @@ def report_form(comment_id: int, request: Request, site: TheSite, person: Learne
     return _form(request, site, person, "report", comment=_reportable(site, person, comment_id))
 
 
-def _reportable(site: Site, person: Person, comment_id: int) -> Kept:
-    found = _seen(site, person, comment_id)
-    if found.user_id == person.id:
+def _reportable(site: Site, person: Person, comment_id: int) -> StoredComment:
+    comment = _seen(site, person, comment_id)
+    if comment.user_id == person.id:
         raise Problem(403, "This is your own comment. You can delete it.")
-    return found
+    return comment
 
 
 @router.post("/comments/{comment_id}/report")
@@ -253,7 +250,7 @@ def report(
     comment_id: int, request: Request, site: TheSite, person: Learner, reason: Short = "", text: Typed = ""
 ) -> Response:
     """Ask moderators to look at a comment."""
-    found, words = _reportable(site, person, comment_id), tidy(text)
+    comment, words = _reportable(site, person, comment_id), tidy(text)
     complaint = ""
     if reason not in threads.REASONS:
         complaint = "Choose what is wrong."
@@ -262,17 +259,15 @@ def report(
     elif len(words) > 500:
         complaint = "Take at most 500 characters."
     if complaint:
-        return _form(
-            request, site, person, "report", 422, comment=found, text=words, reason=reason, complaint=complaint
-        )
+        return _form(request, site, person, "report", comment=comment, text=words, reason=reason, complaint=complaint)
     site.limits.take("report", ("account", person.id))
-    told = threads.REASONS[reason] + (f": {words}" if words else "")
+    wording = threads.REASONS[reason] + (f": {words}" if words else "")
     with site.database.writing() as db:
         if comments.waiting(db, person.id) >= threads.MOST_WAITING:
             raise Problem(429, "Moderators still have to look at what you reported. Please wait until they did.")
-        fresh = comments.report(db, found, person.id, told, int(time.time()))
+        fresh = comments.report(db, comment, person.id, wording, int(time.time()))
     say = "Thank you. A moderator will look at it." if fresh else "You reported this before. Moderators know."
     if _part(request):
         headers = {"hx-retarget": f"#form-{comment_id}", "hx-reswap": "outerHTML"}
         return _answer(request, site, person, "thanks", headers=headers, say=say)
-    return redirect(site, f"/learn/{found.slug}/discussion?at={comment_id}#comment-{comment_id}", say)
+    return redirect(site, f"/learn/{comment.slug}/discussion?at={comment_id}#comment-{comment_id}", say)

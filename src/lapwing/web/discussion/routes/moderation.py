@@ -9,7 +9,7 @@ from fastapi import Form, Request, Response
 
 from lapwing.web.accounts.sessions import Instructor, Person, page, personal, redirect
 from lapwing.web.discussion.store import comments, moderation
-from lapwing.web.discussion.store.comments import Kept
+from lapwing.web.discussion.store.comments import StoredComment
 from lapwing.web.discussion.store.moderation import Entry
 from lapwing.web.discussion.threads import html_of, tidy, when
 from lapwing.web.service.problems import Problem
@@ -37,20 +37,20 @@ def queue(
         counts = moderation.counts(db)
         past = moderation.history(db, most=200) if show == "history" else []
         if comment is not None:
-            one = moderation.entry(db, comment)
-            if one is None:
+            entry = moderation.entry(db, comment)
+            if entry is None:
                 raise Problem(404)
-            found, show = [one], "one"
+            entries, show = [entry], "one"
         elif show == "history":
-            found = []
+            entries = []
         else:
-            found = (moderation.hidden if show == "hidden" else moderation.queue)(db, most=_AT_ONCE)
-    return _page(request, site, person, "queue", found, show=show, counts=counts, past=past, shown=SHOWN)
+            entries = (moderation.hidden if show == "hidden" else moderation.queue)(db, most=_AT_ONCE)
+    return _page(request, site, person, "queue", entries, show=show, counts=counts, past=past, shown=SHOWN)
 
 
-def _page(request: Request, site: Site, person: Person, name: str, found: list[Entry], **values: Any) -> Response:
-    titles = {slug: one.nugget.title for slug, one in site.pages.school.pages.items()}
-    common: dict[str, Any] = {"entries": found, "titles": titles, "html_of": html_of, "when": when, "words": WORDS}
+def _page(request: Request, site: Site, person: Person, name: str, entries: list[Entry], **values: Any) -> Response:
+    titles = {slug: page.nugget.title for slug, page in site.pages.school.pages.items()}
+    common: dict[str, Any] = {"entries": entries, "titles": titles, "html_of": html_of, "when": when, "words": WORDS}
     return page(request, site, f"moderation/{name}.html", person, **common, **values)
 
 
@@ -71,13 +71,13 @@ def decide(
         raise Problem(422)
     if not chosen:
         return redirect(site, target, "Choose at least one comment first.")
-    marks = dict(one.partition(":")[::2] for one in chosen)
+    marks = dict(mark.partition(":")[::2] for mark in chosen)
     if not all(number.isascii() and number.isdigit() and len(number) < 19 for number in marks):
         raise Problem(422)
     if action == "remove" and sure != "yes":
         with site.database.reading() as db:
-            found = [one for number in marks if (one := moderation.entry(db, int(number)))]
-        return _page(request, site, person, "sure", found, note=note, back=back, marks=marks)
+            entries = [entry for number in marks if (entry := moderation.entry(db, int(number)))]
+        return _page(request, site, person, "sure", entries, note=note, back=back, marks=marks)
     done, left = 0, []
     with site.database.writing() as db:
         for number, mark in marks.items():
@@ -92,7 +92,7 @@ def decide(
     return redirect(site, target, _told(action, done, left))
 
 
-def _refused(comment: Kept | None, mark: str, action: str, person: Person) -> str:
+def _refused(comment: StoredComment | None, mark: str, action: str, person: Person) -> str:
     """Why nothing is done about a comment, or nothing."""
     if comment is None or comment.state == "removed":
         return "already gone"

@@ -26,7 +26,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredComment:
     """A comment as it is kept. Who left has no name any more."""
 
     id: int
@@ -45,9 +45,9 @@ class Kept:
         return hashlib.sha256(self.text.encode()).hexdigest()[:20]
 
 
-def kept(comment: Comment, name: str | None) -> Kept:
+def kept(comment: Comment, name: str | None) -> StoredComment:
     """A row as the rest of the school sees it."""
-    return Kept(
+    return StoredComment(
         comment.id,
         comment.slug,
         comment.parent_id,
@@ -62,17 +62,17 @@ def kept(comment: Comment, name: str | None) -> Kept:
 
 def outline(db: Session, slug: str) -> list[Place]:
     """All places of a discussion; answers come after what they answer."""
-    asked = select(Comment.id, Comment.parent_id, Comment.user_id, Comment.state).where(Comment.slug == slug)
-    return [Place(*row) for row in db.execute(asked.order_by(Comment.id))]
+    statement = select(Comment.id, Comment.parent_id, Comment.user_id, Comment.state).where(Comment.slug == slug)
+    return [Place(*row) for row in db.execute(statement.order_by(Comment.id))]
 
 
-def read(db: Session, ids: Iterable[int]) -> dict[int, Kept]:
+def read(db: Session, ids: Iterable[int]) -> dict[int, StoredComment]:
     """These comments."""
-    asked = select(Comment, User.name).outerjoin(User, User.id == Comment.user_id).where(Comment.id.in_(set(ids)))
-    return {comment.id: kept(comment, name) for comment, name in db.execute(asked)}
+    statement = select(Comment, User.name).outerjoin(User, User.id == Comment.user_id).where(Comment.id.in_(set(ids)))
+    return {comment.id: kept(comment, name) for comment, name in db.execute(statement)}
 
 
-def one(db: Session, comment_id: int) -> Kept | None:
+def one(db: Session, comment_id: int) -> StoredComment | None:
     """This comment."""
     return read(db, [comment_id]).get(comment_id)
 
@@ -89,13 +89,13 @@ def add(db: Session, slug: str, parent_id: int | None, user_id: int, text: str, 
     )
     if (before := db.scalar(same)) is not None:
         return before
-    made = Comment(slug=slug, parent_id=parent_id, user_id=user_id, text=text, created=now)
-    db.add(made)
+    comment = Comment(slug=slug, parent_id=parent_id, user_id=user_id, text=text, created=now)
+    db.add(comment)
     db.flush()
-    return made.id
+    return comment.id
 
 
-def edit(db: Session, before: Kept, text: str, now: int) -> bool:
+def edit(db: Session, before: StoredComment, text: str, now: int) -> bool:
     """Say it in other words, unless it changed since `before` was read."""
     change = (
         update(Comment)
@@ -111,7 +111,7 @@ def take_back(db: Session, comment_id: int) -> None:
     settle(db, comment_id, "removed")
 
 
-def report(db: Session, comment: Kept, user_id: int, reason: str, now: int) -> bool:
+def report(db: Session, comment: StoredComment, user_id: int, reason: str, now: int) -> bool:
     """Ask moderators to look. The same person asks once for the same words."""
     mine = select(Report.created).where(Report.comment_id == comment.id, Report.user_id == user_id)
     latest = db.scalar(mine.order_by(Report.id.desc()).limit(1))
@@ -123,8 +123,8 @@ def report(db: Session, comment: Kept, user_id: int, reason: str, now: int) -> b
 
 def waiting(db: Session, user_id: int) -> int:
     """How many reports of somebody nobody has looked at yet."""
-    asked = select(func.count()).select_from(Report).where(Report.user_id == user_id, Report.state == "open")
-    return db.scalar(asked) or 0
+    statement = select(func.count()).select_from(Report).where(Report.user_id == user_id, Report.state == "open")
+    return db.scalar(statement) or 0
 
 
 def settle(db: Session, comment_id: int, state: str) -> None:
@@ -134,7 +134,7 @@ def settle(db: Session, comment_id: int, state: str) -> None:
 
 def decided(db: Session, ids: Iterable[int]) -> dict[int, tuple[str, str]]:
     """What moderators did last about these comments, and the note."""
-    asked = select(Decision.comment_id, Decision.action, Decision.note).where(
+    statement = select(Decision.comment_id, Decision.action, Decision.note).where(
         Decision.comment_id.in_(set(ids)), Decision.action != "dismiss"
     )
-    return {comment: (action, note) for comment, action, note in db.execute(asked.order_by(Decision.id))}
+    return {comment: (action, note) for comment, action, note in db.execute(statement.order_by(Decision.id))}

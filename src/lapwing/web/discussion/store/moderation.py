@@ -8,7 +8,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from lapwing.web.discussion.store import comments
-from lapwing.web.discussion.store.comments import Kept
+from lapwing.web.discussion.store.comments import StoredComment
 from lapwing.web.service.tables import Comment, Decision, Report, User
 
 AFTER = {"hide": "hidden", "restore": "visible", "remove": "removed", "dismiss": None}
@@ -16,7 +16,7 @@ AFTER = {"hide": "hidden", "restore": "visible", "remove": "removed", "dismiss":
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class DecisionLine:
     """One line of the history."""
 
     comment_id: int
@@ -31,31 +31,31 @@ class Decided:
 class Entry:
     """A comment to look at: what it answers, why people reported it, and what was decided before."""
 
-    comment: Kept
-    answers: Kept | None
+    comment: StoredComment
+    answers: StoredComment | None
     reasons: list[str]
     people: int
     latest: int
-    history: list[Decided]
+    history: list[DecisionLine]
 
 
 def queue(db: Session, *, most: int) -> list[Entry]:
     """Comments with open reports; what most people reported comes first."""
     people = func.count(func.distinct(Report.user_id))
-    asked = select(Report.comment_id).where(Report.state == "open").group_by(Report.comment_id)
-    return _entries(db, list(db.scalars(asked.order_by(people.desc(), func.min(Report.id)).limit(most))))
+    statement = select(Report.comment_id).where(Report.state == "open").group_by(Report.comment_id)
+    return _entries(db, list(db.scalars(statement.order_by(people.desc(), func.min(Report.id)).limit(most))))
 
 
 def hidden(db: Session, *, most: int) -> list[Entry]:
     """Comments that are hidden, newest first."""
-    asked = select(Comment.id).where(Comment.state == "hidden").order_by(Comment.id.desc())
-    return _entries(db, list(db.scalars(asked.limit(most))))
+    statement = select(Comment.id).where(Comment.state == "hidden").order_by(Comment.id.desc())
+    return _entries(db, list(db.scalars(statement.limit(most))))
 
 
 def entry(db: Session, comment_id: int) -> Entry | None:
     """One comment, reported or not."""
-    found = _entries(db, [comment_id])
-    return found[0] if found else None
+    entries = _entries(db, [comment_id])
+    return entries[0] if entries else None
 
 
 def counts(db: Session) -> dict[str, int]:
@@ -65,9 +65,9 @@ def counts(db: Session) -> dict[str, int]:
     return {"open": db.scalar(waiting) or 0, "hidden": db.scalar(away) or 0}
 
 
-def history(db: Session, *, most: int, comment_ids: list[int] | None = None) -> list[Decided]:
+def history(db: Session, *, most: int, comment_ids: list[int] | None = None) -> list[DecisionLine]:
     """What was decided, newest first."""
-    asked = (
+    statement = (
         select(Decision.comment_id, Comment.slug, Decision.action, Decision.note, User.name, Decision.created)
         .join(Comment, Comment.id == Decision.comment_id)
         .outerjoin(User, User.id == Decision.user_id)
@@ -75,11 +75,11 @@ def history(db: Session, *, most: int, comment_ids: list[int] | None = None) -> 
         .limit(most)
     )
     if comment_ids is not None:
-        asked = asked.where(Decision.comment_id.in_(comment_ids))
-    return [Decided(*row) for row in db.execute(asked)]
+        statement = statement.where(Decision.comment_id.in_(comment_ids))
+    return [DecisionLine(*row) for row in db.execute(statement)]
 
 
-def decide(db: Session, comment: Kept, action: str, note: str, user_id: int, now: int) -> bool:
+def decide(db: Session, comment: StoredComment, action: str, note: str, user_id: int, now: int) -> bool:
     """Do it, unless the comment is another one by now; what was removed is gone for good."""
     state = AFTER[action]
     values = {"state": state or comment.state, "text": "" if state == "removed" else comment.text}
@@ -97,23 +97,23 @@ def decide(db: Session, comment: Kept, action: str, note: str, user_id: int, now
 
 
 def _entries(db: Session, ids: list[int]) -> list[Entry]:
-    found = comments.read(db, ids)
-    above = comments.read(db, [one.parent_id for one in found.values() if one.parent_id is not None])
+    texts = comments.read(db, ids)
+    above = comments.read(db, [comment.parent_id for comment in texts.values() if comment.parent_id is not None])
     reports: dict[int, list[tuple[str, int | None, int]]] = {}
-    asked = select(Report.comment_id, Report.reason, Report.user_id, Report.created).where(
+    statement = select(Report.comment_id, Report.reason, Report.user_id, Report.created).where(
         Report.comment_id.in_(ids), Report.state == "open"
     )
-    for number, reason, user_id, created in db.execute(asked.order_by(Report.id)):
+    for number, reason, user_id, created in db.execute(statement.order_by(Report.id)):
         reports.setdefault(number, []).append((reason, user_id, created))
     past = history(db, most=500, comment_ids=ids)
-    made = []
+    entries = []
     for number in ids:
-        if number not in found:
+        if number not in texts:
             continue
-        comment, told = found[number], reports.get(number, [])
-        people = len({user_id for _, user_id, _ in told})
-        latest = max((created for *_, created in told), default=comment.created)
-        decided = [one for one in past if one.comment_id == number]
+        comment, complaints = texts[number], reports.get(number, [])
+        people = len({user_id for _, user_id, _ in complaints})
+        latest = max((created for *_, created in complaints), default=comment.created)
+        decided = [decision for decision in past if decision.comment_id == number]
         answers = above.get(comment.parent_id or 0)
-        made.append(Entry(comment, answers, [reason for reason, *_ in told], people, latest, decided))
-    return made
+        entries.append(Entry(comment, answers, [reason for reason, *_ in complaints], people, latest, decided))
+    return entries

@@ -47,10 +47,10 @@ def rules(request: Request, site: TheSite) -> Response:
 @router.get("/guide/so-far")
 async def so_far(request: Request) -> Response:
     """What can be said before all questions are answered."""
-    told = early(answers.partly(_given(request)))
-    found: list[Rule] = [rule for rule in told if rule.verdict and rule.verdict != "yes"]
-    worst = max(found, key=lambda rule: VERDICTS.index(rule.verdict), default=None)
-    known = worst or next((rule for rule in told if rule.topic == "model"), None)
+    rules = early(answers.partly(_given(request)))
+    against: list[Rule] = [rule for rule in rules if rule.verdict and rule.verdict != "yes"]
+    worst = max(against, key=lambda rule: VERDICTS.index(rule.verdict), default=None)
+    known = worst or next((rule for rule in rules if rule.topic == "model"), None)
     said = {"verdict": worst.verdict if worst else ""}
     said |= {"rule": known.id, "why": known.why} if known else {"rule": "", "why": ""}
     return JSONResponse(said, headers={"cache-control": "no-store"})
@@ -67,10 +67,10 @@ def _form(request: Request, complaints: dict[str, str] | None = None) -> dict[st
 
 
 def _answered(request: Request, site: Site, template: str) -> Response:
-    found, complaints = answers.read(_given(request))
-    if found is None:
+    reply, complaints = answers.read(_given(request))
+    if reply is None:
         return _page(request, site, "guide/interview.html", 422, **_form(request, complaints))
-    return _page(request, site, template, advice=advise(found), picture=picture, asked=asked)
+    return _page(request, site, template, advice=advise(reply), picture=picture, asked=asked)
 
 
 def _page(request: Request, site: Site, template: str, status: int = 200, **values: Any) -> Response:

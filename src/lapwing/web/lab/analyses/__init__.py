@@ -20,8 +20,8 @@ from lapwing.web.lab.analyses.table import Groups
 from lapwing.web.lab.analysis import Analysis
 
 ANALYSES: dict[str, type[Analysis]] = {
-    one.slug: one
-    for one in (Count, Mean, Histogram, Quantiles, Groups, Sql, Linear, Logistic, Clusters, Local, Anonymous)
+    kind.slug: kind
+    for kind in (Count, Mean, Histogram, Quantiles, Groups, Sql, Linear, Logistic, Clusters, Local, Anonymous)
 }
 """By the word in an address, in the order of the page."""
 TEACHING_ONLY = frozenset({Anonymous.slug})

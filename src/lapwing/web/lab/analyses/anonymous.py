@@ -12,7 +12,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, rows
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 MOST_ROWS = 100_000
 MOST_COLUMNS = 8
@@ -32,24 +32,24 @@ class Anonymous(Analysis):
     title = "k-anonymity"
     summary = "The older way: rows are made coarser until each looks like k − 1 others. It gives no guarantee."
 
-    columns: tuple[Stated, ...]
+    columns: tuple[StatedColumn, ...]
     k: int = 5
 
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """By what people can be recognised, and how many must look alike."""
-        found = forms.choices(_usable(statement))
+        columns = forms.choices(_usable(statement))
         hint = "Columns that others may know about somebody."
         return (
-            Field("columns", "Recognisable by", found, found[0][0] if found else "", kind="many", hint=hint),
+            Field("columns", "Recognisable by", columns, columns[0][0] if columns else "", kind="many", hint=hint),
             Field("k", "Alike at least", value="5", kind="number"),
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        columns = forms.columns(asked, "columns", _usable(statement), "a name", MOST_COLUMNS)
-        return cls(columns, forms.whole(asked, "k", 2, 1000, 5))
+        columns = forms.columns(form, "columns", _usable(statement), "a name", MOST_COLUMNS)
+        return cls(columns, forms.whole(form, "k", 2, 1000, 5))
 
     def preview(self, statement: Statement) -> Preview:
         """Nothing can be said: what is lost depends on the data, and no epsilon changes it."""
@@ -68,30 +68,30 @@ class Anonymous(Analysis):
     def exact(self, data: Data, progress: Progress) -> Result:
         """The classes, largest first, and what was lost."""
         read = ", ".join(
-            f"{forms.label_of(one.name) if one.type == 'text' else forms.quoted(one.name)} AS c{i}"
-            for i, one in enumerate(self.columns)
+            f"{forms.label_of(column.name) if column.type == 'text' else forms.quoted(column.name)} AS c{i}"
+            for i, column in enumerate(self.columns)
         )
-        with rows.opened(data, progress) as found:
-            table = found.all(f"SELECT {read} FROM rows USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)")
+        with rows.opened(data, progress) as source:
+            table = source.all(f"SELECT {read} FROM rows USING SAMPLE reservoir({MOST_ROWS} ROWS) REPEATABLE (1)")
         progress(0.3)
-        columns = {one.name: [row[i] for row in table] for i, one in enumerate(self.columns)}
-        made = Mondrian(k=self.k, quasi_identifiers=list(columns)).anonymise(columns)
+        columns = {column.name: [row[i] for row in table] for i, column in enumerate(self.columns)}
+        groups = Mondrian(k=self.k, quasi_identifiers=list(columns)).anonymise(columns)
         progress(1.0)
-        labels = made.to_dict()
-        sizes = Counter(zip(*(labels[one.name] for one in self.columns), strict=True))
+        labels = groups.to_dict()
+        sizes = Counter(zip(*(labels[column.name] for column in self.columns), strict=True))
         values = tuple(Value(" · ".join(map(str, label)), float(size)) for label, size in sizes.most_common(SHOWN))
         notes = (
             NO_GUARANTEE,
-            f"{len(made.rows):,} rows in {len(made.classes):,} classes of at least {made.k}",
-            f"certainty penalty {made.losses.certainty:.3f} (0: nothing was made coarser; 1: nothing is left)",
-            f"average class {made.losses.class_size:.2f} times k",
+            f"{len(groups.rows):,} rows in {len(groups.classes):,} classes of at least {groups.k}",
+            f"certainty penalty {groups.losses.certainty:.3f} (0: nothing was made coarser; 1: nothing is left)",
+            f"average class {groups.losses.class_size:.2f} times k",
         )
-        label = " · ".join(one.name for one in self.columns)
+        label = " · ".join(column.name for column in self.columns)
         return Result("table", (Series("rows alike", values),), label, notes=notes)
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """Every row; nothing is charged, because nothing is promised."""
-        columns = [one.name for one in self.columns]
+        columns = [column.name for column in self.columns]
         lines = (
             "from lapwing.anonymity import Mondrian",
             "",
@@ -102,5 +102,5 @@ class Anonymous(Analysis):
         return "\n".join(lines)
 
 
-def _usable(statement: Statement) -> tuple[Stated, ...]:
-    return tuple(one for one in statement.columns if one.name != statement.unit)
+def _usable(statement: Statement) -> tuple[StatedColumn, ...]:
+    return tuple(column for column in statement.columns if column.name != statement.unit)

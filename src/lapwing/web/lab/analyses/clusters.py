@@ -41,13 +41,13 @@ class Clusters(Model):
         return (many(statement, "Clusters of"), Field("clusters", "How many", value="3", kind="number"))
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        columns = forms.columns(asked, "columns", features(statement), "bounds", MOST_COLUMNS)
+        columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if len(columns) < 2:
             why = "one column makes no plane"
             raise InvalidParameter("columns", columns[0].name, why, "Choose two columns or more; else try a histogram.")
-        return cls(columns, forms.whole(asked, "clusters", 2, MOST, 3))
+        return cls(columns, forms.whole(form, "clusters", 2, MOST, 3))
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
@@ -89,13 +89,13 @@ class Clusters(Model):
         first = 1 if len(self.columns) == 2 else 0
         return tuple(
             Series(
-                f"centres: {one.name}",
+                f"centres: {column.name}",
                 tuple(
                     Value(f"centre {k + 1}", float(centre[i]), x=float(centre[0]) if first else None)
                     for k, centre in enumerate(centres)
                 ),
             )
-            for i, one in enumerate(self.columns)
+            for i, column in enumerate(self.columns)
             if i >= first
         )
 

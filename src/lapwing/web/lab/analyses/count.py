@@ -34,9 +34,9 @@ class Count(Simple):
         return filters.fields(statement)
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        return cls(filters.of(statement, asked))
+        return cls(filters.of(statement, form))
 
     def query(self, table: PrivateTable) -> Query:
         """COUNT(*)."""
@@ -46,9 +46,9 @@ class Count(Simple):
         """As Python."""
         return f"table{chained(self.where)}.agg(lw.count())"
 
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """All rows of the file that match."""
-        [[count]] = found.all(f"SELECT count(*) FROM rows{condition(self.where)}")
+        [[count]] = source.all(f"SELECT count(*) FROM rows{condition(self.where)}")
         [series] = result.series
         return (replace(series, values=(replace(series.values[0], value=float(count)),)),)
 

@@ -9,8 +9,7 @@ from dataclasses import replace
 from math import isclose
 from typing import Any, ClassVar
 
-from lapwing.curator import NO_LEDGER, Query
-from lapwing.curator.show.answer import Answer
+from lapwing.curator import NO_LEDGER, Answer, Query, Unprotected
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import BudgetExceeded
 from lapwing.privacy import Ledger, Loss
@@ -23,8 +22,6 @@ from lapwing.web.lab.jobs import TooLong
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Shape, Value
 from lapwing.web.lab.statement import DATASET, Statement
 
-WITHOUT_NOISE = 1e24
-"""An epsilon at which the curator's noise is gone, to see what bounds and contributions change by themselves."""
 AFTER = "after bounds"
 """What follows the name of a series that was clipped and bounded like the private one, but got no noise."""
 CONFIDENCE = 0.95
@@ -35,7 +32,7 @@ def blank(statement: Statement) -> PrivateTable:
     """The table as it was stated, without a row: enough to price questions."""
     import numpy as np
 
-    return statement.open({one.name: np.array([], dtype=object) for one in statement.columns}, None)
+    return statement.open({column.name: np.array([], dtype=object) for column in statement.columns}, None)
 
 
 def affordable(ledger: Ledger | None, statement: Statement, loss: Loss) -> None:
@@ -55,19 +52,19 @@ def stopping(table: PrivateTable | Query, progress: Progress) -> AbstractContext
     return stops(given) if stops is not None and isinstance(given, Stoppable) else nullcontext()
 
 
-def answered(data: Data, asked: Query, progress: Progress, **spend: Any) -> Answer:
+def answered(data: Data, query: Query, progress: Progress, **spend: Any) -> Answer:
     """The curator's answer, which charges before it reads. Its failures are on record; to take too long is one more."""
 
     def look() -> Answer:
-        with stopping(asked, progress):
-            answer = asked.release(**spend)
+        with stopping(query, progress):
+            answer = query.release(**spend)
         progress(1.0)
         return answer
 
     return on_record(data, look, of=TooLong)
 
 
-class Curated(Analysis):
+class CuratedAnalysis(Analysis):
     """A question in the curator's words."""
 
     shape: ClassVar[Shape] = "number"
@@ -95,10 +92,10 @@ class Curated(Analysis):
 
     def preview(self, statement: Statement) -> Preview:
         """The curator's quote at every place of the slider."""
-        asked, delta = self.query(blank(statement)), self.delta(statement)
+        query, delta = self.query(blank(statement)), self.delta(statement)
         spend: dict[str, Any] = {"delta": delta} if delta else {}
         count = max(1, self.rows_per_group(statement))
-        quotes = [asked.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in EPSILONS]
+        quotes = [query.quote(epsilon=e, confidence=CONFIDENCE, count=count, **spend) for e in EPSILONS]
         bands = tuple(
             Band(
                 first.output,
@@ -118,24 +115,23 @@ class Curated(Analysis):
         priced = self.query(blank(statement)).quote(**spend)
         affordable(data.ledger, statement, priced.loss)
         progress(0.1)
-        asked = self.query(statement.open(data.path, data.ledger))
-        return self.result(answered(data, asked, progress, confidence=CONFIDENCE, **spend))
+        query = self.query(statement.open(data.path, data.ledger))
+        return self.result(answered(data, query, progress, confidence=CONFIDENCE, **spend))
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """The same question again and again, of a table that is opened once and counts nothing."""
         table, delta = data.statement.open(data.path, None), self.delta(data.statement) or None
-        asked = self.query(table)
+        query = self.query(table)
         for turn in range(times):
             progress(turn / times)
             with stopping(table, progress):
-                answer = asked.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE)
+                answer = query.release(epsilon=epsilon, delta=delta, confidence=CONFIDENCE)
             yield self.result(answer)
 
     def compared(self, plain: tuple[Series, ...], quiet: Result) -> Result:
         """The exact answer, and beside it what bounds and contributions make of it, if they make a difference."""
-        plain = tuple(replace(one, values=_bare(one)) for one in plain)
-        after = tuple(replace(one, name=f"{one.name} {AFTER}", values=_bare(one)) for one in quiet.series)
-        return replace(quiet, series=plain if same(plain, after) else (*plain, *after), loss=None)
+        after = tuple(replace(series, name=f"{series.name} {AFTER}") for series in quiet.series)
+        return replace(quiet, series=plain if same(plain, after) else (*plain, *after))
 
     def script(self, statement: Statement, epsilon: float) -> str:
         """The question, its price, and the answer."""
@@ -150,7 +146,7 @@ class Curated(Analysis):
             )
         )
 
-    def result(self, answer: Answer) -> Result:
+    def result(self, answer: Answer | Unprotected) -> Result:
         """An answer in the lab's shape: one series for each output, one value for each group."""
         keys = [column for column in answer.columns if column.is_key]
         series = []
@@ -165,6 +161,8 @@ class Curated(Analysis):
                 values.append(Value(label, _number(value), low, high, self.place(place)))
             series.append(Series(column.name, tuple(values), note=column.note))
         names = " · ".join(key.name for key in keys)
+        if isinstance(answer, Unprotected):
+            return Result(self.shape, tuple(series), names)
         notes = tuple(note for note in answer.notes if note != NO_LEDGER)
         return Result(self.shape, tuple(series), names, answer.loss, answer.confidence, notes)
 
@@ -173,24 +171,23 @@ class Curated(Analysis):
         return None
 
 
-class Simple(Curated):
+class Simple(CuratedAnalysis):
     """A question that plain SQL over the rows answers, too."""
 
     @abstractmethod
-    def plain(self, found: rows.Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: rows.Rows, result: Result) -> tuple[Series, ...]:
         """What everybody would compute, without bounds; `result` shows the shape."""
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """Plain SQL, and beside it what bounds and contributions change without any noise."""
         table = data.statement.open(data.path, None)
-        delta = self.delta(data.statement) or None
         with stopping(table, progress):
-            quiet = self.result(self.query(table).release(epsilon=WITHOUT_NOISE, delta=delta))
+            quiet = self.result(self.query(table).unprotected())
         progress(0.5)
-        with rows.opened(data, progress) as found:
-            series = self.plain(found, quiet)
+        with rows.opened(data, progress) as source:
+            series = self.plain(source, quiet)
         progress(1.0)
-        return self.compared(series, replace(quiet, notes=()))
+        return self.compared(series, quiet)
 
 
 def _error(value: float | None) -> float | None:
@@ -199,18 +196,14 @@ def _error(value: float | None) -> float | None:
 
 def same(left: tuple[Series, ...], right: tuple[Series, ...]) -> bool:
     """Whether two sets of series have the same values, up to the grid that the curator computes on."""
-    if [len(one.values) for one in left] != [len(one.values) for one in right]:
+    if [len(series.values) for series in left] != [len(series.values) for series in right]:
         return False
-    pairs = [(a.value, b.value) for one, other in zip(left, right, strict=True) for a, b in _beside(one, other)]
+    pairs = [(a.value, b.value) for first, other in zip(left, right, strict=True) for a, b in _beside(first, other)]
     return all(a == b or (a is not None and b is not None and isclose(a, b, rel_tol=1e-6)) for a, b in pairs)
 
 
-def _beside(one: Series, other: Series) -> zip[tuple[Value, Value]]:
-    return zip(one.values, other.values, strict=True)
-
-
-def _bare(series: Series) -> tuple[Value, ...]:
-    return tuple(replace(value, low=None, high=None) for value in series.values)
+def _beside(left: Series, right: Series) -> zip[tuple[Value, Value]]:
+    return zip(left.values, right.values, strict=True)
 
 
 def _number(value: Any) -> float | None:
@@ -223,4 +216,4 @@ def _shown(value: Any) -> str:
     return "nothing" if value is None else str(value)
 
 
-__all__ = ["AFTER", "CONFIDENCE", "Curated", "Simple", "affordable", "blank"]
+__all__ = ["AFTER", "CONFIDENCE", "CuratedAnalysis", "Simple", "affordable", "blank"]

@@ -10,7 +10,7 @@ from lapwing.web.lab.analyses import forms, rows
 from lapwing.web.lab.analyses.curated import CONFIDENCE, blank
 from lapwing.web.lab.analysis import Analysis, Data, Progress
 from lapwing.web.lab.result import Preview, Result, Series, Value
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 FACTORS = (0.1, 1.0, 10.0)
 REACH = tuple(share / 10 for share in range(1, 21))
@@ -23,12 +23,12 @@ def of_people(analysis: Analysis, statement: Statement) -> tuple[tuple[int, Prev
     return tuple((people, analysis.preview(replace(statement, people=people))) for people in sizes)
 
 
-def clippable(analysis: Analysis, statement: Statement) -> Stated | None:
+def clippable(analysis: Analysis, statement: Statement) -> StatedColumn | None:
     """The column whose upper bound changes the answer, if there is one."""
     name = getattr(analysis, "column", None)
     name = getattr(name, "name", name)
-    found = [one for one in statement.bounded if one.name == name]
-    return found[0] if found else None
+    columns = [column for column in statement.bounded if column.name == name]
+    return columns[0] if columns else None
 
 
 def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progress) -> Result:
@@ -45,8 +45,8 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     ends = [low + share * (high - low) for share in REACH]
     name = forms.quoted(column.name)
     clipped = ", ".join(f"avg(least(greatest({name}, {low!r}), {end!r}))" for end in ends)
-    with rows.opened(data, progress) as found:
-        [[plain, *means]] = found.all(f"SELECT avg({name}), {clipped} FROM rows")
+    with rows.opened(data, progress) as source:
+        [[plain, *means]] = source.all(f"SELECT avg({name}), {clipped} FROM rows")
     progress(0.5)
     bias: list[Value] = []
     noise: list[Value] = []
@@ -70,9 +70,9 @@ def of_clipping(analysis: Analysis, data: Data, epsilon: float, progress: Progre
     )
 
 
-def _noise(statement: Statement, column: Stated, bounds: tuple[float, float], epsilon: float) -> float | None:
+def _noise(statement: Statement, column: StatedColumn, bounds: tuple[float, float], epsilon: float) -> float | None:
     """How far noise may move the mean with other bounds."""
     moved = replace(column, bounds=bounds)
-    columns = tuple(moved if one.name == column.name else one for one in statement.columns)
-    asked = blank(replace(statement, columns=columns)).agg(lw.mean(forms.quoted(column.name), name="mean"))
-    return asked.quote(epsilon=epsilon, confidence=CONFIDENCE, count=max(1, statement.people)).expected[0].error
+    columns = tuple(moved if other.name == column.name else other for other in statement.columns)
+    query = blank(replace(statement, columns=columns)).agg(lw.mean(forms.quoted(column.name), name="mean"))
+    return query.quote(epsilon=epsilon, confidence=CONFIDENCE, count=max(1, statement.people)).expected[0].error

@@ -10,7 +10,7 @@ from typing import Any
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 EVERYBODY = ""
 
@@ -39,36 +39,38 @@ class Filter:
         return " AND ".join(ends)
 
 
-def usable(statement: Statement) -> tuple[Stated, ...]:
+def usable(statement: Statement) -> tuple[StatedColumn, ...]:
     """The columns that rows can be told apart by."""
-    return tuple(one for one in statement.columns if one.keys or one.type == "boolean" or one in statement.bounded)
+    return tuple(
+        column for column in statement.columns if column.keys or column.type == "boolean" or column in statement.bounded
+    )
 
 
 def fields(statement: Statement) -> tuple[Field, ...]:
     """The fields of a filter."""
-    found = usable(statement)
-    if not found:
+    columns = usable(statement)
+    if not columns:
         return ()
     everybody = (EVERYBODY, "all rows")
     hint = "A key of the column, or true or false."
     return (
-        Field("where", "Only rows where", (everybody, *forms.choices(found)), EVERYBODY),
+        Field("where", "Only rows where", (everybody, *forms.choices(columns)), EVERYBODY),
         Field("equals", "is", kind="text", hint=hint),
         Field("low", "or lies from", kind="number"),
         Field("high", "to", kind="number"),
     )
 
 
-def of(statement: Statement, asked: Mapping[str, Any]) -> Filter:
+def of(statement: Statement, form: Mapping[str, Any]) -> Filter:
     """The filter that a form describes."""
-    name = forms.text(asked, "where")
+    name = forms.text(form, "where")
     if not name:
         return Filter()
     column = forms.one_of_columns(name, "where", usable(statement), "keys, bounds, or true and false")
-    wanted = forms.text(asked, "equals")
+    wanted = forms.text(form, "equals")
     if wanted:
         return Filter(name, _value(column, wanted))
-    low, high = forms.number(asked, "low"), forms.number(asked, "high")
+    low, high = forms.number(form, "low"), forms.number(form, "high")
     if column.bounds is None:
         known = forms.listed(column.keys or ("true", "false"))
         raise InvalidParameter("equals", "", f"which rows, by {name}", f"Write one of {known}, or choose all rows.")
@@ -79,7 +81,7 @@ def of(statement: Statement, asked: Mapping[str, Any]) -> Filter:
     return Filter(name, None, low, high)
 
 
-def _value(column: Stated, wanted: str) -> Any:
+def _value(column: StatedColumn, wanted: str) -> Any:
     """One key of a column, as a value of its type."""
     if column.keys and wanted not in column.keys:
         why = f"is not one of the keys that you stated for {column.name}"
@@ -87,7 +89,7 @@ def _value(column: Stated, wanted: str) -> Any:
     if not column.keys and column.type != "boolean":
         why = f"{column.name} is a number without keys"
         raise InvalidParameter("equals", wanted, why, "Leave this empty, and write from where to where.")
-    return Stated(column.name, column.type, None, (wanted,)).values[0]
+    return StatedColumn(column.name, column.type, None, (wanted,)).values[0]
 
 
 def literal(value: Any) -> str:

@@ -9,35 +9,35 @@ from typing import Any
 
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analysis import Field
-from lapwing.web.lab.statement import LONGEST_KEY, Stated
+from lapwing.web.lab.statement import LONGEST_KEY, StatedColumn
 
 MOST_NUMBERS = 101
 """Numbers in one field: the edges of a hundred bins."""
 
 
-def text(asked: Mapping[str, Any], name: str, default: str = "") -> str:
+def text(form: Mapping[str, Any], name: str, default: str = "") -> str:
     """What stands in a field, without blanks around it."""
-    value = asked.get(name, default)
+    value = form.get(name, default)
     if isinstance(value, list | tuple):
         value = value[0] if value else default
     return str(value).strip() if value is not None else default
 
 
-def texts(asked: Mapping[str, Any], name: str) -> tuple[str, ...]:
+def texts(form: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """All that was chosen in a field of several choices, each once."""
-    value = asked.get(name, ())
+    value = form.get(name, ())
     given = [value] if isinstance(value, str) else list(value or ())
-    return tuple(dict.fromkeys(str(one).strip() for one in given if str(one).strip()))
+    return tuple(dict.fromkeys(str(word).strip() for word in given if str(word).strip()))
 
 
-def column(asked: Mapping[str, Any], name: str, allowed: Iterable[Stated], need: str) -> Stated:
+def column(form: Mapping[str, Any], name: str, allowed: Iterable[StatedColumn], need: str) -> StatedColumn:
     """The column that was chosen among those that will do; `need` says what a column must have for it."""
-    return one_of_columns(text(asked, name), name, allowed, need)
+    return one_of_columns(text(form, name), name, allowed, need)
 
 
-def one_of_columns(chosen: str, name: str, allowed: Iterable[Stated], need: str) -> Stated:
+def one_of_columns(chosen: str, name: str, allowed: Iterable[StatedColumn], need: str) -> StatedColumn:
     """The column of that name."""
-    known = {one.name: one for one in allowed}
+    known = {column.name: column for column in allowed}
     if not known:
         hint = f"Go back to what you stated about the table, and give a column {need}."
         raise InvalidParameter(name, chosen, f"no column of this table has {need}", hint)
@@ -46,74 +46,76 @@ def one_of_columns(chosen: str, name: str, allowed: Iterable[Stated], need: str)
     return known[chosen]
 
 
-def columns(asked: Mapping[str, Any], name: str, allowed: Iterable[Stated], need: str, most: int) -> tuple[Stated, ...]:
+def columns(
+    form: Mapping[str, Any], name: str, allowed: Iterable[StatedColumn], need: str, most: int
+) -> tuple[StatedColumn, ...]:
     """The columns that were chosen."""
-    chosen, usable = texts(asked, name), tuple(allowed)
+    chosen, usable = texts(form, name), tuple(allowed)
     if not chosen:
         one_of_columns(usable[0].name if usable else "", name, usable, need)
-        names = listed([one.name for one in usable])
+        names = listed([column.name for column in usable])
         raise InvalidParameter(name, "", "no column is chosen", f"Choose one or more of {names}.")
     if len(chosen) > most:
         why = f"are {len(chosen)} columns, and every one takes its share of the budget"
         raise InvalidParameter(name, ", ".join(chosen), why, f"Choose {most} at most.")
-    return tuple(one_of_columns(one, name, usable, need) for one in chosen)
+    return tuple(one_of_columns(word, name, usable, need) for word in chosen)
 
 
-def choice(asked: Mapping[str, Any], name: str, known: Sequence[str], default: str = "") -> str:
+def choice(form: Mapping[str, Any], name: str, known: Sequence[str], default: str = "") -> str:
     """One of a few words."""
-    chosen = text(asked, name, default or known[0]) or default or known[0]
+    chosen = text(form, name, default or known[0]) or default or known[0]
     if chosen not in known:
         raise InvalidParameter(name, chosen, "is not one of the choices", f"Choose {listed(known)}.")
     return chosen
 
 
-def number(asked: Mapping[str, Any], name: str, default: float | None = None) -> float | None:
+def number(form: Mapping[str, Any], name: str, default: float | None = None) -> float | None:
     """A finite number, or the default where the field is empty."""
-    found = text(asked, name)
-    if not found:
+    written = text(form, name)
+    if not written:
         return default
     try:
-        value = float(found)
+        value = float(written)
     except ValueError:
         value = float("nan")
     if not isfinite(value):
-        raise InvalidParameter(name, found, "is not a number", "Write digits, such as 12 or 0.5.")
+        raise InvalidParameter(name, written, "is not a number", "Write digits, such as 12 or 0.5.")
     return value
 
 
-def whole(asked: Mapping[str, Any], name: str, low: int, high: int, default: int) -> int:
+def whole(form: Mapping[str, Any], name: str, low: int, high: int, default: int) -> int:
     """A whole number between two others."""
-    found = number(asked, name, default)
-    if found is None or found != int(found) or not low <= found <= high:
+    value = number(form, name, default)
+    if value is None or value != int(value) or not low <= value <= high:
         why = f"must be a whole number from {low} to {high}"
-        raise InvalidParameter(name, text(asked, name), why, f"Write {default}, for example.")
-    return int(found)
+        raise InvalidParameter(name, text(form, name), why, f"Write {default}, for example.")
+    return int(value)
 
 
-def numbers(asked: Mapping[str, Any], name: str, default: Sequence[float] = ()) -> tuple[float, ...]:
+def numbers(form: Mapping[str, Any], name: str, default: Sequence[float] = ()) -> tuple[float, ...]:
     """Numbers with blanks, commas or semicolons between them."""
-    found = [one for one in re.split(r"[\s,;]+", text(asked, name)) if one]
-    if not found:
+    words = [word for word in re.split(r"[\s,;]+", text(form, name)) if word]
+    if not words:
         return tuple(default)
-    if len(found) > MOST_NUMBERS:
-        raise InvalidParameter(name, f"{len(found)} numbers", "are too many", f"Write {MOST_NUMBERS} at most.")
-    values = [number({name: one}, name) for one in found]
+    if len(words) > MOST_NUMBERS:
+        raise InvalidParameter(name, f"{len(words)} numbers", "are too many", f"Write {MOST_NUMBERS} at most.")
+    values = [number({name: word}, name) for word in words]
     return tuple(value for value in values if value is not None)
 
 
-def choices(of: Iterable[Stated]) -> tuple[tuple[str, str], ...]:
+def choices(of: Iterable[StatedColumn]) -> tuple[tuple[str, str], ...]:
     """Columns as the choices of a field."""
-    return tuple((one.name, described(one)) for one in of)
+    return tuple((column.name, described(column)) for column in of)
 
 
-def described(one: Stated) -> str:
+def described(column: StatedColumn) -> str:
     """A column with what is stated about it."""
-    if one.bounds:
-        return f"{one.name} ({one.bounds[0]:g} to {one.bounds[1]:g})"
-    return f"{one.name} ({len(one.keys)} keys)" if one.keys else one.name
+    if column.bounds:
+        return f"{column.name} ({column.bounds[0]:g} to {column.bounds[1]:g})"
+    return f"{column.name} ({len(column.keys)} keys)" if column.keys else column.name
 
 
-def chosen(name: str, label: str, of: Iterable[Stated], hint: str = "") -> Field:
+def chosen(name: str, label: str, of: Iterable[StatedColumn], hint: str = "") -> Field:
     """A field for one column, the first one to begin with."""
     offered = choices(of)
     return Field(name, label, offered, offered[0][0] if offered else "", hint=hint)

@@ -8,19 +8,23 @@ from lapwing.curator.tables.table import Grouped, PrivateTable
 from lapwing.web.lab.analyses import forms
 from lapwing.web.lab.analyses.filters import literal
 from lapwing.web.lab.analyses.rows import Rows
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 _TAKEN = ("self", "names", "keys", "everything_else")
 """Names that `group_by` has a meaning for."""
 NEED = "keys"
 
 
-def usable(statement: Statement) -> tuple[Stated, ...]:
+def usable(statement: Statement) -> tuple[StatedColumn, ...]:
     """The columns that make groups without paying for their names."""
-    return tuple(one for one in statement.columns if (one.keys or one.type == "boolean") and one.name != statement.unit)
+    return tuple(
+        column
+        for column in statement.columns
+        if (column.keys or column.type == "boolean") and column.name != statement.unit
+    )
 
 
-def values(column: Stated) -> tuple[Any, ...]:
+def values(column: StatedColumn) -> tuple[Any, ...]:
     """The keys of a column, in the order of the answer."""
     return tuple(dict.fromkeys(column.values)) if column.keys else (False, True)
 
@@ -41,10 +45,10 @@ def called(column: str) -> str:
     return f".group_by(**{{{column!r}: {forms.quoted(column)!r}}})"
 
 
-def by_value(found: Rows, column: Stated, what: str) -> list[tuple[Any, ...]]:
+def by_value(source: Rows, column: StatedColumn, what: str) -> list[tuple[Any, ...]]:
     """What SQL says about each key, in their order; nothing for a key that no row has."""
     name = forms.quoted(column.name)
     known = ", ".join(literal(value) for value in values(column))
-    asked = f"SELECT {name}, {what} FROM rows WHERE {name} IN ({known}) GROUP BY {name}"
-    rows = {row[0]: row[1:] for row in found.all(asked)}
+    statement = f"SELECT {name}, {what} FROM rows WHERE {name} IN ({known}) GROUP BY {name}"
+    rows = {row[0]: row[1:] for row in source.all(statement)}
     return [rows.get(value, ()) for value in values(column)]

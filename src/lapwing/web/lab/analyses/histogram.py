@@ -16,7 +16,7 @@ from lapwing.web.lab.analyses.curated import EACH, Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series, Shape
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 BINS = 10
 
@@ -30,7 +30,7 @@ class Histogram(Simple):
     summary = "How many rows fall into each bin of a number, or have each key."
     shape: ClassVar[Shape] = "bars"
 
-    column: Stated
+    column: StatedColumn
     edges: tuple[float, ...] = ()
 
     @classmethod
@@ -41,18 +41,18 @@ class Histogram(Simple):
         return (column, Field("edges", "Edges of the bins", kind="text", hint=hint))
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        column = forms.column(asked, "column", _usable(statement), "bounds or keys")
-        edges = forms.numbers(asked, "edges")
+        column = forms.column(form, "column", _usable(statement), "bounds or keys")
+        edges = forms.numbers(form, "edges")
         if edges and column.type not in ("number", "integer"):
             why = f"{column.name} is no number, so there is nothing to cut"
-            raise InvalidParameter("edges", forms.text(asked, "edges"), why, "Leave this empty to count its keys.")
+            raise InvalidParameter("edges", forms.text(form, "edges"), why, "Leave this empty to count its keys.")
         if not edges and not column.keys and column.bounds:
             edges = _even(*column.bounds)
         if edges and (len(edges) < 2 or any(not low < high for low, high in pairwise(edges))):
             why = "must rise, from the lower end of the first bin to the upper end of the last"
-            raise InvalidParameter("edges", forms.text(asked, "edges"), why, "Write 0 20 40 60, for example.")
+            raise InvalidParameter("edges", forms.text(form, "edges"), why, "Write 0 20 40 60, for example.")
         return cls(column, edges)
 
     def query(self, table: PrivateTable) -> Query:
@@ -77,7 +77,7 @@ class Histogram(Simple):
         """With the name of the column as people wrote it."""
         return replace(Simple.result(self, answer), x_label=self.column.name)
 
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The same bins or keys over all rows."""
         name = forms.quoted(self.column.name)
         if self.edges:
@@ -86,9 +86,9 @@ class Histogram(Simple):
                 f"count(*) FILTER ({name} >= {low!r} AND {name} {'<=' if i == last else '<'} {high!r})"
                 for i, (low, high) in enumerate(pairwise(self.edges))
             ]
-            [counts] = found.all(f"SELECT {', '.join(bins)} FROM rows")
+            [counts] = source.all(f"SELECT {', '.join(bins)} FROM rows")
         else:
-            counts = tuple(row[0] if row else 0 for row in grouping.by_value(found, self.column, "count(*)"))
+            counts = tuple(row[0] if row else 0 for row in grouping.by_value(source, self.column, "count(*)"))
         [series] = result.series
         values = zip(series.values, counts, strict=True)
         return (replace(series, values=tuple(replace(v, value=float(n)) for v, n in values)),)
@@ -98,9 +98,9 @@ class Histogram(Simple):
         return (self.edges[number] + self.edges[number + 1]) / 2 if self.edges else None
 
 
-def _usable(statement: Statement) -> tuple[Stated, ...]:
+def _usable(statement: Statement) -> tuple[StatedColumn, ...]:
     groups = grouping.usable(statement)
-    return tuple(one for one in statement.columns if one in statement.bounded or one in groups)
+    return tuple(column for column in statement.columns if column in statement.bounded or column in groups)
 
 
 def _even(low: float, high: float) -> tuple[float, ...]:

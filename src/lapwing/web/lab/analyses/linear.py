@@ -16,7 +16,7 @@ from lapwing.web.lab.analyses.curated import CONFIDENCE
 from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 if TYPE_CHECKING:
     from lapwing.models import Account
@@ -40,32 +40,32 @@ class Linear(Model):
     summary = "How a number goes with others: the straight line, or plane, that predicts it best."
     mechanism: ClassVar[str] = "noise on sums, on the loss or on the solution (lapwing.models.LinearRegression)"
 
-    predicted: Stated
+    predicted: StatedColumn
     method: str = FIRST
 
     @classmethod
     def fields(cls, statement: Statement) -> tuple[Field, ...]:
         """What is predicted, from what, and how."""
         methods = tuple(METHODS.items())
-        found = forms.choices(features(statement))
+        columns = forms.choices(features(statement))
         return (
-            Field("target", "Predict", found, found[-1][0] if found else ""),
+            Field("target", "Predict", columns, columns[-1][0] if columns else ""),
             many(statement, "from"),
             Field("method", "by", methods, FIRST, titled=False),
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        target = forms.column(asked, "target", features(statement), "bounds")
-        columns = forms.columns(asked, "columns", features(statement), "bounds", MOST_COLUMNS)
+        target = forms.column(form, "target", features(statement), "bounds")
+        columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if target in columns:
             why = "is what is predicted, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
-        return cls(columns, target, forms.choice(asked, "method", tuple(METHODS)))
+        return cls(columns, target, forms.choice(form, "method", tuple(METHODS)))
 
     @property
-    def target(self) -> Stated | None:
+    def target(self) -> StatedColumn | None:
         """What is predicted."""
         return self.predicted
 
@@ -130,8 +130,8 @@ class Linear(Model):
             return (Series(self.output, values),)
         ends = getattr(model, "coef_interval_", np.full((len(slopes), 2), np.nan))  # plain software has none
         values = tuple(
-            _effect(one.name, float(slope) * width, (ends[i] * width).tolist())
-            for i, (one, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
+            _effect(column.name, float(slope) * width, (ends[i] * width).tolist())
+            for i, (column, slope, width) in enumerate(zip(self.columns, slopes, _widths(self.bounds), strict=True))
         )
         note = f"how far {self.predicted.name} moves when the column goes from its lower to its upper bound"
         note += "; with little budget effects come out too small, because what noise hides is drawn towards 0"
@@ -141,10 +141,10 @@ class Linear(Model):
         """The line as a formula, and which slopes the noise may hide."""
         slopes = np.asarray(model.coef_, dtype=float)
         terms = "".join(
-            f" {'−' if slope < 0 else '+'} {abs(slope):.4g} · {one.name}"
-            for slope, one in zip(slopes, self.columns, strict=True)
+            f" {'−' if slope < 0 else '+'} {abs(slope):.4g} · {column.name}"
+            for slope, column in zip(slopes, self.columns, strict=True)
         )
-        hidden = model.notes([one.name for one in self.columns]) if hasattr(model, "notes_") else ()
+        hidden = model.notes([column.name for column in self.columns]) if hasattr(model, "notes_") else ()
         return (f"{self.predicted.name} = {float(model.intercept_):.4g}{terms}", *hidden)
 
 

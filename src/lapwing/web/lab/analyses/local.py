@@ -25,7 +25,7 @@ from lapwing.web.lab.analyses.curated import CONFIDENCE, EACH, affordable
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.result import EPSILONS, Band, Preview, Result, Series, Value
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 PROTOCOLS = {
     "response": "randomized response: the truth by a coin, otherwise any answer",
@@ -44,7 +44,7 @@ class Local(Analysis):
     title = "Local collection"
     summary = "Everybody randomises their own answer before it is sent; nobody has to be trusted with the truth."
 
-    column: Stated
+    column: StatedColumn
     protocol: str = "response"
 
     @classmethod
@@ -57,15 +57,15 @@ class Local(Analysis):
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        column = forms.column(asked, "column", grouping.usable(statement), "keys")
-        return cls(column, forms.choice(asked, "protocol", tuple(PROTOCOLS)))
+        column = forms.column(form, "column", grouping.usable(statement), "keys")
+        return cls(column, forms.choice(form, "protocol", tuple(PROTOCOLS)))
 
     @property
     def answers(self) -> list[str]:
         """The stated keys as DuckDB writes them."""
-        return [str(one).lower() if isinstance(one, bool) else str(one) for one in grouping.values(self.column)]
+        return [str(value).lower() if isinstance(value, bool) else str(value) for value in grouping.values(self.column)]
 
     def of_size(self, epsilon: float, unit: str) -> ClosedProtocol | OpenProtocol:
         """The protocol whose reports cost at most epsilon."""
@@ -78,10 +78,10 @@ class Local(Analysis):
     @property
     def blank(self) -> str:
         """What stands for no answer: none of the keys."""
-        found = "no answer"
-        while found in self.answers:
-            found += "."
-        return found
+        word = "no answer"
+        while word in self.answers:
+            word += "."
+        return word
 
     def preview(self, statement: Statement) -> Preview:
         """From the protocol's own probabilities: the coins do not depend on the data, and hardly on the truth."""
@@ -101,60 +101,62 @@ class Local(Analysis):
 
     def _error(self, epsilon: float, statement: Statement) -> float:
         """About twice the standard error of a count, as if all answers were equally frequent."""
-        made = self.of_size(epsilon, statement.unit_word)
+        protocol = self.of_size(epsilon, statement.unit_word)
         reports, scale = _size(statement)
-        error = scale * NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * sqrt(_variance(made, reports, len(self.answers)))
+        error = (
+            scale * NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * sqrt(_variance(protocol, reports, len(self.answers)))
+        )
         return float(f"{error:.4g}")
 
     def release(self, data: Data, epsilon: float, progress: Progress) -> Result:
         """Charged to the table's ledger, then everybody's answer is randomised in memory, and counted."""
         statement = data.statement
-        made = self.of_size(epsilon, statement.unit_word)
-        loss = self._charge(data, epsilon, made)
+        protocol = self.of_size(epsilon, statement.unit_word)
+        loss = self._charge(data, epsilon, protocol)
         progress(0.1)
         rows.reachable(data)
 
         def look() -> Result:
             values = self._read(data, progress)
             progress(0.5)
-            found = self._collected(made, values, statement, loss)
+            result = self._collected(protocol, values, statement, loss)
             progress(1.0)
-            return found
+            return result
 
         return on_record(data, look)
 
     def draws(self, data: Data, epsilon: float, times: int, progress: Progress) -> Iterator[Result]:
         """Everybody answers again and again; the answers are read once."""
-        made = self.of_size(epsilon, data.statement.unit_word)
-        loss = self._charge(Data(data.path, data.statement, None), epsilon, made)
+        protocol = self.of_size(epsilon, data.statement.unit_word)
+        loss = self._charge(Data(data.path, data.statement, None), epsilon, protocol)
         values = self._read(data, progress)
         for turn in range(times):
             progress(turn / times)
-            yield self._collected(made, values, data.statement, loss)
+            yield self._collected(protocol, values, data.statement, loss)
 
     def _collected(
-        self, made: ClosedProtocol | OpenProtocol, values: list[str], statement: Statement, loss: Loss
+        self, protocol: ClosedProtocol | OpenProtocol, values: list[str], statement: Statement, loss: Loss
     ) -> Result:
         """What the reports of these answers say."""
-        estimates = self._estimated(made, values)
+        estimates = self._estimated(protocol, values)
         _, scale = _size(statement)
         low, high = estimates.interval("population")
-        found = {str(label): place for place, label in enumerate(estimates.labels)}
+        places = {str(label): place for place, label in enumerate(estimates.labels)}
         shown = []
         for name in self.answers:
-            i = found[name]
+            i = places[name]
             ends = float(low[i]) * scale, float(high[i]) * scale
             shown.append(Value(name, float(estimates.counts[i]) * scale, *ends))
         notes = (
-            f"each report costs {made.privacy_loss()}: that is each person's own guarantee, against everybody",
+            f"each report costs {protocol.privacy_loss()}: that is each person's own guarantee, against everybody",
             "the rows are here already, so the table's ledger is charged as well",
             "estimates may be negative; cutting them off would bias them",
         )
         return Result("bars", (Series("people", tuple(shown)),), self.column.name, loss, CONFIDENCE, notes)
 
-    def _charge(self, data: Data, epsilon: float, made: Protocol) -> Loss:
+    def _charge(self, data: Data, epsilon: float, protocol: Protocol) -> Loss:
         loss = PureDP(epsilon, unit=data.statement.unit_word)
-        assert made.privacy_loss().epsilon <= loss.epsilon
+        assert protocol.privacy_loss().epsilon <= loss.epsilon
         if data.ledger is not None:
             affordable(data.ledger, data.statement, loss)
             data.ledger.charge(DATASET, loss)
@@ -174,24 +176,24 @@ class Local(Analysis):
             )
         else:
             sql = f"SELECT {answer} FROM rows ORDER BY random() LIMIT {reports}"
-        with rows.opened(data, progress) as found:
-            values = [row[0] for row in found.all(sql)]
+        with rows.opened(data, progress) as source:
+            values = [row[0] for row in source.all(sql)]
         return values + [self.blank] * (reports - len(values))
 
-    def _estimated(self, made: ClosedProtocol | OpenProtocol, values: list[str]) -> Any:
+    def _estimated(self, protocol: ClosedProtocol | OpenProtocol, values: list[str]) -> Any:
         known = set(self.answers)
         answers = [value if value in known else self.blank for value in values]
-        counts = made.absorb(None, made.randomize(answers))
-        if isinstance(made, OpenProtocol):
-            return made.estimate(counts, self.answers, confidence=CONFIDENCE)
-        return made.estimate(counts, confidence=CONFIDENCE)
+        counts = protocol.absorb(None, protocol.randomize(answers))
+        if isinstance(protocol, OpenProtocol):
+            return protocol.estimate(counts, self.answers, confidence=CONFIDENCE)
+        return protocol.estimate(counts, confidence=CONFIDENCE)
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """How many units have each answer."""
-        with rows.opened(data, progress) as found:
+        with rows.opened(data, progress) as source:
             unit = forms.quoted(data.statement.unit) if data.statement.unit else ""
             what = f"count(DISTINCT {unit})" if unit else "count(*)"
-            counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(found, self.column, what)]
+            counts = [float(row[0]) if row else 0.0 for row in grouping.by_value(source, self.column, what)]
         progress(1.0)
         values = tuple(Value(name, count) for name, count in zip(self.answers, counts, strict=True))
         return Result("bars", (Series("people", values),), self.column.name)
@@ -239,21 +241,21 @@ def _size(statement: Statement) -> tuple[int, float]:
     return reports, people / reports
 
 
-def _variance(made: Protocol, reports: int, answers: int) -> float:
+def _variance(protocol: Protocol, reports: int, answers: int) -> float:
     """Of one count over the coins, for answers that are all equally frequent.
 
     Source: `crowd.estimates.from_support` and `CountMeanSketch.estimate`, whose error also has colliding cells.
     """
     behind = reports / max(1, answers)
-    if isinstance(made, crowd.CountMeanSketch):
-        flip, width = float(made.flip), made.width
+    if isinstance(protocol, crowd.CountMeanSketch):
+        flip, width = float(protocol.flip), protocol.width
         coins = reports * flip * (1 - flip) / (1 - 2 * flip) ** 2
         others = reports - behind
-        alike = (1 - 1 / made.functions) * others + behind * others / made.functions
+        alike = (1 - 1 / protocol.functions) * others + behind * others / protocol.functions
         return (width / (width - 1)) ** 2 * (coins + (1 - 1 / width) / width * alike)
-    if isinstance(made, crowd.CategoryResponse):
-        true, other = float(made.keep), float(made.switch)
+    if isinstance(protocol, crowd.CategoryResponse):
+        true, other = float(protocol.keep), float(protocol.switch)
     else:
-        assert isinstance(made, crowd.BasicOneTimeRappor)
-        true, other = float(made.one_probability(True)), float(made.one_probability(False))
+        assert isinstance(protocol, crowd.BasicOneTimeRappor)
+        true, other = float(protocol.one_probability(True)), float(protocol.one_probability(False))
     return (behind * true * (1 - true) + (reports - behind) * other * (1 - other)) / (true - other) ** 2

@@ -15,7 +15,7 @@ from lapwing.web.lab.analyses import forms, grouping, synthetic
 from lapwing.web.lab.analyses.models import MOST_COLUMNS, Model, Table, features, many
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Series, Shape, Value
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 if TYPE_CHECKING:
     from lapwing.models import Account
@@ -41,7 +41,7 @@ class Logistic(Model):
     mechanism: ClassVar[str] = "noise on the objective, or on sums by class (lapwing.models.LogisticRegression)"
     as_text: ClassVar[bool] = True
 
-    predicted: Stated
+    predicted: StatedColumn
     method: Method = "auto"
 
     @classmethod
@@ -55,28 +55,30 @@ class Logistic(Model):
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        target = forms.column(asked, "target", grouping.usable(statement), "keys")
+        target = forms.column(form, "target", grouping.usable(statement), "keys")
         if not 2 <= len(grouping.values(target)) <= MOST_CLASSES:
             why = f"has {len(grouping.values(target))} keys, and between 2 and {MOST_CLASSES} classes can be told apart"
             raise InvalidParameter("target", target.name, why, "Choose another column.")
-        columns = forms.columns(asked, "columns", features(statement), "bounds", MOST_COLUMNS)
+        columns = forms.columns(form, "columns", features(statement), "bounds", MOST_COLUMNS)
         if target in columns:
             why = "is what is predicted, and predicts itself perfectly"
             raise InvalidParameter("columns", target.name, why, "Choose other columns to predict it from.")
-        method: Any = forms.choice(asked, "method", tuple(METHODS))
+        method: Any = forms.choice(form, "method", tuple(METHODS))
         return cls(columns, target, method)
 
     @property
-    def target(self) -> Stated | None:
+    def target(self) -> StatedColumn | None:
         """What is predicted."""
         return self.predicted
 
     @property
     def classes(self) -> list[str]:
         """The stated keys as DuckDB writes them."""
-        return [str(one).lower() if isinstance(one, bool) else str(one) for one in grouping.values(self.predicted)]
+        return [
+            str(value).lower() if isinstance(value, bool) else str(value) for value in grouping.values(self.predicted)
+        ]
 
     def estimator(self, epsilon: float, account: Account | None = None, seed: Entropy | None = None) -> Any:
         """Of the library."""
@@ -115,7 +117,7 @@ class Logistic(Model):
 
     def usable(self, y: Any) -> NDArray[np.bool_]:
         """Labels that are classes."""
-        return np.asarray(np.isin(np.asarray([str(one) for one in y], dtype=str), self.classes))
+        return np.asarray(np.isin(np.asarray([str(label) for label in y], dtype=str), self.classes))
 
     def reference(self) -> Any:
         """Without a penalty worth speaking of, after scaling."""
@@ -148,11 +150,11 @@ class Logistic(Model):
         shown = self.classes[1:] if len(self.classes) == 2 else self.classes
         if len(self.columns) == 1:
             places = np.linspace(*self.bounds[0], PLACES)
-            found = self._probabilities(model, places[:, None])
+            curves = self._probabilities(model, places[:, None])
             return tuple(
                 Series(
                     f"probability of {self._called(name)}",
-                    tuple(Value(f"{x:g}", float(p), x=float(x)) for x, p in zip(places, found[name], strict=True)),
+                    tuple(Value(f"{x:g}", float(p), x=float(x)) for x, p in zip(places, curves[name], strict=True)),
                 )
                 for name in shown
             )
@@ -160,14 +162,14 @@ class Logistic(Model):
         ends = np.repeat(middle[None], 2 * len(self.columns), axis=0)
         for i, bounds in enumerate(self.bounds):
             ends[2 * i : 2 * i + 2, i] = bounds
-        found = self._probabilities(model, ends)
+        curves = self._probabilities(model, ends)
         note = "how far the probability moves from the column's lower to its upper bound, the others in the middle"
         return tuple(
             Series(
                 f"effect on the probability of {self._called(name)}",
                 tuple(
-                    Value(one.name, float(found[name][2 * i + 1] - found[name][2 * i]))
-                    for i, one in enumerate(self.columns)
+                    Value(column.name, float(curves[name][2 * i + 1] - curves[name][2 * i]))
+                    for i, column in enumerate(self.columns)
                 ),
                 note=note,
             )
@@ -179,8 +181,8 @@ class Logistic(Model):
 
     def _probabilities(self, model: Any, X: Any) -> dict[str, Any]:
         """By class; a class that the model never saw has none."""
-        found = dict(zip(map(str, model.classes_), model.predict_proba(X).T, strict=True))
-        return {name: found.get(name, np.zeros(len(X))) for name in self.classes}
+        by_class = dict(zip(map(str, model.classes_), model.predict_proba(X).T, strict=True))
+        return {name: by_class.get(name, np.zeros(len(X))) for name in self.classes}
 
     def written(self, model: Any) -> tuple[str, ...]:
         """Which method was taken."""

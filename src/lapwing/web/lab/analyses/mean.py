@@ -38,9 +38,9 @@ class Mean(Simple):
         return (forms.chosen("column", "Mean of", statement.bounded), *filters.fields(statement))
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        return cls(forms.column(asked, "column", statement.bounded, NEED).name, filters.of(statement, asked))
+        return cls(forms.column(form, "column", statement.bounded, NEED).name, filters.of(statement, form))
 
     def query(self, table: PrivateTable) -> Query:
         """AVG(column)."""
@@ -62,9 +62,9 @@ class Mean(Simple):
             return (f"the error is for {statement.people:,} rows with a value, the number you stated",)
         return (f"the error is for {statement.people:,} rows; those that match are fewer, so it is larger",)
 
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The mean without bounds."""
-        [[mean]] = found.all(f"SELECT avg({forms.quoted(self.column)}) FROM rows{condition(self.where)}")
+        [[mean]] = source.all(f"SELECT avg({forms.quoted(self.column)}) FROM rows{condition(self.where)}")
         [series] = result.series
         value = None if mean is None else float(mean)
         return (replace(series, values=(replace(series.values[0], value=value),), note=""),)

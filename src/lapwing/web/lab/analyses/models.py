@@ -28,7 +28,7 @@ from lapwing.web.lab.analyses.curated import AFTER, CONFIDENCE, affordable, same
 from lapwing.web.lab.analysis import Analysis, Data, Field, Progress
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.result import Band, Preview, Result, Series, Shape
-from lapwing.web.lab.statement import DATASET, Stated, Statement
+from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
 if TYPE_CHECKING:
     from lapwing.models import Account
@@ -63,15 +63,15 @@ class Model(Analysis):
     as_text: ClassVar[bool] = False
     """Whether the target is a name of a class."""
 
-    columns: tuple[Stated, ...]
+    columns: tuple[StatedColumn, ...]
 
     @property
     def bounds(self) -> list[tuple[float, float]]:
         """The stated bounds of the columns."""
-        return [one.bounds or (0.0, 1.0) for one in self.columns]
+        return [column.bounds or (0.0, 1.0) for column in self.columns]
 
     @property
-    def target(self) -> Stated | None:
+    def target(self) -> StatedColumn | None:
         """The column that is predicted, if one is."""
         return None
 
@@ -102,7 +102,7 @@ class Model(Analysis):
     def off(self, private: Any, plain: Any, table: Table) -> Sequence[float]:
         """How far apart two models are: by their summaries."""
         pairs = zip(self.learnt(private), self.learnt(plain), strict=True)
-        values = [(a.value, b.value) for one, other in pairs for a, b in zip(one.values, other.values, strict=True)]
+        values = [(a.value, b.value) for first, other in pairs for a, b in zip(first.values, other.values, strict=True)]
         return [a - b for a, b in values if a is not None and b is not None]
 
     @property
@@ -131,9 +131,9 @@ class Model(Analysis):
         def look() -> Result:
             table = self.read(data, progress)
             progress(0.6)
-            made = self.fitted(table, epsilon, loss)
+            result = self.fitted(table, epsilon, loss)
             progress(1.0)
-            return made
+            return result
 
         return on_record(data, look)
 
@@ -157,8 +157,8 @@ class Model(Analysis):
 
         unit = data.statement.unit_word
         if data.ledger is None:
-            found: Loss = self.estimator(epsilon).quote(columns=len(self.columns)).loss
-            return type(found)(found.epsilon, unit=unit)  # type: ignore[attr-defined,call-arg]
+            stated: Loss = self.estimator(epsilon).quote(columns=len(self.columns)).loss
+            return type(stated)(stated.epsilon, unit=unit)  # type: ignore[attr-defined,call-arg]
         data.ledger.open(DATASET, data.statement.allowance)
         account = Account(data.ledger, DATASET, unit=unit)
         loss: Loss = self.estimator(epsilon, account).quote(columns=len(self.columns)).loss
@@ -173,10 +173,10 @@ class Model(Analysis):
 
     def read(self, data: Data, progress: Progress, *, everything: bool = False) -> Table:
         """One row of each unit, chosen by a salted hash of that unit's own rows; or every row."""
-        names = [one.name for one in (*self.columns, *([self.target] if self.target else []))]
+        names = [column.name for column in (*self.columns, *([self.target] if self.target else []))]
         sql = one_each(data.statement, names, everything=everything, text=self.as_text)
-        with rows.opened(data, progress) as found:
-            arrays = found.arrays(sql)
+        with rows.opened(data, progress) as source:
+            arrays = source.arrays(sql)
         X = np.column_stack([_doubles(arrays[f"c{i}"]) for i in range(len(self.columns))])
         return Table(X, self.labels(arrays[f"c{len(self.columns)}"]) if self.target else None)
 
@@ -195,7 +195,9 @@ class Model(Analysis):
         table = self.complete(self.clamped(self.read(data, progress)))
         after = self.learnt(self.plainly(Table(np.clip(table.X, low, high), table.y)))
         progress(1.0)
-        beside = tuple(Series(f"{one.name} {AFTER}", one.values, one.measured_in, one.note) for one in after)
+        beside = tuple(
+            Series(f"{series.name} {AFTER}", series.values, series.measured_in, series.note) for series in after
+        )
         shown = series if same(series, beside) else (*series, *beside)
         return Result(self.drawn(), shown, self.x_label, None, CONFIDENCE, self.written(plain))
 
@@ -208,7 +210,9 @@ class Model(Analysis):
             except ValueError:
                 why = "there are too few complete rows, or they are all alike"
                 hint = "State other columns, or ask for a count first."
-                raise InvalidParameter("columns", ", ".join(one.name for one in self.columns), why, hint) from None
+                raise InvalidParameter(
+                    "columns", ", ".join(column.name for column in self.columns), why, hint
+                ) from None
 
     def complete(self, table: Table) -> Table:
         """Without the rows that plain software cannot learn from."""
@@ -230,7 +234,7 @@ class Model(Analysis):
         """One row of each unit from the same file, the price, the fit, and what was learnt."""
         model = self.estimator(epsilon)
         target = ", y" if self.target else ""
-        columns = [one.name for one in self.columns]
+        columns = [column.name for column in self.columns]
         named = f"[*columns, {self.target.name!r}]" if self.target else "columns"
         named += f", text=[{self.target.name!r}]" if self.target and self.as_text else ""
         lines = [
@@ -281,15 +285,17 @@ def one_each(statement: Statement, names: Sequence[str], *, everything: bool = F
     return f"SELECT {', '.join(f'c{i}' for i in range(len(names)))} FROM ({inner}) WHERE place = 1"
 
 
-def features(statement: Statement, but: Sequence[str] = ()) -> tuple[Stated, ...]:
+def features(statement: Statement, but: Sequence[str] = ()) -> tuple[StatedColumn, ...]:
     """The columns that models learn from."""
-    return tuple(one for one in statement.bounded if one.name not in but and one.name != statement.unit)
+    return tuple(column for column in statement.bounded if column.name not in but and column.name != statement.unit)
 
 
 def many(statement: Statement, label: str, name: str = "columns") -> Field:
     """A field for several columns with bounds."""
-    found = forms.choices(features(statement))
-    return Field(name, label, found, found[0][0] if found else "", kind="many", hint="More columns mean more noise.")
+    columns = forms.choices(features(statement))
+    return Field(
+        name, label, columns, columns[0][0] if columns else "", kind="many", hint="More columns mean more noise."
+    )
 
 
 def _doubles(values: Any) -> Floats:

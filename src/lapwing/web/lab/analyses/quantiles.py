@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import lapwing as lw
-from lapwing.curator.ask.query import Query
-from lapwing.curator.show.answer import Answer
+from lapwing.curator import Answer, Query, Unprotected
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms
@@ -16,7 +15,7 @@ from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Band, Preview, Result, Series, Shape, Value
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 DEFAULT = (0.25, 0.5, 0.75)
 MOST = 20
@@ -32,7 +31,7 @@ class Quantiles(Simple):
     shape: ClassVar[Shape] = "curve"
     mechanism: ClassVar[str] = "the exponential mechanism over ranks (lapwing.mechanisms.Quantile)"
 
-    column: Stated
+    column: StatedColumn
     shares: tuple[float, ...] = DEFAULT
 
     @classmethod
@@ -46,16 +45,16 @@ class Quantiles(Simple):
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        column = forms.column(asked, "column", statement.bounded, "bounds")
-        shares = tuple(sorted(set(forms.numbers(asked, "shares", DEFAULT))))
+        column = forms.column(form, "column", statement.bounded, "bounds")
+        shares = tuple(sorted(set(forms.numbers(form, "shares", DEFAULT))))
         if not all(0 < share < 1 for share in shares):
             why = "must lie between 0 and 1"
-            raise InvalidParameter("shares", forms.text(asked, "shares"), why, "Write 0.25 0.5 0.75, for example.")
+            raise InvalidParameter("shares", forms.text(form, "shares"), why, "Write 0.25 0.5 0.75, for example.")
         if len(shares) > MOST:
             why = f"are {len(shares)}, and every one gets a part of epsilon"
-            raise InvalidParameter("shares", forms.text(asked, "shares"), why, f"Write {MOST} at most.")
+            raise InvalidParameter("shares", forms.text(form, "shares"), why, f"Write {MOST} at most.")
         return cls(column, shares)
 
     def query(self, table: PrivateTable) -> Query:
@@ -87,25 +86,25 @@ class Quantiles(Simple):
         note = "how far apart ranks are is a secret of the data, so what is promised is ranks"
         return replace(ranks, bands=(*ranks.bands, *even), notes=(note, *ranks.notes))
 
-    def result(self, answer: Answer) -> Result:
+    def result(self, answer: Answer | Unprotected) -> Result:
         """One series along the shares."""
-        made = Simple.result(self, answer)
+        result = Simple.result(self, answer)
         values = tuple(
-            Value(called(share), one.values[0].value, x=share)
-            for share, one in zip(self.shares, made.series, strict=True)
+            Value(called(share), series.values[0].value, x=share)
+            for share, series in zip(self.shares, result.series, strict=True)
         )
-        note = "; ".join(dict.fromkeys(one.note for one in made.series))
-        return replace(made, series=(Series(self.output, values, note=note),), x_label="share of the rows")
+        note = "; ".join(dict.fromkeys(series.note for series in result.series))
+        return replace(result, series=(Series(self.output, values, note=note),), x_label="share of the rows")
 
     @property
     def output(self) -> str:
         """What it is called."""
         return f"quantiles of {self.column.name}"
 
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The smallest value that so large a share lies at or below."""
         picks = ", ".join(f"quantile_disc({forms.quoted(self.column.name)}, {share!r})" for share in self.shares)
-        [row] = found.all(f"SELECT {picks} FROM rows")
+        [row] = source.all(f"SELECT {picks} FROM rows")
         [series] = result.series
         values = zip(series.values, row, strict=True)
         plain = tuple(replace(value, value=None if n is None else float(n)) for value, n in values)

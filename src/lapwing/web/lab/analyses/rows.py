@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from lapwing.curator.engines.contained import reached
+from lapwing.curator.engines.containment import contained, reached
 from lapwing.curator.engines.dialects import DuckDB
-from lapwing.curator.engines.duckdb import NAME, told
+from lapwing.curator.engines.duckdb import NAME
 from lapwing.web.lab.analysis import Data, Progress
 from lapwing.web.lab.engine import connected
 
@@ -31,11 +31,11 @@ class Rows:
 
     def all(self, sql: str) -> list[tuple[Any, ...]]:
         """Every row of an answer, which is small."""
-        return told(lambda: self.cursor.execute(self._with(sql)).fetchall())
+        return contained(NAME, lambda: self.cursor.execute(self._with(sql)).fetchall())
 
     def arrays(self, sql: str) -> dict[str, Any]:
         """The columns of an answer as arrays of numpy; what is missing is masked."""
-        return told(lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
+        return contained(NAME, lambda: self.cursor.execute(self._with(sql)).fetchnumpy())
 
     def _with(self, sql: str) -> str:
         return f"WITH rows AS ({self.source}) {sql}"

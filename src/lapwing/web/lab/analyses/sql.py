@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from lapwing.curator.ask.query import Query
-from lapwing.curator.show.answer import Answer
+from lapwing.curator import Answer, Query, Unprotected
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter
 from lapwing.web.lab.analyses import forms, grouping
-from lapwing.web.lab.analyses.curated import WITHOUT_NOISE, Curated, blank, stopping
+from lapwing.web.lab.analyses.curated import CuratedAnalysis, blank, stopping
 from lapwing.web.lab.analysis import Data, Field, Progress
 from lapwing.web.lab.result import Result
 from lapwing.web.lab.statement import Statement
@@ -24,7 +23,7 @@ SHARE_OF_DELTA = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Sql(Curated):
+class Sql(CuratedAnalysis):
     """A statement."""
 
     slug = "sql"
@@ -41,9 +40,9 @@ class Sql(Curated):
         return (Field("sql", "SQL", value=_example(statement), kind="text", hint="One SELECT, about this table only."),)
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """Read by the curator, which refuses whatever is not private."""
-        text = forms.text(asked, "sql")
+        text = forms.text(form, "sql")
         if not text or len(text) > LONGEST:
             why = f"must be one statement of at most {LONGEST} characters"
             raise InvalidParameter("sql", text[:40], why, f"Write {_example(statement)}.")
@@ -79,10 +78,10 @@ class Sql(Curated):
         each = max(1, self.rows_per_group(statement))
         return (f"errors of means are for groups of {each:,} rows, as if all were equally large",)
 
-    def result(self, answer: Answer) -> Result:
+    def result(self, answer: Answer | Unprotected) -> Result:
         """One number, or bars for each output."""
-        made = Curated.result(self, answer)
-        return replace(made, shape="bars" if any(column.is_key for column in answer.columns) else "number")
+        result = CuratedAnalysis.result(self, answer)
+        return replace(result, shape="bars" if any(column.is_key for column in answer.columns) else "number")
 
     def exact(self, data: Data, progress: Progress) -> Result:
         """Every row counts and nothing is noisy; numbers outside their bounds still count as the nearest one.
@@ -90,12 +89,12 @@ class Sql(Curated):
         The statement itself goes through the curator's closed language here, too: no other SQL reaches the engine.
         """
         table = data.statement.open(data.path, None)
-        asked, delta = self.query(table), self.delta(data.statement) or None
+        query = self.query(table)
         with stopping(table, progress):
-            after = self.result(asked.release(epsilon=WITHOUT_NOISE, delta=delta))
+            after = self.result(query.unprotected())
             progress(0.5)
-            everything = asked.bounded(max_groups_per_unit=EVERYTHING, max_rows_per_group=EVERYTHING)
-            plain = self.result(everything.release(epsilon=WITHOUT_NOISE, delta=delta))
+            everything = query.bounded(max_groups_per_unit=EVERYTHING, max_rows_per_group=EVERYTHING)
+            plain = self.result(everything.unprotected())
         progress(1.0)
         note = "exact, except that numbers outside their bounds count as the nearest bound, as they do in the answer"
         return self.compared(plain.series, replace(after, notes=(note,)))
@@ -103,7 +102,7 @@ class Sql(Curated):
 
 def _example(statement: Statement) -> str:
     table = forms.quoted(statement.name) if not statement.name.isidentifier() else statement.name
-    for one in grouping.usable(statement):
-        name = forms.quoted(one.name)
+    for column in grouping.usable(statement):
+        name = forms.quoted(column.name)
         return f"SELECT {name}, COUNT(*) AS n FROM {table} GROUP BY {name}"
     return f"SELECT COUNT(*) AS n FROM {table}"

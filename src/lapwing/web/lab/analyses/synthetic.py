@@ -58,11 +58,11 @@ class Busy(LapwingError):
 def _errors(people: int, off: Callable[[int, float, Entropy], Sequence[float]], confidence: float) -> tuple[float, ...]:
     rows = max(FEWEST, min(people, ROWS))
     factor = people / rows
-    found = []
+    errors = []
     for epsilon in TRIED:
-        tried = [one for seed in range(TIMES) for one in off(rows, epsilon * factor, source(seed))]
-        found.append(max(TINY, float(np.quantile(np.abs(tried), confidence))))
-    falling = list(accumulate(found, min))
+        tried = [error for seed in range(TIMES) for error in off(rows, epsilon * factor, source(seed))]
+        errors.append(max(TINY, float(np.quantile(np.abs(tried), confidence))))
+    falling = list(accumulate(errors, min))
     line = np.interp(np.log(EPSILONS), np.log(TRIED), np.log(falling))
     return tuple(float(f"{value:.3g}") for value in np.exp(line))
 

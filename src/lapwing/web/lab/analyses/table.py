@@ -15,7 +15,7 @@ from lapwing.web.lab.analyses.curated import Simple
 from lapwing.web.lab.analyses.rows import Rows
 from lapwing.web.lab.analysis import Field
 from lapwing.web.lab.result import Result, Series
-from lapwing.web.lab.statement import Stated, Statement
+from lapwing.web.lab.statement import StatedColumn, Statement
 
 MEASURES = (("count", "how many"), ("sum", "sum"), ("mean", "mean"))
 _SQL = {"count": "count(*)", "sum": "sum({})", "mean": "avg({})"}
@@ -29,7 +29,7 @@ class Groups(Simple):
     title = "Table by group"
     summary = "For each key of a column: how many rows, and the sum and mean of another column."
 
-    by: Stated
+    by: StatedColumn
     measures: tuple[str, ...] = ("count",)
     column: str = ""
 
@@ -47,29 +47,29 @@ class Groups(Simple):
         )
 
     @classmethod
-    def of(cls, statement: Statement, asked: Mapping[str, Any]) -> Self:
+    def of(cls, statement: Statement, form: Mapping[str, Any]) -> Self:
         """From a form."""
-        by = forms.column(asked, "by", grouping.usable(statement), "keys")
+        by = forms.column(form, "by", grouping.usable(statement), "keys")
         known = [word for word, _ in MEASURES]
-        measures = tuple(forms.choice({"m": one}, "m", known) for one in forms.texts(asked, "measures")) or ("count",)
+        measures = tuple(forms.choice({"m": word}, "m", known) for word in forms.texts(form, "measures")) or ("count",)
         measures = tuple(word for word in known if word in measures)
         if measures == ("count",):
             return cls(by, measures)
-        if not forms.text(asked, "column"):
+        if not forms.text(form, "column"):
             why = f"a {measures[-1]} is a {measures[-1]} of numbers"
             raise InvalidParameter("column", "none", why, "Choose a column with bounds, or show only how many.")
-        column = forms.column(asked, "column", statement.bounded, "bounds").name
+        column = forms.column(form, "column", statement.bounded, "bounds").name
         if column == by.name:
             raise InvalidParameter("column", column, "is what the groups are made of", "Choose another column.")
         return cls(by, measures, column)
 
     def query(self, table: PrivateTable) -> Query:
         """The measures of each group."""
-        name, asked = forms.quoted(self.column), []
+        name, aggregates = forms.quoted(self.column), []
         for word in self.measures:
-            one = {"sum": lw.sum, "mean": lw.mean}.get(word)
-            asked.append(lw.count() if one is None else one(name, name=self.output(word)))
-        return grouping.grouped(table, self.by.name).agg(*asked)
+            aggregate = {"sum": lw.sum, "mean": lw.mean}.get(word)
+            aggregates.append(lw.count() if aggregate is None else aggregate(name, name=self.output(word)))
+        return grouping.grouped(table, self.by.name).agg(*aggregates)
 
     def output(self, word: str) -> str:
         """What a measure is called."""
@@ -78,11 +78,11 @@ class Groups(Simple):
     def asking(self) -> str:
         """As Python."""
         name = forms.quoted(self.column)
-        asked = [
+        calls = [
             "lw.count()" if word == "count" else f"lw.{word}({name!r}, name={self.output(word)!r})"
             for word in self.measures
         ]
-        return f"table{grouping.called(self.by.name)}.agg({', '.join(asked)})"
+        return f"table{grouping.called(self.by.name)}.agg({', '.join(calls)})"
 
     def rows_per_group(self, statement: Statement) -> int:
         """As if groups were equally large."""
@@ -99,17 +99,17 @@ class Groups(Simple):
         """Bars for each measure."""
         return replace(Simple.result(self, answer), shape="bars", x_label=self.by.name)
 
-    def plain(self, found: Rows, result: Result) -> tuple[Series, ...]:
+    def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The same over all rows, without bounds."""
         what = ", ".join(_SQL[word].format(forms.quoted(self.column)) for word in self.measures)
-        rows = grouping.by_value(found, self.by, what)
+        rows = grouping.by_value(source, self.by, what)
         empty = {"count": 0.0, "sum": 0.0, "mean": None}
-        made = []
+        outputs = []
         for i, (word, series) in enumerate(zip(self.measures, result.series, strict=True)):
             numbers = [row[i] if row and row[i] is not None else empty[word] for row in rows]
             values = tuple(
                 replace(value, value=None if n is None else float(n))
                 for value, n in zip(series.values, numbers, strict=True)
             )
-            made.append(replace(series, values=values, note=""))
-        return tuple(made)
+            outputs.append(replace(series, values=values, note=""))
+        return tuple(outputs)

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from lapwing.web.accounts.sessions import Asking, page, personal, redirect
-from lapwing.web.lab import checking
+from lapwing.web.lab import check_report
 from lapwing.web.lab.bench import Bench, TheBench, limited_browser
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
@@ -28,7 +28,7 @@ def check(request: Request, bench: TheBench, site: TheSite, person: Asking, show
 @router.post("/lab/{id}/check", dependencies=[limited_browser("lab propose")])
 async def begin(bench: TheBench, site: TheSite) -> Response:
     """Compare the rows with what is stated."""
-    work = await run_in_threadpool(checking.work, bench)
+    work = await run_in_threadpool(check_report.work, bench)
     job = bench.start(work, title="Comparing the table with what you stated")
     job.where = f"/lab/{bench.id}/check?shown={job.id}"
     await job.ended.waited(QUICK)
@@ -43,6 +43,6 @@ def _taken(bench: Bench, site: Site, id: str) -> dict[str, Any] | None:
     job = site.lab.jobs.get(bench.id, id)
     if job.state in ("failed", "cancelled"):
         raise Problem(409, job.error)
-    found, job.result = job.result, None
-    is_check = isinstance(found, dict) and found.get("kind") == "check"
-    return found["report"] if is_check else None
+    result, job.result = job.result, None
+    is_check = isinstance(result, dict) and result.get("kind") == "check"
+    return result["report"] if is_check else None

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import Form, Request, Response
 
-from lapwing.privacy.standing import Failure
+from lapwing.privacy.admission import Failure
 from lapwing.web.accounts.sessions import Asking, page, personal, redirect
 from lapwing.web.lab.bench import TheBench
 from lapwing.web.lab.statement import DATASET
@@ -20,8 +20,8 @@ router = personal()
 @router.get("/lab/{id}/failures")
 def failures(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """What failed since the table was last reopened."""
-    found = [_shown(one) for one in bench.ledger.failures(DATASET)]
-    return page(request, site, "lab/failures.html", person, bench=bench, failures=found)
+    shown = [_shown(failure) for failure in bench.ledger.failures(DATASET)]
+    return page(request, site, "lab/failures.html", person, bench=bench, failures=shown)
 
 
 def _shown(failure: Failure) -> dict[str, str]:

@@ -17,7 +17,7 @@ from starlette.datastructures import UploadFile
 from starlette.requests import ClientDisconnect
 
 from lapwing.web.accounts.sessions import Asking, Person, limited, page, personal, redirect
-from lapwing.web.lab import bringing, proposals, stating
+from lapwing.web.lab import deliveries, proposals, statement_form
 from lapwing.web.lab.bench import PASTED, Bench, TheBench, limited_browser
 from lapwing.web.lab.bundled import EXAMPLES
 from lapwing.web.lab.engine import readable
@@ -67,7 +67,7 @@ def index(request: Request, site: TheSite, person: Asking) -> Response:
 
 
 def _index(request: Request, site: Site, person: Person | None, complaint: str = "", status: int = 200) -> Response:
-    mine = [(one, deleted_at(one)) for one in site.lab.of(owner_of(request, site.settings))]
+    mine = [(bench, deleted_at(bench)) for bench in site.lab.of(owner_of(request, site.settings))]
     limits = {"size": readable(site.settings.lab_upload), "columns": MOST_COLUMNS, "lasts": lasts(site)}
     values = {"mine": mine, "examples": EXAMPLES.values(), "limits": limits, "complaint": complaint}
     return page(request, site, "lab/index.html", person, status, most=site.settings.lab_upload, **values)
@@ -91,8 +91,8 @@ async def _sent_by_script(request: Request, site: Site, person: Person | None) -
         return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
     title = file_title(unquote(request.headers.get("x-file-name", "")))
     async with _bench(request, site, title) as (owner, bench):
-        await bringing.keep_stream(bench, first, pieces, site.settings.lab_upload)
-        job = bringing.begin(site.lab, bench)
+        await deliveries.keep_stream(bench, first, pieces, site.settings.lab_upload)
+        job = deliveries.begin(site.lab, bench)
     return await _brought(request, site, bench, owner, job)
 
 
@@ -104,8 +104,8 @@ async def _sent_by_form(request: Request, site: Site, person: Person | None) -> 
         if not file.size:
             return await run_in_threadpool(_nothing, request, site, person, _EMPTY)
         async with _bench(request, site, file_title(file.filename)) as (owner, bench):
-            await run_in_threadpool(bringing.keep_file, bench, file.file, site.settings.lab_upload)
-            job = bringing.begin(site.lab, bench)
+            await run_in_threadpool(deliveries.keep_file, bench, file.file, site.settings.lab_upload)
+            job = deliveries.begin(site.lab, bench)
     return await _brought(request, site, bench, owner, job)
 
 
@@ -122,7 +122,7 @@ async def paste(
         return await run_in_threadpool(_nothing, request, site, person, why)
     async with _bench(request, site, PASTED) as (owner, bench):
         await run_in_threadpool((bench.folder / "raw").write_bytes, text.encode("utf-8", "replace"))
-        job = bringing.begin(site.lab, bench)
+        job = deliveries.begin(site.lab, bench)
     return await _brought(request, site, bench, owner, job)
 
 
@@ -133,7 +133,7 @@ async def example(request: Request, slug: str, site: TheSite) -> Response:
     if chosen is None:
         raise Problem(404)
     async with _bench(request, site, chosen.title) as (owner, bench):
-        job = bringing.begin_example(bench, chosen)
+        job = deliveries.begin_example(bench, chosen)
     return await _brought(request, site, bench, owner, job)
 
 
@@ -142,7 +142,7 @@ def describe(request: Request, bench: TheBench, site: TheSite, person: Asking) -
     """What is public about the table; before that, how far intake is."""
     if not bench.ready:
         return _arriving(request, bench, site, person)
-    return _describe(request, bench, site, person, stating.filled(bench))
+    return _describe(request, bench, site, person, statement_form.filled(bench))
 
 
 @router.post("/lab/{id}", dependencies=[limited_browser("lab state")])
@@ -155,7 +155,7 @@ async def state(request: Request, bench: TheBench, site: TheSite, person: Asking
 def _state(request: Request, bench: Bench, site: Site, person: Person | None, form: dict[str, str]) -> Response:
     if not bench.ready:
         return _arriving(request, bench, site, person)
-    statement, shown = stating.read(bench, form)
+    statement, shown = statement_form.read(bench, form)
     if statement is None:
         return _describe(request, bench, site, person, shown, 422)
     try:
@@ -177,7 +177,7 @@ def rows(request: Request, bench: TheBench, site: TheSite, person: Asking) -> Re
     if bench.statement is not None:
         bench.teach()
         return redirect(site, f"/lab/{bench.id}#seen")
-    shown = stating.filled(bench)
+    shown = statement_form.filled(bench)
     shown.teaching = True
     return _describe(request, bench, site, person, shown, rows=proposals.first_rows(bench.path))
 
@@ -187,7 +187,7 @@ async def read_as(bench: TheBench, site: TheSite, encoding: Annotated[str, Form(
     """Read the text once more, as its owner says it is written."""
     if not bench.asks_encoding or encoding != "latin-1":
         raise Problem(409, "There is nothing to read again. Bring the file once more.")
-    await bringing.begin(site.lab, bench, bringing.LATIN).ended.waited(QUICK)
+    await deliveries.begin(site.lab, bench, deliveries.LATIN).ended.waited(QUICK)
     return redirect(site, f"/lab/{bench.id}")
 
 
@@ -230,10 +230,10 @@ async def look(
     def work(progress: Progress) -> None:
         if what == "bounds":
             kind = stated.type if stated.type in ("integer", "number") else "number"
-            found = proposals.read_bounds(bench.path, column, kind, notation)
+            proposal = proposals.read_bounds(bench.path, column, kind, notation)
         else:
-            found = proposals.read_keys(bench.path, stated, notation)
-        bench.propose(column, found)
+            proposal = proposals.read_keys(bench.path, stated, notation)
+        bench.propose(column, proposal)
 
     return await _work(bench, site, work, f"Reading {what} of {stated.name}")
 
@@ -259,23 +259,23 @@ def delete(bench: TheBench, site: TheSite) -> Response:
 @router.get("/lab/{id}/jobs/{job}")
 def job_state(request: Request, job: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """How far a piece of work is: JSON for scripts, a page for people, who go on when it is done."""
-    found = site.lab.jobs.get(bench.id, job)
+    work = site.lab.jobs.get(bench.id, job)
     if "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse(found.told(), headers={"cache-control": "no-store"})
-    if found.state == "done" and found.where:
-        return redirect(site, found.where)
-    return page(request, site, "lab/job.html", person, bench=bench, job=found)
+        return JSONResponse(work.told(), headers={"cache-control": "no-store"})
+    if work.state == "done" and work.where:
+        return redirect(site, work.where)
+    return page(request, site, "lab/job.html", person, bench=bench, job=work)
 
 
 @router.post("/lab/{id}/jobs/{job}/cancel")
 async def cancel(request: Request, job: str, bench: TheBench, site: TheSite) -> Response:
     """Stop a piece of work."""
-    found = site.lab.jobs.get(bench.id, job)
-    await run_in_threadpool(found.cancel)
-    await found.ended.waited(QUICK)
+    work = site.lab.jobs.get(bench.id, job)
+    await run_in_threadpool(work.cancel)
+    await work.ended.waited(QUICK)
     if "text/html" not in request.headers.get("accept", ""):
-        return JSONResponse(found.told(), headers={"cache-control": "no-store"})
-    return redirect(site, f"/lab/{bench.id}", "You stopped it." if not found.open else "It stops at its next step.")
+        return JSONResponse(work.told(), headers={"cache-control": "no-store"})
+    return redirect(site, f"/lab/{bench.id}", "You stopped it." if not work.open else "It stops at its next step.")
 
 
 def _owner(request: Request, site: Site) -> str:
@@ -287,7 +287,7 @@ def _owner(request: Request, site: Site) -> str:
 async def _bench(request: Request, site: Site, title: str) -> AsyncIterator[tuple[str, Bench]]:
     """The secret of a browser, known or new, and a bench for what it brings."""
     owner = _owner(request, site)
-    async with bringing.bench_for(site.lab, owner, title, address_of(request)) as bench:
+    async with deliveries.bench_for(site.lab, owner, title, address_of(request)) as bench:
         yield owner, bench
 
 
@@ -298,8 +298,8 @@ async def _brought(request: Request, site: Site, bench: Bench, owner: str, job: 
         await job.ended.waited(QUICK)
         response: Response = redirect(site, where)
     else:
-        told = {"where": where, "job": f"{where}/jobs/{job.id}"}
-        response = JSONResponse(told, 201, {"cache-control": "no-store"})
+        addresses = {"where": where, "job": f"{where}/jobs/{job.id}"}
+        response = JSONResponse(addresses, 201, {"cache-control": "no-store"})
     remember_owner(response, site.settings, owner)
     return response
 
@@ -336,7 +336,7 @@ def _describe(
     bench: Bench,
     site: Site,
     person: Person | None,
-    shown: stating.Filled,
+    shown: statement_form.FilledForm,
     status: int = 200,
     rows: Sequence[tuple[str, ...]] = (),
 ) -> Response:
@@ -347,10 +347,10 @@ def _describe(
         "form": shown,
         "stated": stated,
         "teaching": teaching,
-        "types": stating.TYPE_WORDS,
-        "deltas": stating.DELTAS,
-        "numbers": {name: words for name, (*_, words) in stating.NUMBERS.items()},
-        "came_as_text": stating.came_as_text(bench),
+        "types": statement_form.TYPE_WORDS,
+        "deltas": statement_form.DELTAS,
+        "numbers": {name: words for name, (*_, words) in statement_form.NUMBERS.items()},
+        "came_as_text": statement_form.came_as_text(bench),
         "prices": proposals.PRICES,
         "threshold": proposals.threshold(0.1, stated.max_rows_per_unit if stated else 1),
         "keys_delta": proposals.delta_for_keys(stated) if stated else 0.0,

@@ -15,8 +15,8 @@ _FOR_EVER = "public, max-age=31536000, immutable"
 @router.get("/")
 async def landing(request: Request, site: TheSite) -> Response:
     """All nuggets, or those that fit."""
-    asked = {name: value for name, value in request.query_params.items() if value}
-    return (Ready.of(site.pages.landing_for(asked)) if asked else site.pages.landing).answer(request)
+    wishes = {name: value for name, value in request.query_params.items() if value}
+    return (Ready.of(site.pages.landing_for(wishes)) if wishes else site.pages.landing).answer(request)
 
 
 @router.get("/learn/{slug}")

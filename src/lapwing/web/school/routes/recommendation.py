@@ -13,7 +13,7 @@ from lapwing.web.accounts.sessions import personal
 from lapwing.web.pages import Pages
 from lapwing.web.school import votes
 from lapwing.web.school.library import School
-from lapwing.web.school.recommend import told
+from lapwing.web.school.recommendation import told
 from lapwing.web.school.store import votes as store
 from lapwing.web.site import Site, TheSite
 
@@ -21,7 +21,7 @@ router = personal()
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _LastRecommendation:
     """What was said last: about which nuggets, and after which votes."""
 
     school: School
@@ -30,21 +30,21 @@ class _Made:
     packed: bytes
 
 
-_MADE: WeakKeyDictionary[Pages, _Made] = WeakKeyDictionary()
+_MADE: WeakKeyDictionary[Pages, _LastRecommendation] = WeakKeyDictionary()
 
 
 @router.get("/recommendation")
 def recommendation(request: Request, site: TheSite) -> Response:
     """The nuggets, what builds on what, the rules, and what the votes say."""
-    made = _made(site)
+    body = _made(site)
     headers = {"cache-control": "public, max-age=300", "vary": "accept-encoding"}
     if "gzip" in request.headers.get("accept-encoding", ""):
         packed = {**headers, "content-encoding": "gzip"}
-        return Response(made.packed, media_type="application/json", headers=packed)
-    return Response(made.plain, media_type="application/json", headers=headers)
+        return Response(body.packed, media_type="application/json", headers=packed)
+    return Response(body.plain, media_type="application/json", headers=headers)
 
 
-def _made(site: Site) -> _Made:
+def _made(site: Site) -> _LastRecommendation:
     """Made anew when the nuggets change or a vote was counted, here or by another server."""
     school = site.pages.school
     with site.database.reading() as db:
@@ -53,7 +53,7 @@ def _made(site: Site) -> _Made:
         if before is not None and before.school is school and before.stamp == stamp:
             return before
         published = votes.published(store.tallies(db))
-    found = told(school, published)
-    plain = json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode()
-    made = _MADE[site.pages] = _Made(school, stamp, plain, gzip.compress(plain, 6, mtime=0))
-    return made
+    offers = told(school, published)
+    plain = json.dumps(offers, ensure_ascii=False, separators=(",", ":")).encode()
+    body = _MADE[site.pages] = _LastRecommendation(school, stamp, plain, gzip.compress(plain, 6, mtime=0))
+    return body

@@ -36,8 +36,8 @@ class Vote(BaseModel):
 def explained(request: Request, site: TheSite, person: Asking) -> Response:
     """How a vote is protected, and what the votes say so far."""
     with site.database.reading() as db:
-        told = votes.published(store.tallies(db))
-    rows = [(one.nugget, told[one.nugget.slug]) for one in site.pages.school if one.nugget.slug in told]
+        tallies = votes.published(store.tallies(db))
+    rows = [(page.nugget, tallies[page.nugget.slug]) for page in site.pages.school if page.nugget.slug in tallies]
     values: dict[str, Any] = {
         "rows": rows,
         "columns": {votes.EVERYBODY: "Everybody", **ROLES},

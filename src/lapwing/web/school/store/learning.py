@@ -50,9 +50,9 @@ def about(db: Session, user_id: int) -> About:
     return About(tuple(kept.roles), kept.knowledge, tuple(kept.goals)) if kept else About()
 
 
-def tell(db: Session, user_id: int, told: About) -> None:
+def tell(db: Session, user_id: int, about: About) -> None:
     """Keep what somebody told us."""
-    values = asdict(told.known())
+    values = asdict(about.known())
     values |= {"roles": list(values["roles"]), "goals": list(values["goals"])}
     db.merge(Profile(user_id=user_id, **values))
 
@@ -73,13 +73,13 @@ def carry(db: Session, user_id: int, more: dict[str, dict[str, Any]]) -> dict[st
     return known
 
 
-def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merged(first: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
     def together(name: str, kind: type) -> list[Any]:
-        parts = [part for done in (one, other) for part in done.get(name, ()) if isinstance(part, kind)]
+        parts = [part for done in (first, other) for part in done.get(name, ()) if isinstance(part, kind)]
         short = [part for part in dict.fromkeys(parts) if len(str(part)) <= _LONGEST_PART]
         return short[:_MOST_PARTS]
 
-    newest = max((one, other), key=lambda done: done.get("at", 0))
+    newest = max((first, other), key=lambda done: done.get("at", 0))
     return {
         "screens": together("screens", str),
         "questions": together("questions", int),

@@ -56,7 +56,7 @@ def stamp(db: Session) -> tuple[int, int]:
 
 def tallies(db: Session) -> dict[str, dict[str, Tally]]:
     """All of them, by nugget and role."""
-    found: dict[str, dict[str, Tally]] = {}
+    tallies: dict[str, dict[str, Tally]] = {}
     for row in db.scalars(select(VoteTally).order_by(VoteTally.slug, VoteTally.role)):
-        found.setdefault(row.slug, {})[row.role] = Tally(row.reports, row.ones)
-    return found
+        tallies.setdefault(row.slug, {})[row.role] = Tally(row.reports, row.ones)
+    return tallies

@@ -20,7 +20,7 @@ Chosen = Annotated[int, Form()]
 Typed = Annotated[str, Form(max_length=10)]
 
 
-class Happened(BaseModel):
+class Incident(BaseModel):
     """What a browser tells: a thing it has not told yet this week."""
 
     what: Literal["opened", "finished"]
@@ -29,13 +29,13 @@ class Happened(BaseModel):
 
 
 @router.post("/usage", dependencies=[limited("usage")])
-def happened(told: Happened, site: TheSite) -> Response:
+def happened(event: Incident, site: TheSite) -> Response:
     """Count it. In which week it counts is for the browser's bound, so both must mean the same one."""
     day = weeks.today()
-    if told.slug not in site.pages.school.pages or told.week != str(Week.of(day)):
+    if event.slug not in site.pages.school.pages or event.week != str(Week.of(day)):
         raise Problem(422)
     with site.database.writing() as db:
-        usage.count(db, day, f"{told.what} {told.slug}")
+        usage.count(db, day, f"{event.what} {event.slug}")
     return Response(status_code=204, headers={"cache-control": "no-store"})
 
 
@@ -68,7 +68,7 @@ def _page(
     rows: list[Row] | None,
     **values: Any,
 ) -> Response:
-    titles = {slug: one.nugget.title for slug, one in site.pages.school.pages.items()}
+    titles = {slug: page.nugget.title for slug, page in site.pages.school.pages.items()}
     top = max((number.high for row in rows or () for number in (row.opened, row.finished)), default=1)
     shown: dict[str, Any] = {
         "week": week,

@@ -28,12 +28,12 @@ def count(db: Session, day: date, what: str) -> None:
 
 def exact(db: Session, first: date, last: date) -> dict[str, int]:
     """The counts of some days. They are not for anybody's eyes."""
-    asked = (
+    statement = (
         select(Usage.what, func.sum(Usage.count))
         .where(Usage.period >= first.isoformat(), Usage.period <= last.isoformat())
         .group_by(Usage.what)
     )
-    return {what: int(total) for what, total in db.execute(asked)}
+    return {what: int(total) for what, total in db.execute(statement)}
 
 
 def forget(db: Session, first: date, last: date) -> None:

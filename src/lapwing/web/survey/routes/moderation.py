@@ -20,8 +20,8 @@ _AT_ONCE = 200
 def overview(request: Request, site: TheSite, person: Instructor) -> Response:
     """What is asked, the reported ones first."""
     with site.database.reading() as db:
-        found, count = store.listed(db, _AT_ONCE)
-    return page(request, site, "survey/moderation.html", person, surveys=found, count=count, kinds=KINDS)
+        surveys, count = store.listed(db, _AT_ONCE)
+    return page(request, site, "survey/moderation.html", person, surveys=surveys, count=count, kinds=KINDS)
 
 
 @router.post("/{survey_id}")

@@ -19,13 +19,14 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
 from lapwing.web.accounts.sessions import Asking, Person, limited, page, personal, redirect
+from lapwing.web.service import qr
 from lapwing.web.service.problems import Problem
 from lapwing.web.site import Site, TheSite
-from lapwing.web.survey import parameters, qr
+from lapwing.web.survey import parameters
 from lapwing.web.survey.parameters import Design
 from lapwing.web.survey.results import BATCH, Results, as_csv, band, results
 from lapwing.web.survey.store import surveys as store
-from lapwing.web.survey.store.surveys import Kept
+from lapwing.web.survey.store.surveys import StoredSurvey
 
 router = personal()
 GONE = "There is no such survey. Its link may be incomplete, or who made it has deleted it."
@@ -109,8 +110,10 @@ def make(
         short = {name: text[:2000] for name, text in given.items()}
         return _form(request, site, person, short, wish.complaints)
     with site.database.writing() as db:
-        made, key = store.add(db, wish.design, closes=wish.closes, public=wish.public, links=wish.links, today=today())
-    return redirect(site, f"/survey/{made}/keep/{key}")
+        survey_id, key = store.add(
+            db, wish.design, closes=wish.closes, public=wish.public, links=wish.links, today=today()
+        )
+    return redirect(site, f"/survey/{survey_id}/keep/{key}")
 
 
 @router.get("/survey/explained")
@@ -128,11 +131,11 @@ def ask(request: Request, survey_id: str, site: TheSite, person: Asking) -> Resp
 
 
 @router.post("/survey/{survey_id}/link", dependencies=[limited("survey answer")])
-def link(survey_id: str, asked: Link, site: TheSite) -> Response:
+def link(survey_id: str, wish: Link, site: TheSite) -> Response:
     """Whether a personal link can still be used."""
     survey = _found(site, survey_id)
     with site.database.reading() as db:
-        state = store.link_state(db, survey, asked.token)
+        state = store.link_state(db, survey, wish.token)
     return _json({"state": state})
 
 
@@ -200,7 +203,10 @@ def kept_as_csv(survey_id: str, key: str, site: TheSite) -> Response:
 def handed_out(request: Request, survey_id: str, key: str, site: TheSite, person: Asking) -> Response:
     """Personal links as a sheet to print and cut."""
     survey = _mine(site, survey_id, key)
-    cards = [(number, one, qr.drawn(one, f"QR code of link {number}")) for number, one in _links(site, survey, key)]
+    cards = [
+        (number, address, qr.drawn(address, f"QR code of link {number}"))
+        for number, address in _links(site, survey, key)
+    ]
     return page(request, site, "survey/links.html", person, **_shown(survey), key=key, cards=cards)
 
 
@@ -232,13 +238,13 @@ def delete(survey_id: str, key: str, site: TheSite, sure: Text = "") -> Response
     return redirect(site, "/survey?deleted=yes")
 
 
-def _found(site: Site, survey_id: str) -> Kept:
+def _found(site: Site, survey_id: str) -> StoredSurvey:
     with site.database.reading() as db:
         survey = store.find(db, survey_id)
     return _still(site, survey)
 
 
-def _still(site: Site, survey: Kept | None) -> Kept:
+def _still(site: Site, survey: StoredSurvey | None) -> StoredSurvey:
     """A survey, unless it is gone or its time is over: then it goes now, if nothing removed it before."""
     if survey is not None and survey.deleted_on < today():
         store.remove(site.database, survey.id)
@@ -248,20 +254,20 @@ def _still(site: Site, survey: Kept | None) -> Kept:
     return survey
 
 
-def _public(site: Site, survey_id: str) -> Kept:
+def _public(site: Site, survey_id: str) -> StoredSurvey:
     survey = _found(site, survey_id)
     if not survey.public:
         raise Problem(403, "Only who made this survey sees its results.")
     return survey
 
 
-def _mine(site: Site, survey_id: str, key: str) -> Kept:
+def _mine(site: Site, survey_id: str, key: str) -> StoredSurvey:
     with site.database.reading() as db:
         survey = store.with_key(db, survey_id, key)
     return _still(site, survey)
 
 
-def _shown(survey: Kept) -> dict[str, Any]:
+def _shown(survey: StoredSurvey) -> dict[str, Any]:
     design = survey.design
     turns = f"{100 * float(1 - design.keep):.3g}"
     return {
@@ -290,7 +296,7 @@ def expected_error(design: Design, people: int) -> float:
     return error * width
 
 
-def _results(site: Site, survey: Kept) -> Results:
+def _results(site: Site, survey: StoredSurvey) -> Results:
     with site.database.reading() as db:
         newest = store.find(db, survey.id)
         if newest is None:
@@ -298,21 +304,21 @@ def _results(site: Site, survey: Kept) -> Results:
         return results(newest.design, newest.reports, store.batches(db, newest))
 
 
-def _read(site: Site, survey: Kept) -> dict[str, Any]:
-    found = _results(site, survey)
-    pictures = [band(found, place) for place in range(len(found.rows))]
-    return {"found": found, "pictures": pictures}
+def _read(site: Site, survey: StoredSurvey) -> dict[str, Any]:
+    results = _results(site, survey)
+    pictures = [band(results, place) for place in range(len(results.rows))]
+    return {"found": results, "pictures": pictures}
 
 
-def _links(site: Site, survey: Kept, key: str) -> list[tuple[int, str]]:
+def _links(site: Site, survey: StoredSurvey, key: str) -> list[tuple[int, str]]:
     tokens = (store.personal_token(key, number) for number in range(survey.links))
     return [(n, f"{site.settings.origin}/survey/{survey.id}#{token}") for n, token in enumerate(tokens, 1)]
 
 
-def _table(found: Results) -> Response:
-    if not found.steps:
-        raise Problem(409, f"{found.missing} more answers are needed before anything is told.")
-    return _file(as_csv(found), "results.csv")
+def _table(results: Results) -> Response:
+    if not results.steps:
+        raise Problem(409, f"{results.missing} more answers are needed before anything is told.")
+    return _file(as_csv(results), "results.csv")
 
 
 def _file(text: str, name: str) -> Response:
@@ -320,5 +326,5 @@ def _file(text: str, name: str) -> Response:
     return Response(text, headers=headers, media_type="text/csv; charset=utf-8")
 
 
-def _json(told: dict[str, Any]) -> Response:
-    return JSONResponse(told, headers={"cache-control": "no-store"})
+def _json(body: dict[str, Any]) -> Response:
+    return JSONResponse(body, headers={"cache-control": "no-store"})

@@ -30,7 +30,7 @@ class _Closed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredSurvey:
     """A survey as it stands."""
 
     id: str
@@ -65,10 +65,10 @@ def add(db: Session, design: Design, *, closes: date, public: bool, links: int, 
     """A new survey: its name, and the key of who made it, which is told once. Old ones go."""
     overwrite(db)
     db.execute(delete(Survey).where(Survey.closes < today - timedelta(days=KEPT_DAYS)))
-    made, key = sessions.token()[:16], sessions.token()
+    survey_id, key = sessions.token()[:16], sessions.token()
     db.add(
         Survey(
-            id=made,
+            id=survey_id,
             key_hash=sessions.digest(key),
             kind=design.kind,
             question=design.question,
@@ -85,25 +85,25 @@ def add(db: Session, design: Design, *, closes: date, public: bool, links: int, 
         )
     )
     db.flush()
-    hashes = sorted(digest(made, personal_token(key, number)) for number in range(links))  # no order is kept
+    hashes = sorted(digest(survey_id, personal_token(key, number)) for number in range(links))  # no order is kept
     if hashes:
-        db.execute(insert(SurveyLink), [{"survey_id": made, "token_hash": one} for one in hashes])
-    return made, key
+        db.execute(insert(SurveyLink), [{"survey_id": survey_id, "token_hash": token_hash} for token_hash in hashes])
+    return survey_id, key
 
 
-def find(db: Session, survey_id: str) -> Kept | None:
+def find(db: Session, survey_id: str) -> StoredSurvey | None:
     """A survey by its name."""
     row = db.get(Survey, survey_id)
     return None if row is None else _kept(row)
 
 
-def with_key(db: Session, survey_id: str, key: str) -> Kept | None:
+def with_key(db: Session, survey_id: str, key: str) -> StoredSurvey | None:
     """A survey, for who has its key."""
     row = db.get(Survey, survey_id)
     return _kept(row) if row is not None and hmac.compare_digest(row.key_hash, sessions.digest(key)) else None
 
 
-def _kept(row: Survey) -> Kept:
+def _kept(row: Survey) -> StoredSurvey:
     design = Design(
         kind=row.kind,
         question=row.question,
@@ -113,10 +113,10 @@ def _kept(row: Survey) -> Kept:
         measure=row.measure,
         flip=Fraction(row.flip),
     )
-    return Kept(row.id, design, row.closes, row.closed, row.public, row.links, row.reports)
+    return StoredSurvey(row.id, design, row.closes, row.closed, row.public, row.links, row.reports)
 
 
-def link_state(db: Session, survey: Kept, token: str) -> Literal["fresh", "used", "unknown"]:
+def link_state(db: Session, survey: StoredSurvey, token: str) -> Literal["fresh", "used", "unknown"]:
     """Whether a personal link can still be used."""
     key = (survey.id, digest(survey.id, token))
     if db.get(SurveyLink, key) is None:
@@ -124,7 +124,7 @@ def link_state(db: Session, survey: Kept, token: str) -> Literal["fresh", "used"
     return "used" if db.get(SurveyToken, key) is not None else "fresh"
 
 
-def answer(db: Session, survey: Kept, value: int, token: str, today: date) -> Outcome:
+def answer(db: Session, survey: StoredSurvey, value: int, token: str, today: date) -> Outcome:
     """Count a report, once for each token. What says that it came is kept apart from what it says.
 
     The row of the survey is changed before the tally, so two reports at once are counted one after the other.
@@ -159,12 +159,12 @@ def _count(db: Session, survey_id: str, batch: int, value: int) -> None:
         db.execute(insert(SurveyTally).values(survey_id=survey_id, batch=batch, value=value, count=1))
 
 
-def batches(db: Session, survey: Kept) -> dict[int, list[int]]:
+def batches(db: Session, survey: StoredSurvey) -> dict[int, list[int]]:
     """The tally of every batch in which there is a report."""
-    found: dict[int, list[int]] = {}
+    batches: dict[int, list[int]] = {}
     for row in db.scalars(select(SurveyTally).where(SurveyTally.survey_id == survey.id)):
-        found.setdefault(row.batch, [0] * survey.design.values)[row.value] = row.count
-    return found
+        batches.setdefault(row.batch, [0] * survey.design.values)[row.value] = row.count
+    return batches
 
 
 def report(db: Session, survey_id: str) -> None:
@@ -178,7 +178,7 @@ def dismiss(db: Session, survey_id: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedSurvey:
     """What moderators see of a survey: its words, and how often it was reported. No answers, and not how many."""
 
     id: str
@@ -191,16 +191,16 @@ class Listed:
     reported: int
 
 
-def listed(db: Session, most: int) -> tuple[list[Listed], int]:
+def listed(db: Session, most: int) -> tuple[list[ListedSurvey], int]:
     """Surveys for moderators, those that were reported most often first; and how many there are."""
     names = (Survey.id, Survey.kind, Survey.question, Survey.answers, Survey.measure)
-    asked = select(*names, Survey.closes, Survey.closed, Survey.reported)
-    rows = db.execute(asked.order_by(Survey.reported.desc(), Survey.closes.desc(), Survey.id).limit(most))
-    found = [
-        Listed(name, kind, question, tuple(answers), measure, closes, closed, reported)
+    statement = select(*names, Survey.closes, Survey.closed, Survey.reported)
+    rows = db.execute(statement.order_by(Survey.reported.desc(), Survey.closes.desc(), Survey.id).limit(most))
+    surveys = [
+        ListedSurvey(name, kind, question, tuple(answers), measure, closes, closed, reported)
         for name, kind, question, answers, measure, closes, closed, reported in rows
     ]
-    return found, db.scalar(select(func.count()).select_from(Survey)) or 0
+    return surveys, db.scalar(select(func.count()).select_from(Survey)) or 0
 
 
 def close(db: Session, survey_id: str) -> None:

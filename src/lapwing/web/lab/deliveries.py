@@ -13,10 +13,10 @@ from fastapi.concurrency import run_in_threadpool
 from lapwing.curator.engines.encodings import WINDOWS
 from lapwing.web.lab.arrivals import too_large
 from lapwing.web.lab.bench import Bench
+from lapwing.web.lab.benches import Lab
 from lapwing.web.lab.bundled import Example
 from lapwing.web.lab.intake import take
 from lapwing.web.lab.jobs import Job, Progress
-from lapwing.web.lab.keeping import Lab
 from lapwing.web.lab.plain import NotUtf8
 from lapwing.web.service.problems import Problem
 
@@ -85,11 +85,11 @@ def begin(lab: Lab, bench: Bench, encoding: str = "") -> Job:
         bench.delimiter, bench.encoding, bench.names = taken.delimiter, taken.encoding, taken.names
         bench.parquet = taken.parquet
 
-    asked, bench.asks_encoding = bench.asks_encoding, False
+    was_asked, bench.asks_encoding = bench.asks_encoding, False
     try:
         bench.intake = bench.start(work, where=f"/lab/{bench.id}", title="Reading your table")
     except Problem:
-        bench.asks_encoding = asked  # it can be tried again
+        bench.asks_encoding = was_asked  # it can be tried again
         raise
     return bench.intake
 

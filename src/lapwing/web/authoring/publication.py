@@ -45,7 +45,7 @@ def fitting(pages: Pages, editions: Sequence[Edition]) -> School:
     while waiting:
         left = []
         for edition in waiting:
-            tried = sorted([*kept, edition], key=lambda one: (one.position, one.slug))
+            tried = sorted([*kept, edition], key=lambda other: (other.position, other.slug))
             try:
                 school, kept = composed(pages, tried), tried
             except InvalidNugget:
@@ -100,14 +100,18 @@ def _publish(site: Site, slug: str, mark: str, person: Person, note: str, after:
         _refuse_changed(draft.mark, mark)
         text = draft.text
         if after is not None:
-            if draft.state != "published" or not any(one.slug == slug and one.text == text for one in editions):
+            if draft.state != "published" or not any(
+                edition.slug == slug and edition.text == text for edition in editions
+            ):
                 raise Problem(409, "It changed since it was published. Publish it first, with its place in the form.")
             text = moved(text, after)
-        others = [one for one in editions if one.slug != slug]
-        place = next((one.position for one in editions if one.slug == slug), 1 << 31)
+        others = [edition for edition in editions if edition.slug != slug]
+        place = next((edition.position for edition in editions if edition.slug == slug), 1 << 31)
         checked(text, slug, fitting(pages, others), pages.assets.widgets, finished=after is None)
         new = Edition(slug, place, 0, text)
-        shown = pages.prepared(composed(pages, sorted([*others, new], key=lambda one: (one.position, one.slug))))
+        shown = pages.prepared(
+            composed(pages, sorted([*others, new], key=lambda edition: (edition.position, edition.slug)))
+        )
         with site.database.writing() as db:
             now = nuggets.find(db, slug, to_change=True)
             if now is None:
@@ -125,7 +129,7 @@ def withdraw(site: Site, slug: str, note: str, person: Person) -> None:
     pages = site.pages
     with pages.changing:
         with site.database.reading() as db:
-            others = [one for one in nuggets.editions(db) if one.slug != slug]
+            others = [edition for edition in nuggets.editions(db) if edition.slug != slug]
         shown = pages.prepared(composed(pages, others))
         with site.database.writing() as db:
             draft = nuggets.find(db, slug, to_change=True)

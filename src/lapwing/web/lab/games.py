@@ -63,7 +63,7 @@ class Outcome:
 def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
     """What no attacker exceeds who gives the secret even odds beforehand. Nothing is read."""
     epsilon, delta = _pair(loss)
-    found = [
+    outcomes = [
         Outcome(
             attack="membership",
             title=f"Is this {unit} in?",
@@ -82,7 +82,7 @@ def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
         ),
     ]
     for times in TIMES:
-        found.append(
+        outcomes.append(
             Outcome(
                 attack="averaging",
                 title=f"The same question {times} times",
@@ -92,7 +92,7 @@ def limits(loss: Loss, unit: str) -> tuple[Outcome, ...]:
                 bound=best_guess(times * epsilon, delta=min(1.0, times * delta)),
             )
         )
-    return tuple(found)
+    return tuple(outcomes)
 
 
 def play(
@@ -102,14 +102,14 @@ def play(
     with tempfile.TemporaryDirectory(prefix="lapwing-lab-", dir=data.path.parent) as folder:
         other = Data(without_one(data, Path(folder), loss.relation == "replace"), data.statement, None)
         mine = Data(data.path, data.statement, None)
-        exact = [analysis.exact(one, lambda _: None) for one in (mine, other)]
+        exact = [analysis.exact(world, lambda _: None) for world in (mine, other)]
         each = AHEAD + rounds
         pools: list[list[Numbers]] = []
-        for place, one in enumerate((mine, other)):
+        for place, world in enumerate((mine, other)):
             pools.append([])
             for turn in range(each):
                 progress((place * each + turn) / (2 * each))
-                pools[place].append(_numbers(analysis.release(one, epsilon, lambda _: None)))
+                pools[place].append(_numbers(analysis.release(world, epsilon, lambda _: None)))
     game = Game.of(exact, [pool[:AHEAD] for pool in pools])
     inside, outside = ([game.aligned(answer) for answer in pool[AHEAD:]] for pool in pools)
     outcomes = []
@@ -117,8 +117,8 @@ def play(
         won = game.won(outcome, inside, outside)
         success = sum(won) / len(won) if won else None
         low, high = likely(success, len(won), UNSURE / 2) if success is not None else (None, None)
-        told = 1.0 if game.differs else 0.5
-        outcomes.append(replace(outcome, exact=told, private=success, low=low, high=high, games=len(won)))
+        accuracy = 1.0 if game.differs else 0.5
+        outcomes.append(replace(outcome, exact=accuracy, private=success, low=low, high=high, games=len(won)))
     return tuple(outcomes)
 
 
@@ -136,10 +136,10 @@ class Game:
     @classmethod
     def of(cls, exact: Sequence[Result], seen: Sequence[Sequence[Numbers]]) -> Game:
         """From the exact answers and a few private ones about both tables."""
-        quiet = [_numbers(one, bounded=True) for one in exact]
+        quiet = [_numbers(result, bounded=True) for result in exact]
         names = sorted({name for pool in seen for answer in pool for name in answer} & set(quiet[0]) & set(quiet[1]))
         scales = [_scale([[answer.get(name, 0.0) for answer in pool] for pool in seen]) for name in names]
-        inside, outside = ([one[name] for name in names] for one in quiet)
+        inside, outside = ([numbers[name] for name in names] for numbers in quiet)
         least = [abs(a - b) / SUREST for a, b in zip(inside, outside, strict=True)]  # also where there is no noise
         scales = [max(pair) for pair in zip(scales, least, strict=True)]
         return cls(names, inside, outside, scales, _numbers(exact[0]) != _numbers(exact[1]))
@@ -160,13 +160,13 @@ class Game:
             total += weight if learned.guess == self.inside[i] else -weight
         return total
 
-    def difference(self, asked: Sequence[float], others: Sequence[float]) -> float:
+    def difference(self, answer: Sequence[float], others: Sequence[float]) -> float:
         """The same from one answer about a table and one about everybody but the target."""
         best = max(range(len(self.scales)), key=self._strength, default=None)
         if best is None or not self._strength(best):
             return 0.0
         effect = self.inside[best] - self.outside[best]
-        learned = differencing(asked[best] / effect, others[best] / effect, noise=self.scales[best] / abs(effect))
+        learned = differencing(answer[best] / effect, others[best] / effect, noise=self.scales[best] / abs(effect))
         weight = math.log(learned.sure / (1 - learned.sure)) if learned.sure < 1 else SUREST
         return weight if learned.guess == 1 else -weight
 
@@ -174,18 +174,18 @@ class Game:
         """One for every game that the attacker wins; a tie is worth half."""
         if outcome.attack == "differencing":
             half = min(len(inside), len(outside)) // 2
-            asked = [(inside[i], True) for i in range(half)] + [(outside[i], False) for i in range(half)]
-            found = [
-                self.difference(one, outside[half + i % half]) * (1 if there else -1)
-                for i, (one, there) in enumerate(asked)
+            rounds = [(inside[i], True) for i in range(half)] + [(outside[i], False) for i in range(half)]
+            scores = [
+                self.difference(answer, outside[half + i % half]) * (1 if there else -1)
+                for i, (answer, there) in enumerate(rounds)
             ]
         else:
             size = outcome.questions
-            found = []
+            scores = []
             for pool, sign in ((inside, 1), (outside, -1)):
                 groups = [pool[start : start + size] for start in range(0, len(pool) - size + 1, size)]
-                found += [sign * self.odds(group) for group in groups]
-        return [1.0 if odds > 0 else 0.5 if odds == 0 else 0.0 for odds in found]
+                scores += [sign * self.odds(group) for group in groups]
+        return [1.0 if odds > 0 else 0.5 if odds == 0 else 0.0 for odds in scores]
 
     def _strength(self, place: int) -> float:
         scale = self.scales[place]
@@ -214,8 +214,8 @@ def without_one(data: Data, folder: Path, replaced: bool) -> Path:
 def playable(data: Data) -> bool:
     """Whether the table is small enough. Teaching mode only: it counts rows."""
     with engine(data.path.parent) as db:
-        found = db.execute(f"SELECT count(*) FROM read_parquet({text(str(data.path))})").fetchone()
-    return bool(found and found[0] <= MOST_ROWS)
+        row = db.execute(f"SELECT count(*) FROM read_parquet({text(str(data.path))})").fetchone()
+    return bool(row and row[0] <= MOST_ROWS)
 
 
 def _pair(loss: Loss) -> tuple[float, float]:
@@ -225,14 +225,14 @@ def _pair(loss: Loss) -> tuple[float, float]:
 
 def _numbers(result: Result, *, bounded: bool = False) -> Numbers:
     """All numbers of an answer by series and label; of an exact one, if wanted, those that clipping leaves."""
-    found: Numbers = {}
+    numbers: Numbers = {}
     for series in result.series:
         after = series.name.endswith(f" {AFTER}")
         if after and not bounded:
             continue
         name = series.name.removesuffix(f" {AFTER}")
-        found |= {(name, one.label): one.value for one in series.values if one.value is not None}
-    return found
+        numbers |= {(name, value.label): value.value for value in series.values if value.value is not None}
+    return numbers
 
 
 def _scale(pools: Sequence[Sequence[float]]) -> float:

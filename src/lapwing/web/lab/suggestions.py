@@ -176,13 +176,15 @@ def suggest(name: str, declared: Type | None = None) -> Suggestion:
     ((0, 120), (0, 250), 'boolean')
     """
     words = words_in(name)
-    found = _by_name(words)
+    suggestion = _by_name(words)
     if declared is None:
-        return found
-    if declared == found.type or {declared, found.type} == {"integer", "number"}:
-        return Suggestion(declared, found.bounds, found.keys, found.why or "As the file says.", found.person)
+        return suggestion
+    if declared == suggestion.type or {declared, suggestion.type} == {"integer", "number"}:
+        return Suggestion(
+            declared, suggestion.bounds, suggestion.keys, suggestion.why or "As the file says.", suggestion.person
+        )
     keys = ("true", "false") if declared == "boolean" else ()
-    return Suggestion(declared, None, keys, "As the file says.", found.person)
+    return Suggestion(declared, None, keys, "As the file says.", suggestion.person)
 
 
 def words_in(name: str) -> tuple[str, ...]:
@@ -209,8 +211,8 @@ def _parted(word: str) -> tuple[str, ...]:
 
 def unit_among(names: Iterable[str]) -> str:
     """The column that seems to say whose row it is, or nothing."""
-    found = [name for name in names if suggest(name).person]
-    return found[0] if found else ""
+    units = [name for name in names if suggest(name).person]
+    return units[0] if units else ""
 
 
 def _by_name(words: tuple[str, ...]) -> Suggestion:

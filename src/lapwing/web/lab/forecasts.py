@@ -32,7 +32,7 @@ class Difference:
 
 def differences(analysis: Analysis, preview: Preview, answer: Answer, people: int) -> tuple[Difference, ...]:
     """The outputs whose intervals are clearly wider or narrower than the forecast at the same epsilon."""
-    found = []
+    surprises = []
     by_name = {band.output: band for band in preview.bands}
     for series in answer.result.series:
         band, halves = by_name.get(series.name), _halves(series)
@@ -44,8 +44,8 @@ def differences(analysis: Analysis, preview: Preview, answer: Answer, people: in
             continue
         why = BY_COINS if isinstance(analysis, Local) else _why(low, high, foretold, len(halves), people)
         came = f"± {_said(low)}" if high < 1.05 * low else f"± {_said(low)} to ± {_said(high)}"
-        found.append(Difference(series.name, f"± {_said(foretold)}", came, why))
-    return tuple(found)
+        surprises.append(Difference(series.name, f"± {_said(foretold)}", came, why))
+    return tuple(surprises)
 
 
 def _said(error: float) -> str:
@@ -61,8 +61,10 @@ def error_at(band: Band, epsilon: float) -> float | None:
 
 
 def _halves(series: Series) -> list[float]:
-    found = [(one.high - one.low) / 2 for one in series.values if one.low is not None and one.high is not None]
-    return [half for half in found if half > 0]
+    halves = [
+        (value.high - value.low) / 2 for value in series.values if value.low is not None and value.high is not None
+    ]
+    return [half for half in halves if half > 0]
 
 
 def _why(low: float, high: float, foretold: float, groups: int, people: int) -> str:

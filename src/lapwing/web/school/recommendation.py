@@ -144,11 +144,11 @@ def stages(offers: Sequence[Offer]) -> list[list[Offer]]:
     for slug in order:
         depth[slug] = 1 + max((depth[need] for need in known[slug].needs if need in depth), default=-1)
     before = _before(known, {slug: place for place, slug in enumerate(order)})
-    found: list[list[Offer]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    levels: list[list[Offer]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
     for offer in offers:
-        earlier = {one for need in offer.needs for one in before.get(need, ())}
-        found[depth[offer.slug]].append(replace(offer, needs=tuple(x for x in offer.needs if x not in earlier)))
-    return found
+        earlier = {slug for need in offer.needs for slug in before.get(need, ())}
+        levels[depth[offer.slug]].append(replace(offer, needs=tuple(x for x in offer.needs if x not in earlier)))
+    return levels
 
 
 def _in_order(offers: Sequence[Offer]) -> list[str]:
@@ -163,21 +163,21 @@ def _in_order(offers: Sequence[Offer]) -> list[str]:
 
 def _before(known: Mapping[str, Offer], places: Mapping[str, int]) -> dict[str, set[str]]:
     """All that leads to a nugget."""
-    found: dict[str, set[str]] = {}
+    earlier: dict[str, set[str]] = {}
     for slug in sorted(known, key=lambda slug: places[slug]):
-        needs = [need for need in known[slug].needs if need in found]
-        found[slug] = {*needs, *(one for need in needs for one in found[need])}
-    return found
+        needs = [need for need in known[slug].needs if need in earlier]
+        earlier[slug] = {*needs, *(other for need in needs for other in earlier[need])}
+    return earlier
 
 
 def _tallies(about: About, published: Tallies) -> dict[str, Tally]:
     """The votes that count for somebody: of those who share a role, or everybody's if they named none."""
-    found = {}
+    by_slug = {}
     for slug, by_role in published.items():
         tallies = [by_role[role] for role in about.roles or (votes.EVERYBODY,) if role in by_role]
         if tallies:
-            found[slug] = sum(tallies, Tally())
-    return found
+            by_slug[slug] = sum(tallies, Tally())
+    return by_slug
 
 
 def interval(tally: Tally) -> tuple[float, float]:
@@ -248,7 +248,7 @@ class _Recommendation:
     def _best(self, slug: str) -> str:
         """The nugget with the most points among this one and those that are left and need it."""
         opens = [other for other in self.own if slug in self.before[other] and other not in self.finished]
-        return min((slug, *opens), key=lambda one: (-self.own[one], self.places[one]))
+        return min((slug, *opens), key=lambda other: (-self.own[other], self.places[other]))
 
     def _reason(self, offer: Offer) -> str:
         words, parts = RULES["words"], list[str]()

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
-from lapwing.curator.plan.written import LONGEST, notation
+from lapwing.curator.plan.text_forms import LONGEST, notation
 from lapwing.errors import LapwingError
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.intake import Found
+from lapwing.web.lab.intake import FileColumn
 from lapwing.web.lab.names import table_name
 from lapwing.web.lab.proposals import Proposal
-from lapwing.web.lab.statement import LONGEST_KEY, Stated, Statement, Type
-from lapwing.web.lab.suggest import suggest, unit_among
+from lapwing.web.lab.statement import LONGEST_KEY, StatedColumn, Statement, Type
+from lapwing.web.lab.suggestions import suggest, unit_among
 
 TYPES: tuple[Type, ...] = get_args(Type)
 TYPE_WORDS: Mapping[Type, str] = {
@@ -60,7 +60,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Filled:
+class FilledForm:
     """The form with what was typed, and what is wrong with it."""
 
     lines: list[Line]
@@ -73,14 +73,16 @@ def first(bench: Bench) -> Statement:
     """What is stated, or, before anything is, what names and types suggest."""
     if bench.statement or bench.suggested:
         return bench.statement or bench.suggested  # type: ignore[return-value]
-    columns: tuple[Found, ...] = bench.columns
-    unit = unit_among(one.name for one in columns)
-    found = []
-    for one in columns:
-        thought = suggest(one.name, one.type)
-        found.append(Stated(one.name, thought.type, None if one.name == unit else thought.bounds, thought.keys))
+    columns: tuple[FileColumn, ...] = bench.columns
+    unit = unit_among(column.name for column in columns)
+    lines = []
+    for column in columns:
+        thought = suggest(column.name, column.type)
+        lines.append(
+            StatedColumn(column.name, thought.type, None if column.name == unit else thought.bounds, thought.keys)
+        )
     decimal = "," if came_as_text(bench) and bench.delimiter == ";" else "."
-    return Statement(name=table_name(bench.title), columns=tuple(found), unit=unit, decimal=decimal)
+    return Statement(name=table_name(bench.title), columns=tuple(lines), unit=unit, decimal=decimal)
 
 
 def came_as_text(bench: Bench) -> bool:
@@ -88,16 +90,16 @@ def came_as_text(bench: Bench) -> bool:
     return bool(bench.columns) and bench.columns[0].type is None
 
 
-def filled(bench: Bench) -> Filled:
+def filled(bench: Bench) -> FilledForm:
     """The form as it is shown first, with what was proposed since."""
     stated = first(bench)
     lines = []
-    for place, (found, one) in enumerate(zip(bench.columns, stated.columns, strict=True)):
-        thought = suggest(found.name, found.type)
+    for place, (brought, column) in enumerate(zip(bench.columns, stated.columns, strict=True)):
+        thought = suggest(brought.name, brought.type)
         why = "" if bench.statement or bench.suggested else thought.why
-        low, high = (_number(one.bounds[0]), _number(one.bounds[1])) if one.bounds else ("", "")
-        line = Line(place, one.name, found.original, one.type, low, high, _joined(one.keys), why)
-        lines.append(_proposed(line, bench.proposals.get(one.name)))
+        low, high = (_number(column.bounds[0]), _number(column.bounds[1])) if column.bounds else ("", "")
+        line = Line(place, column.name, brought.original, column.type, low, high, _joined(column.keys), why)
+        lines.append(_proposed(line, bench.proposals.get(column.name)))
     values = {
         "name": stated.name,
         "unit": stated.unit,
@@ -109,7 +111,7 @@ def filled(bench: Bench) -> Filled:
         "true": _joined(stated.true),
         "false": _joined(stated.false),
     }
-    return Filled(lines, values, stated.teaching)
+    return FilledForm(lines, values, stated.teaching)
 
 
 def _proposed(line: Line, proposal: Proposal | None) -> Line:
@@ -122,7 +124,7 @@ def _proposed(line: Line, proposal: Proposal | None) -> Line:
     return replace(line, type=kind, low=low, high=high, keys=keys, why=proposal.why, mark=mark)
 
 
-def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Filled]:
+def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, FilledForm]:
     """The statement that a form makes, or None and what is wrong with the form."""
     shown = filled(bench)
     wrong: dict[str, str] = {}
@@ -136,7 +138,7 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
         columns.append(_column(line, wrong))
     values = {name: form.get(name, "").strip() for name in shown.values}
     teaching = form.get("teaching") == "yes"
-    names = {one.name for one in columns}
+    names = {column.name for column in columns}
     if values["unit"] and values["unit"] not in names:
         wrong["unit"] = "Choose a column of this table, or each row."
     name = values["name"]
@@ -153,10 +155,10 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
     way = _way(values, wrong) if came_as_text(bench) else {}
     if not teaching:
         _not_read(bench, columns, wrong)
-    shown = Filled(lines, values, teaching, wrong)
+    shown = FilledForm(lines, values, teaching, wrong)
     if wrong or epsilon is None or delta is None:
         return None, shown
-    made = Statement(
+    statement = Statement(
         name=name,
         columns=tuple(columns),
         unit=values["unit"],
@@ -168,11 +170,11 @@ def read(bench: Bench, form: Mapping[str, str]) -> tuple[Statement | None, Fille
         **way,
     )
     try:
-        made.open(bench.path, None)  # reads the schema and checks everything else that can be wrong
+        statement.open(bench.path, None)  # reads the schema and checks everything else that can be wrong
     except LapwingError as error:
         wrong["form"] = str(error)
         return None, shown
-    return made, shown
+    return statement, shown
 
 
 def _way(values: Mapping[str, str], wrong: dict[str, str]) -> dict[str, Any]:
@@ -196,8 +198,8 @@ def _way(values: Mapping[str, str], wrong: dict[str, str]) -> dict[str, Any]:
     return way
 
 
-def _column(line: Line, wrong: dict[str, str]) -> Stated:
-    kind: Type = next((one for one in TYPES if one == line.type), "text")
+def _column(line: Line, wrong: dict[str, str]) -> StatedColumn:
+    kind: Type = next((known for known in TYPES if known == line.type), "text")
     place = f"column-{line.place}"
     if kind != line.type:
         wrong[place] = "Choose a type from the list."
@@ -213,19 +215,19 @@ def _column(line: Line, wrong: dict[str, str]) -> Stated:
     keys = _split(line.keys)
     if len(keys) > MOST_KEYS or any(len(key) > LONGEST_KEY for key in keys):
         wrong[place] = f"At most {MOST_KEYS} keys of {LONGEST_KEY} characters each."
-    made = Stated(line.name, kind, bounds, keys)
+    column = StatedColumn(line.name, kind, bounds, keys)
     try:
-        made.values  # noqa: B018 - says which key is none
+        column.values  # noqa: B018 - says which key is none
     except LapwingError as error:
         wrong[place] = str(error)
-    return made
+    return column
 
 
-def _not_read(bench: Bench, columns: list[Stated], wrong: dict[str, str]) -> None:
+def _not_read(bench: Bench, columns: list[StatedColumn], wrong: dict[str, str]) -> None:
     """Outside teaching mode nothing may stand that was read from the data."""
-    for place, one in enumerate(columns):
-        known = bench.provenance.get(one.name)
-        if known is not None and known.is_read(one.bounds, one.keys):
+    for place, column in enumerate(columns):
+        known = bench.provenance.get(column.name)
+        if known is not None and known.is_read(column.bounds, column.keys):
             wrong[f"column-{place}"] = (
                 "This was read from the data, or is very close to what was, which only teaching mode may do. State "
                 "what you know without looking, such as a round number (0, 1, 2, 5, 10, 20, …), or empty it."

@@ -15,11 +15,11 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from lapwing.web.accounts.sessions import Asking, Person, page, personal, redirect
-from lapwing.web.lab import asking, attacking, exporting, questions
+from lapwing.web.lab import exports, games, questions, releases
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.bench import Answer, Bench, TheBench, limited_browser
 from lapwing.web.lab.budget import covers
-from lapwing.web.lab.foretold import differences
+from lapwing.web.lab.forecasts import differences
 from lapwing.web.lab.jobs import Job, Progress
 from lapwing.web.lab.label import label
 from lapwing.web.service.lanes import in_lane
@@ -50,7 +50,7 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
     question = questions.question(bench.stated, analysis, sent or None)
     if not question.private:
         bench.teach()
-    epsilon = asking.linked_epsilon(request.query_params.get("epsilon", ""))
+    epsilon = releases.linked_epsilon(request.query_params.get("epsilon", ""))
     return _asking(request, site, person, bench, question, epsilon)
 
 
@@ -59,12 +59,12 @@ def ask(request: Request, analysis: str, bench: TheBench, site: TheSite, person:
 def preview(request: Request, analysis: str, bench: TheBench, site: TheSite) -> Response:
     """How far off at every place of the slider, without a look at the data; or what is missing in the form so far."""
     try:
-        told: Mapping[str, Any] = asking.told(bench, _understood(request, analysis, bench))
+        details: Mapping[str, Any] = releases.told(bench, _understood(request, analysis, bench))
     except Problem as missing:
         if missing.status_code != 422:
             raise
-        told = {"complaint": missing.detail}
-    return JSONResponse(told, headers=_NEVER)
+        details = {"complaint": missing.detail}
+    return JSONResponse(details, headers=_NEVER)
 
 
 @router.get("/lab/{id}/ask/{analysis}/nearby", dependencies=[limited_browser("lab preview")])
@@ -73,17 +73,19 @@ def nearby(request: Request, analysis: str, bench: TheBench, site: TheSite) -> R
     """The same for a tenth of the people and for ten times as many."""
     question = _understood(request, analysis, bench)
     assert question.analysis is not None
-    found = effects.of_people(question.analysis, bench.stated)
-    told = [{"people": people, "bands": asking.plain(preview.bands)} for people, preview in found]
-    return JSONResponse(told, headers=_NEVER)
+    previews = effects.of_people(question.analysis, bench.stated)
+    nearby = [{"people": people, "bands": releases.plain(preview.bands)} for people, preview in previews]
+    return JSONResponse(nearby, headers=_NEVER)
 
 
 @router.post("/lab/{id}/ask/{analysis}", dependencies=[limited_browser("lab release")])
 async def sent(request: Request, analysis: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """Read the form, whatever its fields are."""
     form = await _form(request)
-    made = await site.lanes.releases.run(bench.owner, partial(release, request, analysis, form, bench, site, person))
-    return made if isinstance(made, Response) else await _waited(request, site, made)
+    response = await site.lanes.releases.run(
+        bench.owner, partial(release, request, analysis, form, bench, site, person)
+    )
+    return response if isinstance(response, Response) else await _waited(request, site, response)
 
 
 @router.post("/lab/{id}/ask/{analysis}/look", dependencies=[limited_browser("lab release")])
@@ -94,7 +96,7 @@ async def looked(request: Request, analysis: str, bench: TheBench, site: TheSite
         raise Problem(404)
     if question.analysis is None:
         raise Problem(422, question.complaint or "This table has no column for that question.")
-    job = bench.start(asking.look(bench, question), title=question.title)
+    job = bench.start(releases.look(bench, question), title=question.title)
     job.where = f"/lab/{bench.id}/ask/{analysis}?{urlencode([*question.pairs, ('shown', job.id)])}#look"
     return await _waited(request, site, job)
 
@@ -109,7 +111,7 @@ def release(
     """Charge, then look: the job of the private answer, or a page that says why there is none."""
     fields = [pair for pair in form if pair[0] not in ("epsilon", "csrf")]
     question = questions.question(bench.stated, analysis, fields or None)
-    epsilon = asking.epsilon_of(dict(form).get("epsilon", ""))
+    epsilon = releases.epsilon_of(dict(form).get("epsilon", ""))
     if not question.private:
         raise Problem(
             409, "This question has no private answer: nothing can be charged for it, so nothing is released."
@@ -120,19 +122,19 @@ def release(
         return _asking(request, site, person, bench, question, str(epsilon), status=422)
     if not covers(bench.remaining, epsilon):
         if not _for_people(request):
-            left = asking.budget(bench)["left"]
-            raise Problem(409, asking.too_much(left, asking.previewed(question.analysis, bench.stated)))
+            left = releases.budget(bench)["left"]
+            raise Problem(409, releases.too_much(left, releases.previewed(question.analysis, bench.stated)))
         return _asking(request, site, person, bench, question, str(epsilon), status=409)
-    at = asking.moment()
-    where = f"/lab/{bench.id}/answers/{asking.mark(at)}"
-    work = asking.release(bench, question, epsilon, at)
+    at = releases.moment()
+    where = f"/lab/{bench.id}/answers/{releases.mark(at)}"
+    work = releases.release(bench, question, epsilon, at)
     return bench.start(work, where=where, title=question.title)
 
 
 @router.get("/lab/{id}/answers/{mark}")
 def answer(request: Request, mark: str, bench: TheBench, site: TheSite, person: Asking) -> Response:
     """A private answer with everything about it; what teaching mode showed last, if it is asked for."""
-    kept = asking.answer_of(bench, mark)
+    kept = releases.answer_of(bench, mark)
     shown = _taken(bench, site, request.query_params["shown"]) if "shown" in request.query_params else None
     return page(request, site, "lab/answer.html", person, **_told(bench, kept), shown=shown)
 
@@ -140,23 +142,23 @@ def answer(request: Request, mark: str, bench: TheBench, site: TheSite, person: 
 @router.get("/lab/{id}/answers/{mark}/export/{kind}", dependencies=[limited_browser("lab export")])
 def export(mark: str, kind: str, bench: TheBench) -> Response:
     """The private answer as a file."""
-    kept = asking.answer_of(bench, mark)
-    analysis = asking.question_of(bench, kept).analysis
-    return exporting.file(kind, kept, analysis, bench.stated, bench.file)
+    kept = releases.answer_of(bench, mark)
+    analysis = releases.question_of(bench, kept).analysis
+    return exports.file(kind, kept, analysis, bench.stated, bench.file)
 
 
 @router.post("/lab/{id}/answers/{mark}/exact-file", dependencies=[limited_browser("lab export")])
 async def exact_file(mark: str, bench: TheBench) -> Response:
     """The exact side as a file: in teaching mode, by a button of its own, and marked."""
-    kept = asking.answer_of(bench, mark)
-    work = asking.exact(bench, kept)
+    kept = releases.answer_of(bench, mark)
+    work = releases.exact(bench, kept)
     job = bench.start(work, title="The exact answer, as a file")
     await job.ended.waited(LONG)
     if job.state != "done":
         job.cancel()
         raise Problem(409, job.error or "This takes too long. Use the script instead.")
-    found, job.result = job.result, None
-    return await run_in_threadpool(exporting.exact, found["result"])
+    result, job.result = job.result, None
+    return await run_in_threadpool(exports.exact, result["result"])
 
 
 @router.post("/lab/{id}/answers/{mark}/show/{what}", dependencies=[limited_browser("lab release")])
@@ -170,14 +172,14 @@ async def show(
     charged: Annotated[bool, Form()] = False,
 ) -> Response:
     """What teaching mode adds to an answer: nothing of it is kept. Charged draws are private, and anybody's."""
-    kept = asking.answer_of(bench, mark)
+    kept = releases.answer_of(bench, mark)
     if what not in SHOWN:
         raise Problem(404)
     makers: dict[str, Callable[[], Callable[[Progress], Any]]] = {
-        "exact": lambda: asking.exact(bench, kept),
-        "draws": lambda: asking.draws(bench, kept, times, charged=charged),
-        "attacks": lambda: asking.attacks(bench, kept),
-        "clipping": lambda: asking.clipping(bench, kept),
+        "exact": lambda: releases.exact(bench, kept),
+        "draws": lambda: releases.draws(bench, kept, times, charged=charged),
+        "attacks": lambda: releases.attacks(bench, kept),
+        "clipping": lambda: releases.clipping(bench, kept),
     }
     work = await run_in_threadpool(makers[what])
     job = bench.start(work, title=_TITLES[what])
@@ -201,16 +203,16 @@ def shown(job: str, bench: TheBench, site: TheSite) -> Response:
 
 def _taken(bench: Bench, site: Site, job: str) -> dict[str, Any] | None:
     """The outcome of a job of ours, which is forgotten by being told; what was paid for may be told again."""
-    found = site.lab.jobs.get(bench.id, job)
-    told = found.result if isinstance(found.result, dict) else None
-    if found.state in ("failed", "cancelled"):
-        raise Problem(409, found.error)
-    if told is None:
+    work = site.lab.jobs.get(bench.id, job)
+    result = work.result if isinstance(work.result, dict) else None
+    if work.state in ("failed", "cancelled"):
+        raise Problem(409, work.error)
+    if result is None:
         return None
-    if not told.get("charged"):
+    if not result.get("charged"):
         bench.teach()
-        found.result = None
-    return told
+        work.result = None
+    return result
 
 
 def _understood(request: Request, analysis: str, bench: Bench) -> questions.Question:
@@ -246,12 +248,12 @@ def _asking(
     status: int = 200,
 ) -> Response:
     statement, able = bench.stated, questions.possible(bench.stated)
-    told = asking.told(bench, question) if question.analysis else None
+    details = releases.told(bench, question) if question.analysis else None
     job = request.query_params.get("shown", "") if not question.private else ""
-    budget = asking.budget(bench)
+    budget = releases.budget(bench)
     refused = ""
     if status == 409 and question.analysis:
-        refused = asking.too_much(budget["left"], asking.previewed(question.analysis, statement))
+        refused = releases.too_much(budget["left"], releases.previewed(question.analysis, statement))
     return page(
         request,
         site,
@@ -262,10 +264,10 @@ def _asking(
         statement=statement,
         question=question,
         kinds=[(slug, ANALYSES[slug], may) for slug, may in able.items()],
-        told=told,
+        told=details,
         budget=budget,
         refused=refused,
-        epsilon=epsilon or f"{asking.offered(budget['left'])}",
+        epsilon=epsilon or f"{releases.offered(budget['left'])}",
         history=_history(bench),
         shown=_taken(bench, site, job) if job else None,
     )
@@ -274,28 +276,28 @@ def _asking(
 def _told(bench: Bench, kept: Answer) -> dict[str, Any]:
     loss = kept.result.loss
     assert loss is not None
-    question = asking.question_of(bench, kept)
-    analysis, limits = question.analysis, attacking.limits(loss, bench.stated.unit_word)
+    question = releases.question_of(bench, kept)
+    analysis, limits = question.analysis, games.limits(loss, bench.stated.unit_word)
     preview = analysis.preview(bench.stated) if analysis else None
     return {
         "differences": differences(analysis, preview, kept, bench.stated.people) if analysis and preview else (),
         "bench": bench,
         "statement": bench.stated,
         "answer": kept,
-        "mark": asking.mark(kept),
+        "mark": releases.mark(kept),
         "question": question,
-        "result": asking.plain(kept.result),
-        "budget": asking.budget(bench),
+        "result": releases.plain(kept.result),
+        "budget": releases.budget(bench),
         "explanation": loss.explain(),
         "label": label(analysis, bench.stated, kept.result, ledger=bench.ledger, preview=preview) if analysis else None,
         "limits": limits,
-        "limit_rows": asking.plain(limits),
+        "limit_rows": releases.plain(limits),
         "clippable": analysis is not None and effects.clippable(analysis, bench.stated) is not None,
-        "times": asking.TIMES,
+        "times": releases.TIMES,
         "history": _history(bench),
     }
 
 
 def _history(bench: Bench) -> list[tuple[str, Answer]]:
     """What was asked so far, newest first."""
-    return [(asking.mark(one), one) for one in reversed(bench.answers)]
+    return [(releases.mark(answer), answer) for answer in reversed(bench.answers)]

@@ -69,16 +69,19 @@ class Lab:
         key = known_as(owner)
         bench_id = f"{SYSTEM.bits(128):032x}"
         folder = self.folder / bench_id
-        made = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts, address)
+        bench = Bench(bench_id, key, folder, title, self.jobs, self.settings.lab_lasts, address)
         with self._lock:
             self._refuse_too_many(address)
             folder.mkdir(mode=0o700)
-            self._benches[bench_id] = made
-        return made
+            self._benches[bench_id] = bench
+        return bench
 
     def settle(self, bench: Bench) -> None:
         """What was to come is there, so the oldest of too many tables of its browser goes."""
-        mine = sorted((one for one in self.all() if one.owner == bench.owner), key=lambda one: (one is bench, one.used))
+        mine = sorted(
+            (other for other in self.all() if other.owner == bench.owner),
+            key=lambda other: (other is bench, other.used),
+        )
         for old in mine[: max(0, len(mine) - self.settings.lab_benches_each)]:
             self.delete(old)
 
@@ -86,7 +89,7 @@ class Lab:
         most = self.settings.lab_benches
         if len(self._benches) >= most:
             raise Problem(503, "The lab is full. Try again in an hour.", headers={"retry-after": "3600"})
-        if sum(one.address == address for one in self._benches.values()) >= max(1, most // 2):
+        if sum(other.address == address for other in self._benches.values()) >= max(1, most // 2):
             raise Problem(
                 429, "There are too many tables from your network. Delete one that you brought, or try again later."
             )
@@ -94,19 +97,19 @@ class Lab:
     def find(self, owner: str, bench_id: str) -> Bench | None:
         """The bench, if this browser brought it and it is still there."""
         with self._lock:
-            found = self._benches.get(bench_id)
-        if found is None or not owner or found.owner != known_as(owner):
+            bench = self._benches.get(bench_id)
+        if bench is None or not owner or bench.owner != known_as(owner):
             return None
-        if found.expires < time.time():
-            self.delete(found)
+        if bench.expires < time.time():
+            self.delete(bench)
             return None
-        found.touch()
-        return found
+        bench.touch()
+        return bench
 
     def of(self, owner: str) -> list[Bench]:
         """What this browser brought, newest first."""
         key = known_as(owner)
-        return [one for one in reversed(self.all()) if owner and one.owner == key]
+        return [bench for bench in reversed(self.all()) if owner and bench.owner == key]
 
     def all(self) -> list[Bench]:
         """Every bench."""
@@ -121,15 +124,15 @@ class Lab:
 
     def sweep(self, now: Callable[[], float] = time.time) -> int:
         """Delete what nobody used for too long. How many that were."""
-        old = [one for one in self.all() if one.expires < now()]
-        for one in old:
-            self.delete(one)
+        old = [bench for bench in self.all() if bench.expires < now()]
+        for bench in old:
+            self.delete(bench)
         return len(old)
 
     def close(self) -> None:
         """Delete everything: the process ends."""
-        for one in self.all():
-            self.delete(one)
+        for bench in self.all():
+            self.delete(bench)
         self.jobs.close()
         with self._lock:
             self._end()

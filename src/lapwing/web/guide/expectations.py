@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expected:
+class Expectation:
     """What to expect of one question. `error` is relative to what `relative_to` names."""
 
     mechanism: str

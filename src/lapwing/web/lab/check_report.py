@@ -12,12 +12,12 @@ from typing import Any
 
 from lapwing.curator.plan.limits import percent
 from lapwing.curator.tables.check import Check, ColumnCheck, PerUnit
-from lapwing.web.lab import asking
+from lapwing.web.lab import releases
 from lapwing.web.lab.analyses.curated import stopping
 from lapwing.web.lab.bench import Bench
 from lapwing.web.lab.jobs import Progress
 from lapwing.web.lab.statement import Statement
-from lapwing.web.lab.stating import TYPE_WORDS
+from lapwing.web.lab.statement_form import TYPE_WORDS
 from lapwing.web.service.plural import counted
 
 MANY = 0.05
@@ -89,16 +89,16 @@ def work(bench: Bench) -> Callable[[Progress], dict[str, Any]]:
     def look(progress: Progress) -> dict[str, Any]:
         table = data.statement.open(data.path, None)
         with stopping(table, progress):
-            found = table.check(epsilon=EPSILON)
+            check = table.check(epsilon=EPSILON)
         progress(1.0)
-        return {"kind": "check", "report": asking.plain(report(found, data.statement))}
+        return {"kind": "check", "report": releases.plain(report(check, data.statement))}
 
-    return asking.taught(look)
+    return releases.taught(look)
 
 
 def report(check: Check, statement: Statement) -> Report:
     """What a check found, as the page shows it."""
-    columns = tuple(_cells(place, one) for place, one in enumerate(check.columns))
+    columns = tuple(_cells(place, column) for place, column in enumerate(check.columns))
     rows = next((part for part in check.per_unit if part.what == "rows"), None)
     each = None if rows is None else _each(rows, statement.max_rows_per_unit)
     people = check.rows if check.unit is None else check.units or 0
@@ -106,41 +106,43 @@ def report(check: Check, statement: Statement) -> Report:
     return Report(check.rows, people, statement.unit, check.duplicates, advice, columns, each)
 
 
-def _cells(place: int, one: ColumnCheck) -> Cells:
-    outside = None if one.bounds is None else one.below + one.above
-    elsewhere = None if one.keys is None else one.elsewhere
-    fitting = one.read - (outside or 0) - (elsewhere or 0)
-    share = 100 * max(0, fitting) / one.rows if one.rows else 0.0
-    quoted = tuple(f"{example.text} ({example.cells:,})" for example in one.examples)
-    others = tuple(f"{example.text} ({example.cells:,})" for example in one.others)
+def _cells(place: int, column: ColumnCheck) -> Cells:
+    outside = None if column.bounds is None else column.below + column.above
+    elsewhere = None if column.keys is None else column.elsewhere
+    fitting = column.read - (outside or 0) - (elsewhere or 0)
+    share = 100 * max(0, fitting) / column.rows if column.rows else 0.0
+    quoted = tuple(f"{example.text} ({example.cells:,})" for example in column.examples)
+    others = tuple(f"{example.text} ({example.cells:,})" for example in column.others)
     return Cells(
-        place, one.name, _stated(one), percent(max(0, fitting), one.rows), round(share, 1), one.absent, one.unread,
-        outside, elsewhere, quoted, others,
+        place, column.name, _stated(column), percent(max(0, fitting), column.rows), round(share, 1),
+        column.absent, column.unread, outside, elsewhere, quoted, others,
     )  # fmt: skip
 
 
-def _stated(one: ColumnCheck) -> str:
-    kind = _WORDS[one.kind]
-    if one.is_unit:
+def _stated(column: ColumnCheck) -> str:
+    kind = _WORDS[column.kind]
+    if column.is_unit:
         return f"{kind}; says whose row it is"
     parts = [kind]
-    if one.bounds is not None:
-        parts.append(f"{one.bounds[0]:g} to {one.bounds[1]:g}")
-    if one.keys is not None:
-        parts.append(counted(one.keys, "key"))
+    if column.bounds is not None:
+        parts.append(f"{column.bounds[0]:g} to {column.bounds[1]:g}")
+    if column.keys is not None:
+        parts.append(counted(column.keys, "key"))
     return ", ".join(parts)
 
 
 def _each(rows: PerUnit, stated: int) -> RowsEach:
-    total, found = rows.frequencies.total, rows.frequencies
-    limits = tuple((one.limit, percent(one.kept, total), f"± {one.noise:,.3g}") for one in rows.limits)
-    return RowsEach(found.quantile(0.5), found.quantile(0.9), found.largest, limits, stated, rows.recommended)
+    total, frequencies = rows.frequencies.total, rows.frequencies
+    limits = tuple((limit.limit, percent(limit.kept, total), f"± {limit.noise:,.3g}") for limit in rows.limits)
+    return RowsEach(
+        frequencies.quantile(0.5), frequencies.quantile(0.9), frequencies.largest, limits, stated, rows.recommended
+    )
 
 
 def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | None) -> Iterator[Advice]:
     """What to change, in order of importance."""
-    for place, one in enumerate(check.columns):
-        yield from _of_column(place, one)
+    for place, column in enumerate(check.columns):
+        yield from _of_column(place, column)
     if check.rows_without_unit:
         silent = counted(check.rows_without_unit, "row does", "rows do")
         yield Advice(f"{silent} not say whose it is. Such rows never count.")
@@ -166,23 +168,23 @@ def _advice(check: Check, statement: Statement, people: int, rows: PerUnit | Non
         )
 
 
-def _of_column(place: int, one: ColumnCheck) -> Iterator[Advice]:
-    written, kind = one.rows - one.absent, _WORDS[one.kind]
-    if written and one.unread == written:
+def _of_column(place: int, column: ColumnCheck) -> Iterator[Advice]:
+    written, kind = column.rows - column.absent, _WORDS[column.kind]
+    if written and column.unread == written:
         why = "Choose another type, or say how numbers, dates, yes and no are written in your file."
-        yield Advice(f"No cell of {one.name} could be read as “{kind}”. {why}", place)
-    elif one.unread > MANY * written:
-        share = percent(one.unread, written)
+        yield Advice(f"No cell of {column.name} could be read as “{kind}”. {why}", place)
+    elif column.unread > MANY * written:
+        share = percent(column.unread, written)
         yield Advice(
-            f"{share} of what stands in {one.name} could not be read as “{kind}”. It counts as missing.", place
+            f"{share} of what stands in {column.name} could not be read as “{kind}”. It counts as missing.", place
         )
-    if one.bounds is not None and one.below + one.above > MANY * one.read:
-        share, (low, high) = percent(one.below + one.above, one.read), one.bounds
+    if column.bounds is not None and column.below + column.above > MANY * column.read:
+        share, (low, high) = percent(column.below + column.above, column.read), column.bounds
         yield Advice(
-            f"{share} of {one.name} lie outside {low:g} to {high:g} and count as the nearest bound. Wider bounds would "
-            "distort answers less, and need more noise.",
+            f"{share} of {column.name} lie outside {low:g} to {high:g} and count as the nearest bound. "
+            "Wider bounds would distort answers less, and need more noise.",
             place,
         )
-    if one.keys is not None and one.elsewhere > MANY * one.read:
-        share = percent(one.elsewhere, one.read)
-        yield Advice(f"{share} of {one.name} are none of the keys that you stated. They are in no group.", place)
+    if column.keys is not None and column.elsewhere > MANY * column.read:
+        share = percent(column.elsewhere, column.read)
+        yield Advice(f"{share} of {column.name} are none of the keys that you stated. They are in no group.", place)

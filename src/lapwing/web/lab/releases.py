@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from lapwing.errors import BudgetExceeded, EngineFailed, LapwingError
-from lapwing.web.lab import attacking
+from lapwing.web.lab import games
 from lapwing.web.lab.analyses import ANALYSES, effects
 from lapwing.web.lab.analysis import Analysis
 from lapwing.web.lab.bench import Answer, Bench
@@ -20,7 +20,7 @@ from lapwing.web.lab.budget import covers
 from lapwing.web.lab.failures import on_record
 from lapwing.web.lab.jobs import PLAIN, Progress, TooLong
 from lapwing.web.lab.questions import Question
-from lapwing.web.lab.result import EPSILONS, Asking, Band, Budget, Preview, Result, place_of
+from lapwing.web.lab.result import EPSILONS, Band, Budget, Preview, QuestionHandles, Result, place_of
 from lapwing.web.lab.statement import Statement
 from lapwing.web.service.problems import Problem
 
@@ -59,22 +59,22 @@ def linked_epsilon(text: str) -> str:
 def budget(bench: Bench) -> Budget:
     """What may be spent in all, what was spent, and what is left, in epsilon."""
     spent, left = bench.spent, bench.remaining
-    told: Budget = {"allowance": bench.stated.epsilon, "spent": float(spent.epsilon), "left": float(left.epsilon)}  # type: ignore[attr-defined]
+    budget: Budget = {"allowance": bench.stated.epsilon, "spent": float(spent.epsilon), "left": float(left.epsilon)}  # type: ignore[attr-defined]
     if bench.stated.delta:
-        told["delta"] = bench.stated.delta
-        told["delta_left"] = float(getattr(left, "delta", 0))
-    return told
+        budget["delta"] = bench.stated.delta
+        budget["delta_left"] = float(getattr(left, "delta", 0))
+    return budget
 
 
-def told(bench: Bench, asked: Question) -> Asking:
+def told(bench: Bench, question: Question) -> QuestionHandles:
     """What the handles of the page need: how far off at every place, and the budget."""
-    assert asked.analysis is not None
+    assert question.analysis is not None
     statement = bench.stated
     return {
-        "title": asked.title,
-        "asked": asked.pairs,
+        "title": question.title,
+        "asked": question.pairs,
         "places": EPSILONS,
-        "preview": plain(previewed(asked.analysis, statement)),
+        "preview": plain(previewed(question.analysis, statement)),
         "budget": budget(bench),
         "unit": statement.unit_word,
         "people": statement.people,
@@ -112,9 +112,9 @@ def too_much(left: float, preview: Preview | None) -> str:
     return f"{said} Ask with {left:.3g} or less."
 
 
-def release(bench: Bench, asked: Question, epsilon: float, at: float) -> Callable[[Progress], Answer]:
+def release(bench: Bench, question: Question, epsilon: float, at: float) -> Callable[[Progress], Answer]:
     """The work of a release: charged, then read, then kept."""
-    analysis = asked.analysis
+    analysis = question.analysis
     assert analysis is not None
 
     def work(progress: Progress) -> Answer:
@@ -122,9 +122,9 @@ def release(bench: Bench, asked: Question, epsilon: float, at: float) -> Callabl
             result = analysis.release(bench.data(), epsilon, progress)
         except BudgetExceeded:
             raise Problem(409, too_much(budget(bench)["left"], previewed(analysis, bench.stated))) from None
-        made = Answer(asked.slug, asked.title, asked.asked, epsilon, result, at=at)
-        bench.keep(made)
-        return made
+        answer = Answer(question.slug, question.title, question.asked, epsilon, result, at=at)
+        bench.keep(answer)
+        return answer
 
     return work
 
@@ -144,9 +144,9 @@ def mark(answer: Answer | float) -> str:
 
 def answer_of(bench: Bench, called: str) -> Answer:
     """The answer of this name."""
-    for one in bench.answers:
-        if mark(one) == called:
-            return one
+    for answer in bench.answers:
+        if mark(answer) == called:
+            return answer
     raise Problem(404, "This answer is not kept any more. What it cost stays counted.")
 
 
@@ -207,18 +207,18 @@ def draws(bench: Bench, answer: Answer, times: int, *, charged: bool) -> Callabl
             for value in series.values
             if value.value is not None
         ][:MOST_DRAWN]
-        by_name = {(one["series"], one["label"]): one for one in outputs}
+        by_name = {(output["series"], output["label"]): output for output in outputs}
 
         def note(result: Result, key: str) -> None:
             for series in result.series:
                 for value in series.values:
-                    found = by_name.get((series.name, value.label))
-                    if found is None or value.value is None:
+                    output = by_name.get((series.name, value.label))
+                    if output is None or value.value is None:
                         continue
                     if key == "draws":
-                        found["draws"].append(value.value)
+                        output["draws"].append(value.value)
                     else:
-                        found[key] = value.value
+                        output[key] = value.value
 
         data = bench.data(charged=charged)
 
@@ -253,11 +253,11 @@ def attacks(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any]
 
     def work(progress: Progress) -> dict[str, Any]:
         data = bench.data(charged=False)
-        if not attacking.playable(data):
+        if not games.playable(data):
             raise Problem(
-                422, f"Attacks are played on tables of up to {attacking.MOST_ROWS:,} rows. The bounds hold anyway."
+                422, f"Attacks are played on tables of up to {games.MOST_ROWS:,} rows. The bounds hold anyway."
             )
-        return {"kind": "attacks", "outcomes": plain(attacking.play(analysis, data, answer.epsilon, loss, progress))}
+        return {"kind": "attacks", "outcomes": plain(games.play(analysis, data, answer.epsilon, loss, progress))}
 
     return taught(work)
 
@@ -272,16 +272,16 @@ def clipping(bench: Bench, answer: Answer) -> Callable[[Progress], dict[str, Any
     stated = column.bounds[1]
 
     def work(progress: Progress) -> dict[str, Any]:
-        found = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
-        return {"kind": "clipping", "column": column.name, "stated": stated, "result": plain(found)}
+        effect = effects.of_clipping(analysis, bench.data(charged=False), answer.epsilon, progress)
+        return {"kind": "clipping", "column": column.name, "stated": stated, "result": plain(effect)}
 
     return taught(work)
 
 
-def look(bench: Bench, asked: Question) -> Callable[[Progress], dict[str, Any]]:
+def look(bench: Bench, question: Question) -> Callable[[Progress], dict[str, Any]]:
     """The exact answer to a question that has no private one. Teaching mode only."""
     bench.teach()
-    analysis = asked.analysis
+    analysis = question.analysis
     assert analysis is not None
 
     def work(progress: Progress) -> dict[str, Any]:
@@ -293,11 +293,11 @@ def look(bench: Bench, asked: Question) -> Callable[[Progress], dict[str, Any]]:
 def plain(value: Any) -> Any:
     """Dataclasses as JSON: no losses, nothing infinite."""
     if isinstance(value, Result | Preview) or hasattr(value, "__dataclass_fields__"):
-        return plain({name: one for name, one in asdict_once(value).items() if name != "loss"})
+        return plain({name: field for name, field in asdict_once(value).items() if name != "loss"})
     if isinstance(value, Mapping):
-        return {str(name): plain(one) for name, one in value.items()}
+        return {str(name): plain(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

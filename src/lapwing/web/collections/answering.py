@@ -1,0 +1,103 @@
+"""What somebody who takes part is asked, and what their browser will send, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from lapwing.crowd import BinaryResponse, CategoryResponse, StochasticRounding, UnaryEncoding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lapwing.collect.collection import Collection
+
+YES_NO = ("Yes", "No")
+MOST_ANSWERS = 200
+"""Radio buttons on one page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How an answer is given on a page."""
+
+    answers: tuple[str, ...]
+    """What to choose from; empty for a number."""
+    sent: str
+    """What happens to an answer before it is sent, in a sentence or two."""
+    yes_no: bool = False
+    low: str = ""
+    high: str = ""
+
+
+def question_of(collection: Collection) -> Question | None:
+    """What a page asks; None where a browser cannot answer, and another client is needed."""
+    protocol: Any = collection.protocol
+    if collection.transport != "direct":  # browsers have no layers for shufflers yet
+        return None
+    written, limits = collection.document.get("protocol"), collection.document.get("limits")
+    if not isinstance(written, dict) or "fingerprint" not in written:  # browsers do not compute odds from an epsilon
+        return None
+    if not isinstance(limits, dict) or "answers" not in limits:
+        return None
+    if isinstance(protocol, BinaryResponse):
+        return Question(YES_NO, _yes_or_no(protocol), yes_no=True)
+    if isinstance(protocol, StochasticRounding):
+        low, high = (_plain(bound) for bound in protocol.bounds)
+        return Question((), _rounded(protocol, low, high), low=low, high=high)
+    if not isinstance(protocol, UnaryEncoding | CategoryResponse):
+        return None
+    answers = _labels(protocol.domain)
+    if len(answers) > MOST_ANSWERS:
+        return None
+    return Question(answers, _one_of(protocol) if isinstance(protocol, CategoryResponse) else _marks(protocol, answers))
+
+
+def _yes_or_no(protocol: BinaryResponse) -> str:
+    yes, no = _percent(protocol.yes_if_yes), _percent(protocol.yes_if_no)
+    return (
+        f"If you mean yes, your browser sends “yes” with a chance of {yes}. If you mean no, it sends “yes” all "
+        f"the same with a chance of {no}."
+    )
+
+
+def _rounded(protocol: StochasticRounding, low: str, high: str) -> str:
+    return (
+        f"Your browser rounds your number at random to {low} or to {high}, the nearer one more often. It turns that "
+        f"round with a chance of {_percent(protocol.flip)}, and sends one of these two, never your number."
+    )
+
+
+def _one_of(protocol: CategoryResponse) -> str:
+    kept = _percent(protocol.keep)
+    return f"Your browser sends your answer with a chance of {kept}, and otherwise one of the others, drawn at random."
+
+
+def _marks(protocol: UnaryEncoding, answers: Sequence[str]) -> str:
+    true, other = _percent(protocol.one_if_true), _percent(protocol.one_if_other)
+    return (
+        f"Your browser sends a mark or no mark for each of the {len(answers)} answers. Yours is marked with a chance "
+        f"of {true}, each of the others with a chance of {other}."
+    )
+
+
+def servers_of(collection: Collection) -> list[str]:
+    """The origins that a browser speaks to: where tokens come from, and where reports go."""
+    names = [*(["issuer"] if collection.tokens else []), "relay" if "relay" in collection.servers else "ingestor"]
+    parts = [urlsplit(collection.servers[name].address) for name in names]
+    return list(dict.fromkeys(f"{part.scheme}://{part.netloc}" for part in parts))
+
+
+def _labels(domain: int | Sequence[Any]) -> tuple[str, ...]:
+    return tuple(map(str, range(domain) if isinstance(domain, int) else domain))
+
+
+def _plain(value: Any) -> str:
+    exact = Fraction(value)
+    return str(exact.numerator) if exact.denominator == 1 else f"{float(exact):.6g}"
+
+
+def _percent(probability: Any) -> str:
+    return f"{100 * float(Fraction(probability)):.3g} %"
