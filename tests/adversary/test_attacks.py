@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from lapwing.adversary import attacks
 from lapwing.adversary.attacks import ATTACKS, Attack, attack, best_advantage, best_guess
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.bounds import limits
@@ -114,3 +115,8 @@ def test_a_share_above_its_bound_by_chance_is_explained_on_the_screen() -> None:
 def _lapwing(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from lapwing.cli import main; main()", *words]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+def test_the_old_name_of_a_conclusion_still_works() -> None:
+    with pytest.warns(DeprecationWarning, match="attacks.Conclusion"):
+        assert attacks.Learned is attacks.Conclusion

@@ -21,7 +21,7 @@ from lapwing.adversary.attacks.bounds import limits
 from lapwing.adversary.attacks.composition import COMPOSITION, composition
 from lapwing.adversary.attacks.homogeneity import HOMOGENEITY, homogeneity
 from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, THREE_DIVERSE, TWO_ANONYMOUS, TWO_QUASI
-from lapwing.adversary.attacks.published import covers
+from lapwing.adversary.attacks.publication import covers
 from lapwing.adversary.attacks.similarity import SIMILARITY, similarity
 from lapwing.adversary.attacks.skewness import SKEWNESS, skewness
 from lapwing.anonymity.mondrian import Mondrian

@@ -13,7 +13,7 @@ from cases import together
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.bounds import best_guess, limits
 from lapwing.adversary.attacks.linkage import DIAGNOSES, EXACT, LINKAGE, fits_value, linkage
-from lapwing.adversary.attacks.unique import coarsen, uniqueness, uniqueness_curve
+from lapwing.adversary.attacks.uniqueness import coarsen, uniqueness, uniqueness_curve
 from lapwing.datasets import Town, town
 from lapwing.errors import InvalidParameter
 

@@ -25,7 +25,7 @@ from lapwing.adversary.attacks.membership_rounds import (
     NETWORK_MEMBERSHIP,
     tables,
 )
-from lapwing.adversary.attacks.shadow import Tell, shadow_attack
+from lapwing.adversary.attacks.shadow_models import Tell, shadow_attack
 from lapwing.errors import InvalidParameter
 from lapwing.models import GaussianNB, LinearRegression
 from lapwing.noise import Reproducible

@@ -42,6 +42,8 @@ from lapwing.mechanisms import (
 HALF = RandomizedResponse.from_epsilon(Fraction(1, 2))
 WHOLE_SUM = Sum(epsilon=1, bounds=(0, 1), granularity=1)
 GRID = Fraction(1, 1024)
+KEYS = KeySelection(epsilon=1, delta=1e-3)
+BINS = Histogram(epsilon=1, keys=[0, 1], relation="replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ def whole(mechanism: Any, sequence: type = list) -> Instead:
 
 def shown_keys(keys: Sequence[str], entropy: noise.Entropy) -> list[str]:
     present = sorted(set(keys))
-    shown = KeySelection(epsilon=1, delta=1e-3).release([keys.count(key) for key in present], entropy)
+    shown = KEYS.release([keys.count(key) for key in present], entropy)
     return list(itertools.compress(present, shown))
 
 
@@ -70,9 +72,7 @@ OURS: dict[Control, Instead] = {
     controls.sparse_vector_without_cutoff: whole(SparseVector(epsilon=1, sensitivity=1, threshold=0, cutoff=1)),
     controls.noisy_max_that_returns_the_value: whole(NoisyMax(epsilon=1, sensitivity=1, candidates=4, monotone=True)),
     controls.histogram_with_sensitivity_one_under_replace: Instead(
-        lambda counts, entropy: Histogram(epsilon=1, keys=[0, 1], relation="replace").release(
-            [counts.index(1)], entropy
-        )
+        lambda counts, entropy: BINS.release([counts.index(1)], entropy)
     ),
     controls.unclamped_sum: whole(WHOLE_SUM),
     controls.bounds_from_data: whole(Sum(epsilon=1, bounds=(0, 10), granularity=1)),

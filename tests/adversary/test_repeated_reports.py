@@ -15,7 +15,7 @@ from lapwing.adversary.attacks.averaging import AVERAGING, asked_again, average,
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.correlation import CORRELATION, correlated, streams_of, tomorrow
 from lapwing.adversary.attacks.renewal import EMOJI, RENEWAL, daily_evidence, donated, renewal, sketch
-from lapwing.adversary.attacks.repeated import (
+from lapwing.adversary.attacks.repeated_reports import (
     CHROME,
     REPEATED_REPORTS,
     SITES,

@@ -19,7 +19,7 @@ from chance import FALSE_ALARM, assert_seldom
 from sweeps import few
 
 from lapwing import noise
-from lapwing.adversary import CONTROLS, Control, Pair, auditor, observe
+from lapwing.adversary import CONTROLS, Control, Pair, auditor, observations
 from lapwing.adversary import search as search_module
 from lapwing.adversary.domains import domain_of
 from lapwing.adversary.search import Search, find_violation
@@ -373,7 +373,7 @@ def test_a_search_that_made_fewer_releases_says_that_it_was_hurried(monkeypatch:
         """The clock stands still, and after so many looks at it more than half of the time is gone."""
         looks = count()
         clock = SimpleNamespace(monotonic=lambda: 0.0 if next(looks) < jump else 6.0)
-        for module in (auditor, observe, search_module):
+        for module in (auditor, observations, search_module):
             monkeypatch.setattr(module, "time", clock)
         found = search(lambda data: sum(data) + laplace(1), domain="bits", samples=200, seconds=10, bits=False)
         return found, next(looks)

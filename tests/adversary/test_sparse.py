@@ -10,13 +10,13 @@ import pytest
 
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.adversary.attacks.bounds import best_guess, limits
-from lapwing.adversary.attacks.sparse import (
+from lapwing.adversary.attacks.ratings import (
     DAYS,
     SPARSE,
     Matcher,
     Rating,
     Ratings,
-    found_by,
+    hit_rate,
     perturbed,
     ratings,
     remembered,
@@ -106,12 +106,12 @@ def test_more_wrong_ratings_than_ratings_are_refused() -> None:
     with pytest.raises(InvalidParameter, match="wrong"):
         remembered(usual(), 0, count=2, wrong=3)
     with pytest.raises(InvalidParameter, match="nobody rated so many"):
-        found_by(usual(), count=10**6)
+        hit_rate(usual(), count=10**6)
 
 
 def test_eight_ratings_two_of_them_wrong_find_nearly_everybody() -> None:
     """99 % in the paper, with dates that are off by two weeks."""
-    found = found_by(usual(), count=8, wrong=2, people=300, entropy=repeatable("eight"))
+    found = hit_rate(usual(), count=8, wrong=2, people=300, entropy=repeatable("eight"))
     assert limits(found.right, 300, FALSE_ALARM)[1] >= 0.99
     assert found.right > 0.97
     assert found.mistaken < 0.01
@@ -119,7 +119,7 @@ def test_eight_ratings_two_of_them_wrong_find_nearly_everybody() -> None:
 
 def test_more_ratings_find_more_people_and_wrong_ones_fewer() -> None:
     def share(count: int, wrong: int) -> float:
-        return found_by(usual(), count=count, wrong=wrong, people=100, days=False, entropy=repeatable("more")).right
+        return hit_rate(usual(), count=count, wrong=wrong, people=100, days=False, entropy=repeatable("more")).right
 
     growing = [share(count, 0) for count in (2, 4, 8)]
     assert growing == sorted(growing)
@@ -132,7 +132,7 @@ def test_more_ratings_find_more_people_and_wrong_ones_fewer() -> None:
 
 def test_dates_tell_much() -> None:
     with_days, without = (
-        found_by(usual(), count=4, people=100, days=days, entropy=repeatable("days")).right for days in (True, False)
+        hit_rate(usual(), count=4, people=100, days=days, entropy=repeatable("days")).right for days in (True, False)
     )
     assert with_days > without + 0.2
 
@@ -165,7 +165,7 @@ def test_the_attack_breaks_pseudonyms_and_not_private_statistics() -> None:
 
 
 def test_the_private_attacker_wins_as_often_as_it_believes_to() -> None:
-    from lapwing.adversary.attacks.sparse import _posterior, _someone
+    from lapwing.adversary.attacks.ratings import _posterior, _someone
 
     entropy = repeatable("calibration")
     viewers, secrets = _someone(40_000, entropy)

@@ -12,7 +12,7 @@ import pytest
 
 import lapwing as lw
 import lapwing.curator.aggregates as package
-from lapwing.curator.aggregates import AGGREGATES, PER_UNIT, Aggregate, named
+from lapwing.curator.aggregates import AGGREGATES, BY_KIND, PER_UNIT, Aggregate
 from lapwing.curator.show.answer import Column
 from lapwing.errors import InvalidCall
 from lapwing.noise import Reproducible
@@ -46,7 +46,7 @@ def table() -> lw.PrivateTable:
 
 def test_every_aggregate_is_asked_here() -> None:
     assert list(ASKED) == [one.kind for one in AGGREGATES]
-    assert all(named(kind) is type(asked) for kind, asked in ASKED.items())
+    assert all(BY_KIND[kind] is type(asked) for kind, asked in ASKED.items())
 
 
 @every

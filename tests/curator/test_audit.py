@@ -17,9 +17,9 @@ from sweeps import few
 
 import lapwing as lw
 from lapwing.adversary import Pair, audit
-from lapwing.curator.ask import release as releases
+from lapwing.curator.ask import columns as releases
 from lapwing.curator.ask.query import Query
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.plan.statistics import Bounding
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.noise import Entropy, Reproducible
@@ -105,7 +105,7 @@ class _Kept:
     def __init__(self, table: Any) -> None:
         self.table = table
 
-    def subquery(self, alias: str) -> Any:
+    def subquery(self, alias: str, *, copy: bool = True) -> Any:
         return self.table
 
     def copy(self) -> Any:

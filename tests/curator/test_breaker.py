@@ -15,7 +15,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.curator.ask import release as releasing
-from lapwing.curator.ask.breaker import Reading, read
+from lapwing.curator.ask.breaker import read
+from lapwing.curator.ask.columns import Reading
 from lapwing.errors import DatasetClosed, EngineFailed, EngineUnreachable
 
 
@@ -85,7 +86,7 @@ def test_a_table_whose_types_have_changed_is_not_read() -> None:
 
 
 def test_an_interrupt_passes_as_it_is(visits: lw.PrivateTable, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*arguments: Any) -> None:
+    def interrupted(*arguments: Any, **named: Any) -> None:
         arguments[3].begin()
         raise KeyboardInterrupt
 
@@ -100,7 +101,7 @@ def opened(folder: Path, name: str = "visits", **options: Any) -> lw.PrivateTabl
 
 
 def failing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*arguments: Any) -> None:
+    def fail(*arguments: Any, **named: Any) -> None:
         arguments[3].begin()
         raise MemoryError("a secret record")
 

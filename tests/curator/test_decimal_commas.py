@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.curator.plan.written import Notation, notation
-from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.plan.text_forms import Notation, notation
+from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.errors import InvalidParameter
 

@@ -11,14 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import cases
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing.curator as lw
-from lapwing.curator.ask import documents, reread, saved
-from lapwing.curator.ask.query import Post, Query
+from lapwing.curator.ask import documents, reader, writer
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.question import Post
 from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Select
 from lapwing.curator.tables.table import together
@@ -75,7 +77,7 @@ def test_words_without_quotes_mean_what_they_look_like() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@cases.together(
     ("text", "why"),
     [
         ("a: 1\na: 2", "'line 2': 'a' is there twice"),
@@ -164,7 +166,7 @@ def test_a_template_that_is_filled_in_opens_the_table(folder: Path) -> None:
 
 
 def test_a_template_leaves_out_passwords(folder: Path) -> None:
-    from lapwing.curator.tables.described import _place
+    from lapwing.curator.tables.descriptions import _place
 
     place = _place("postgresql://ada:pass:w/rd@host/db", None)
     assert documents.read_yaml(place) == "postgresql://ada@host/db"
@@ -195,7 +197,7 @@ def test_every_field_of_a_description_reaches_the_table(folder: Path) -> None:
     assert (folder / "anchor").exists()
 
 
-@pytest.mark.parametrize(
+@cases.together(
     ("value", "loss"),
     [
         (3, PureDP(3)),
@@ -205,7 +207,7 @@ def test_every_field_of_a_description_reaches_the_table(folder: Path) -> None:
     ],
 )
 def test_an_allowance_is_written_as_one_says_it(value: Any, loss: Any) -> None:
-    from lapwing.curator.tables.described import allowance_of
+    from lapwing.curator.tables.descriptions import allowance_of
 
     assert allowance_of(value) == loss
 
@@ -350,7 +352,7 @@ SELECTS = [
 ]
 
 
-@pytest.mark.parametrize("sql", SELECTS)
+@cases.together("sql", SELECTS)
 def test_a_question_in_sql_is_kept_as_well(
     sql: str, visits: lw.PrivateTable, drugs: lw.PrivateTable, zips: lw.PublicTable
 ) -> None:
@@ -427,11 +429,11 @@ STRANGE = [
 def test_a_file_is_believed_nothing(
     visits: lw.PrivateTable, drugs: lw.PrivateTable, zips: lw.PublicTable, name: str, places: list[int], value: Any
 ) -> None:
-    data = changed(saved.written(QUESTIONS[name](visits, drugs, zips)), places, value)
+    data = changed(writer.written(QUESTIONS[name](visits, drugs, zips)), places, value)
     with contextlib.suppress(
         InvalidParameter, UnsupportedQuery, MissingBounds
     ):  # and no other, above all not EngineFailed
-        query = reread.read(data, visits, [drugs, zips])
+        query = reader.read(data, visits, [drugs, zips])
         query.release(epsilon=1, delta=1e-6 if query.grouping.secret and query.top is None else None)
 
 
@@ -508,7 +510,7 @@ def test_a_quote_is_the_same_in_a_notebook_and_obeys_no_markup(visits: lw.Privat
     assert "\x1b" not in str(quote)
 
 
-@pytest.mark.parametrize(
+@cases.together(
     ("remaining", "loss", "then"),
     [
         (PureDP(3), PureDP(1), PureDP(2)),

@@ -15,7 +15,7 @@ import lapwing as lw
 from lapwing.cli.commands import app
 from lapwing.curator.engines import encodings
 from lapwing.curator.engines.encodings import ENCODINGS, Copies, encoding_of
-from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.sources import find_source
 from lapwing.errors import InvalidParameter
 

@@ -31,10 +31,7 @@ def rows() -> list[tuple[Any, ...]]:
     return [(place, value, WHOLES[place % len(WHOLES)]) for place, value in enumerate(EXTREME)]
 
 
-LONG = pytest.param("spark, all", marks=pytest.mark.sweep)  # it plans for long at ladders of many pieces
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark", LONG])
+@pytest.mark.parametrize("engine", ["duckdb", "postgres", "spark"])
 def test_no_logarithm_fails_at_a_row_and_all_engines_agree(engine: str, request: pytest.FixtureRequest) -> None:
     if engine == "duckdb":
         source = in_duckdb(rows(), TYPES)
@@ -46,9 +43,7 @@ def test_no_logarithm_fails_at_a_row_and_all_engines_agree(engine: str, request:
     tables = {"t": [dict(zip(TYPES, row, strict=True)) for row in rows()]}
     asked = [*(("x", bounds) for bounds in BOUNDS), ("k", (1, 1000)), ("x * 2 + 1", (1, 1000))]
     if engine == "spark":
-        asked = [("x", (1, 3)), ("k", (1, 3))]
-    elif engine == "spark, all":
-        asked = [("x", (1, 1000)), ("k", (1, 1000)), ("x * 2 + 1", (1, 1000))]
+        asked = [("x", (1, 1000)), ("k", (1, 3)), ("x * 2 + 1", (1, 1000))]
     for column, bounds in asked:
         query = table.agg(lw.geometric_mean(column, bounds=bounds))
         assert fetch(query, salt) == integers(query, tables, salt.seed), (column, bounds)
@@ -59,7 +54,7 @@ def test_a_logarithm_is_as_close_as_it_says(bounds: tuple[float, float]) -> None
     table = lw.open(pd.DataFrame({"p": [1], "x": [1.0]}), unit="p", name="t")
     [grid] = table.agg(lw.geometric_mean("x", bounds=bounds)).bounds[0].grids
     low, high = math.log(bounds[0]), math.log(bounds[1])
-    values = [math.exp(low + (high - low) * place / 1000) for place in range(1001)]
+    values = [math.exp(low + (high - low) * place / 250) for place in range(251)]
     inside = [min(max(value, bounds[0]), bounds[1]) for value in values]
     worst = max(abs(value_of(grid.expression, {"x": value}) - math.log(value)) for value in inside)
     assert worst <= _off(grid)

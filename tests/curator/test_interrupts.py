@@ -17,7 +17,7 @@ import duckdb
 import pytest
 
 import lapwing as lw
-from lapwing.curator.engines.waited import Stopped, closing, waited
+from lapwing.curator.engines.containment import Stopped, closing, waited
 from lapwing.errors import EngineFailed
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.aggregates.estimates import Confidence
@@ -46,7 +47,7 @@ def test_every_estimate_of_a_tiny_table_is_in_its_interval(spend: dict[str, Any]
         assert_inside(table.group_by(high="x > 1 AND y > 0").agg(*ALL).release(**spend))
 
 
-@pytest.mark.parametrize("bits", [2, 8, 34, 40])
+@together("bits", [2, 8, 34, 40])
 def test_no_noise_takes_an_estimate_out_of_its_interval(bits: int, table: lw.PrivateTable) -> None:
     draw = random.Random(bits)
     for bound in table.agg(*ALL).bounds:

@@ -10,11 +10,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.ask.query import Query
-from lapwing.curator.plan.evaluate import evaluate
-from lapwing.curator.plan.expressions import Column, Constant, call
+from lapwing.curator.plan.evaluation import evaluate
+from lapwing.curator.plan.expressions import Column, Constant
+from lapwing.curator.plan.language import call
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
 
 PATIENT = lw.PureDP(100, unit="patient")
@@ -102,7 +104,7 @@ def test_text_is_read_so_often_in_one_expression_and_no_oftener(visits: lw.Priva
         visits.query(f"SELECT COUNT(*) FROM ({inner}) AS t WHERE {outer}").digest()
 
 
-@pytest.mark.parametrize("times", [80, 200, 450])
+@together("times", [80, 200, 450])
 def test_steps_that_an_engine_cannot_nest_are_refused_before_they_are_paid_for(
     times: int, visits: lw.PrivateTable
 ) -> None:
@@ -164,7 +166,7 @@ def test_a_table_is_asked_by_whoever_opened_it_also_from_another(tmp_path: Path,
 # files
 
 
-@pytest.mark.parametrize(
+@together(
     "more",
     [
         {"outputs": {}},

@@ -8,12 +8,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.plan import patterns, values
 from lapwing.curator.plan.expressions import Call, Column, Constant
 from lapwing.curator.plan.nodes import Where
-from lapwing.curator.plan.written import LONGEST_TEXT
+from lapwing.curator.plan.text_forms import LONGEST_TEXT
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 FRAME = pd.DataFrame({"p": range(9), "s": list("abcabcabc")})
@@ -25,7 +26,7 @@ def table(**options: Any) -> lw.PrivateTable:
     return lw.open(FRAME, name="t", unit="p", **options)
 
 
-@pytest.mark.parametrize("pattern", ["%a" * 33, "%" + "_" * patterns.LONGEST, "a" * 257, "%a" * 60_000, "a\\%"])
+@together("pattern", ["%a" * 33, "%" + "_" * patterns.LONGEST, "a" * 257, "%a" * 60_000, "a\\%"])
 @pytest.mark.parametrize(
     "ask",
     [
@@ -42,7 +43,7 @@ def test_a_pattern_that_keeps_an_engine_busy_is_refused(pattern: str, ask: Calla
     assert len(str(refused.value)) < 400
 
 
-@pytest.mark.parametrize("pattern", ["%a" * 32, "%" * 60_000, "_" * 256, "%" + "_" * 255, "%%a" * 32])
+@together("pattern", ["%a" * 32, "%" * 60_000, "_" * 256, "%" + "_" * 255, "%%a" * 32])
 def test_a_pattern_at_the_limits_is_taken(pattern: str) -> None:
     if len(pattern) <= values.LONGEST:
         table().where(f"s LIKE '{pattern}'").agg(lw.count())

@@ -11,29 +11,41 @@ from typing import Any
 
 import duckdb
 import pytest
+from cases import together
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import Asker
 from oracle import from_text, grid, integers, read, stepped, survivors
 from questions import COSTS, draw_query, draw_world, fetch, fetch_rows, literal, salted
-from sweeps import few
 
 import lapwing as lw
 from lapwing.curator.plan.expressions import Column
-from lapwing.curator.plan.gridded import gridded
+from lapwing.curator.plan.grids import gridded
 from lapwing.noise import Reproducible
 
 PROFILE = settings(max_examples=40, derandomize=True, deadline=None, database=None)
 
 
-@pytest.mark.parametrize("first", few(range(0, 160, 20), stays=2))
-def test_the_engine_and_the_oracle_agree_on_random_questions(first: int) -> None:
-    for seed in range(first, first + 20):
-        choose = random.Random(10_000 + seed).choice
-        world = draw_world(choose, each_row=seed % 8 == 0, few=seed % 3 == 0)
-        query, salt = draw_query(choose, world), salted(seed)
-        if query.statistics:
-            assert fetch(query, salt) == integers(query, world.tables, salt.seed), (seed, query.explain())
-        assert fetch_rows(query, salt) == survivors(query, world.tables, salt.seed), (seed, query.explain())
+def agree(seed: int) -> None:
+    """The integers and the rows that count of one random question."""
+    choose = random.Random(10_000 + seed).choice
+    world = draw_world(choose, each_row=seed % 8 == 0, few=seed % 3 == 0)
+    query, salt = draw_query(choose, world), salted(seed)
+    answered = Asker(query, salt).ask(query)
+    if query.statistics:
+        assert answered.integers == integers(query, world.tables, salt.seed), query.explain()
+    assert answered.rows == survivors(query, world.tables, salt.seed), query.explain()
+
+
+@together("seed", range(30))
+def test_the_engine_and_the_oracle_agree_on_random_questions(seed: int) -> None:
+    agree(seed)
+
+
+@pytest.mark.sweep
+@together("seed", range(30, 160))
+def test_the_engine_and_the_oracle_agree_on_many_random_questions(seed: int) -> None:
+    agree(seed)
 
 
 def table_of(columns: dict[str, str], rows: list[tuple[Any, ...]], **options: Any) -> lw.curator.PrivateTable:
@@ -49,7 +61,7 @@ def as_read(values: list[Any], declared: str, kind: Any) -> list[Any]:
     """What the curator makes of the values of a column, in order."""
     from sqlglot import exp
 
-    from lapwing.curator.engines.compile import Compiler
+    from lapwing.curator.engines.compiler import Compiler
 
     types = {"value": kind} if declared == "VARCHAR" else {}
     rows = list(enumerate(values))

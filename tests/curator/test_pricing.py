@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.ask.pricing import Picks, check
@@ -132,7 +133,7 @@ def test_no_item_errs_more_because_a_delta_may_be_spent(outputs: tuple[Any, ...]
 
 @pytest.mark.parametrize("kept", KEPT, ids=str)
 @pytest.mark.parametrize("outputs", OUTPUTS, ids=len)
-@pytest.mark.parametrize("delta", [1e-9, 1e-3, 0.4])
+@together("delta", [1e-9, 1e-3, 0.4])
 def test_laplace_and_gaussian_items_together_lose_what_is_charged(
     outputs: tuple[Any, ...], kept: dict[str, int], delta: float
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pandas as pd
 import pytest
-from sweeps import few
+from cases import together
 
 import lapwing as lw
 from lapwing.curator.plan.expressions import Column
@@ -502,10 +502,8 @@ def asked(text: str, frames: dict[str, pd.DataFrame], most: int, rows: int) -> l
     return [float(column.values[0]) for column in answer.columns]
 
 
-@pytest.mark.parametrize("seed", few(range(40), stays=8))
-def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_them_no_further_than_priced(
-    seed: int,
-) -> None:
+def answered_and_priced(seed: int) -> None:
+    """The answer of the database, and no unit moves it further than its price."""
     questions = Questions(random.Random(seed))
     frames = {"a": questions.table(), "b": questions.table()}
     rows, name = questions.rows(3), questions.alias()
@@ -522,6 +520,19 @@ def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_the
         others = {table: frame[~(frame["u"] == unit).fillna(False)] for table, frame in frames.items()}
         moved = [abs(one - other) for one, other in zip(everybody, asked(text, others, 4, 2), strict=True)]
         assert all(map(float.__le__, moved, [2.0, 1.0, 2.0, 8.0])), (text, moved)
+
+
+@together("seed", range(8))
+def test_random_questions_are_answered_as_by_the_database_and_one_unit_moves_them_no_further_than_priced(
+    seed: int,
+) -> None:
+    answered_and_priced(seed)
+
+
+@pytest.mark.sweep
+@together("seed", range(8, 40))
+def test_many_random_questions_are_answered_as_by_the_database_and_priced_right(seed: int) -> None:
+    answered_and_priced(seed)
 
 
 STRUCTURED = [

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from cases import together
 from questions import fetch, salted
 
 import lapwing as lw
@@ -25,7 +26,7 @@ def rows_of(table: lw.curator.PrivateTable) -> int:
     return int(count)
 
 
-@pytest.mark.parametrize(
+@together(
     "same",
     [
         [2.0**53, 2**53 + 1],
@@ -41,7 +42,7 @@ def test_no_row_that_is_a_unit_finds_two_partners_in_a_public_table(same: list[A
         table.join(public, on="x")
 
 
-@pytest.mark.parametrize(
+@together(
     ("kind", "same"),
     [
         ("integer", [1.2, 1.4]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -124,6 +125,16 @@ def test_a_connection_brings_its_own_limits(tmp_path: Path, options: dict[str, A
 def test_what_is_no_connection_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidParameter, match=r"Write connection=duckdb\.connect"):
         lw.open(tmp_path / "visits.csv", unit="patient", connection="visits.duckdb")
+
+
+def test_a_connection_to_another_database_is_told_what_to_write(tmp_path: Path) -> None:
+    file, other = tmp_path / "visits.csv", sqlite3.connect(":memory:")
+    file.write_text("patient\n1\n")
+    with pytest.raises(InvalidParameter, match=r"one to SQLite.*Write a file or a frame"):
+        lw.open(file, unit="patient", connection=other)
+    with pytest.raises(InvalidParameter, match=r"a connection to SQLite.*Write a file or a frame"):
+        lw.open(other, unit="patient", table="visits")
+    other.close()
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,15 @@ from fractions import Fraction
 
 import psycopg
 import pytest
+from cases import together
 
 import lapwing as lw
-from lapwing.curator.plan.expressions import Column, call, span_of
+from lapwing.curator.plan.expressions import Column, span_of
+from lapwing.curator.plan.language import call
 from lapwing.errors import UnsupportedQuery
 
 
-@pytest.mark.parametrize("bounds", [(-1e-140, 1e-140), (1e-140, 5.0), (-5.0, -1e-140)])
+@together("bounds", [(-1e-140, 1e-140), (1e-140, 5.0), (-5.0, -1e-140)])
 def test_tiny_bounds_count_as_tiny_factors(bounds: tuple[float, float]) -> None:
     """Every row beyond a bound has its value, and PostgreSQL raises where a product of such values is too small."""
     column = Column("x", "number", (Fraction(bounds[0]), Fraction(bounds[1])))

@@ -9,17 +9,19 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from cases import together
 
 import lapwing as lw
-from lapwing.curator.aggregates import named
-from lapwing.curator.ask.query import Post, Query
+from lapwing.curator.aggregates import BY_KIND
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.question import Post
 from lapwing.curator.ask.release import release
-from lapwing.curator.plan.expressions import Call, Column, Constant, Span, call, clamp
+from lapwing.curator.plan.expressions import Call, Column, Constant, Span, clamp
 from lapwing.curator.plan.groups import Grouping, Key
+from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import JoinPublic, JoinUnit, PerUnit, Select, Where
-from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.parser import expression
 from lapwing.errors import LapwingError, UnsupportedQuery
-from lapwing.noise import SYSTEM
 
 FRAME = pd.DataFrame(
     {
@@ -42,7 +44,7 @@ def asked(plan: Any = ROWS, **parts: Any) -> Query:
 
 
 def of(value: Any, kind: str = "count distinct") -> Query:
-    return asked(aggregates=(named(kind)(of=(value,), name="out"),))
+    return asked(aggregates=(BY_KIND[kind](of=(value,), name="out"),))
 
 
 def other(plan: Any = ROWS) -> Select:
@@ -120,7 +122,7 @@ def test_what_somebody_merely_claims_about_an_expression_is_not_believed(forged:
             made()
 
 
-@pytest.mark.parametrize(("column", "values"), [(S, (5,)), (N, ("a",)), (N, (True,)), (S, ("a", 1.5)), (B, ("true",))])
+@together(("column", "values"), [(S, (5,)), (N, ("a",)), (N, (True,)), (S, ("a", 1.5)), (B, ("true",))])
 def test_keys_are_compared_with_every_row_and_are_of_their_kind(column: Column, values: tuple[Any, ...]) -> None:
     with pytest.raises(UnsupportedQuery, match="kind"):
         asked(grouping=Grouping((Key("k", column, values),)))
@@ -138,7 +140,7 @@ def test_a_question_that_was_made_around_its_constructor_is_not_released() -> No
     object.__setattr__(where, "condition", S)
     object.__setattr__(query, "plan", where)
     with pytest.raises(UnsupportedQuery, match="not a truth value"):
-        release(query, good.budget(1, None, None), 0.95, analyst=None, key=None, entropy=SYSTEM)
+        release(query, epsilon=1)
 
 
 @pytest.mark.parametrize("how", ["inner", "left"])

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from lapwing import checks
 from lapwing.adversary.events import Event, Outputs, best_events
 from lapwing.adversary.intervals import ceiling, epsilon_shown
-from lapwing.adversary.observe import FAILED, Release, Tick, observe, without_bits
+from lapwing.adversary.observations import FAILED, Release, Tick, observe, without_bits
 from lapwing.adversary.verdict import Refutation
 from lapwing.calls import also_called
 from lapwing.errors import InvalidParameter
@@ -147,7 +147,7 @@ def audit(
     at = _delta(loss, delta)
     until = math.inf if seconds is None else time.monotonic() + float(checks.positive(seconds=seconds))
     with ExitStack() as stack:
-        tick = _progress_bar(stack, 2 * count) if progress else lambda made: None
+        tick = _progress_bar(stack, 2 * count) if progress else lambda releases: None
         stated = None if loss is None else loss.epsilon_at(at)
         return measure(release, neighbours, count, level, at, stated, entropy, until=until, tick=tick)
 
@@ -162,7 +162,7 @@ def measure(
     entropy: Entropy,
     *,
     until: float = math.inf,
-    tick: Tick = lambda made: None,
+    tick: Tick = lambda releases: None,
     coarse: bool = False,
     limits: int = LIMITS,
     may_fail: bool = False,
@@ -171,7 +171,7 @@ def measure(
     start, both, alpha = time.monotonic(), (pair.first, pair.second), (1 - confidence) / limits
     half_time = (start + until) / 2
     first, second = observe(release, both, samples // 2, entropy, coarse=coarse, until=half_time, tick=tick)
-    found = best_events(first, second, alpha, delta)
+    events = best_events(first, second, alpha, delta)
     trials = _affordable(samples - samples // 2, until, (time.monotonic() - start) / len(first))
     fresh = observe(release, both, trials, entropy, coarse=coarse, until=until, tick=tick)
     if not may_fail:
@@ -179,7 +179,7 @@ def measure(
     missing = trials - len(fresh[0])
     results: list[tuple[float, Event, Direction, tuple[int, int]]] = []
     directions: tuple[Direction, Direction] = ("first", "second")
-    for direction, (event, _) in zip(directions, found, strict=True):
+    for direction, (event, _) in zip(directions, events, strict=True):
         hits = _count(event, fresh[0]), _count(event, fresh[1])
         often, seldom = hits if direction == "first" else hits[::-1]
         results.append((epsilon_shown(often, seldom + missing, trials, alpha, delta), event, direction, hits))
@@ -269,4 +269,4 @@ def _progress_bar(stack: ExitStack, total: int) -> Tick:
 
     bar = stack.enter_context(Progress())
     task = bar.add_task("auditing", total=total)
-    return lambda made: bar.advance(task, made)
+    return lambda releases: bar.advance(task, releases)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing.adversary.auditor import Pair
-from lapwing.adversary.observe import Release
+from lapwing.adversary.observations import Release
 from lapwing.noise import Entropy, Recorded, discrete_laplace
 from lapwing.privacy import ApproxDP, PureDP, Relation
 

@@ -77,10 +77,10 @@ def domain_of(text: str) -> Domain:
         kind = _kind(rest, text)
         return Domain(text, ("replace",), lambda *_: itertools.combinations(kind.corners, 2))
     if word in ("answers", "counts"):
-        found = re.fullmatch(r"(\d+) of (\S+?)( by (\S+))?", rest)
-        if not found or not 1 <= int(found[1]) <= 1000:
+        match = re.fullmatch(r"(\d+) of (\S+?)( by (\S+))?", rest)
+        if not match or not 1 <= int(match[1]) <= 1000:
             raise _unclear(text, f"lacks a number of {word} or a range", f"Write '{word} 5 of 0..10', for example.")
-        size, (low, high), step = int(found[1]), _range(found[2], text), _number(found[4] or "1", text)
+        size, (low, high), step = int(match[1]), _range(match[2], text), _number(match[4] or "1", text)
         if word == "counts":
             return Domain(text, BOTH, lambda relation, *_: _counts(size, low, high, step, relation))
         return Domain(text, BOTH, lambda _, __, entropy: _answers(size, low, high, step, entropy))
@@ -184,7 +184,7 @@ def _people(kind: Kind, relation: Relation, longest: int, entropy: Entropy) -> I
                 yield from ((front + others, [*others, someone, *front]) for someone in newcomers)
             else:
                 pairs = itertools.combinations(newcomers, 2)
-                yield from (([*others, one, *front], [*others, another, *front]) for one, another in pairs)
+                yield from (([*others, someone, *front], [*others, another, *front]) for someone, another in pairs)
 
 
 def _companies(kind: Kind, longest: int, entropy: Entropy) -> Iterator[list[Any]]:

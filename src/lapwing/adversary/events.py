@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from lapwing.adversary.intervals import quick_limits
-from lapwing.adversary.observe import Observation, written_down
+from lapwing.adversary.observations import Observation, written_down
 
 MOST_THRESHOLDS = 256
 MOST_VALUES = 512
@@ -64,7 +64,7 @@ class Feature(NamedTuple):
     read: Callable[[Observation], Any]
 
 
-class Found(NamedTuple):
+class EventSearch(NamedTuple):
     """An event, and the epsilon that it seems to show on the outputs on which it was searched."""
 
     event: Event
@@ -88,7 +88,7 @@ class Column(NamedTuple):
     right: list[Any]
 
 
-def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> tuple[Found, Found]:
+def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> tuple[EventSearch, EventSearch]:
     """What proves the largest epsilon on the training outputs: likelier on the first data set, and on the second."""
     columns = [
         column
@@ -104,11 +104,11 @@ def best_events(first: Outputs, second: Outputs, alpha: float, delta: float) -> 
             shown = [low[often] - high[seldom] for often, seldom in zip(hits, others, strict=True)]
             most = max(shown, default=-math.inf)
             if most > best[side].shown:
-                best[side] = Found(family.event(shown.index(most)), most)
+                best[side] = EventSearch(family.event(shown.index(most)), most)
     return best[0], best[1]
 
 
-NOTHING = Found(Event("anything at all", lambda _: True), -math.inf)
+NOTHING = EventSearch(Event("anything at all", lambda _: True), -math.inf)
 
 
 def _candidates(columns: list[Column]) -> Iterator[Candidates]:

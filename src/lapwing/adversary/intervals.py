@@ -140,9 +140,9 @@ def quick_limits(trials: int, alpha: float, delta: float = 0.0) -> tuple[list[fl
 
 def _beta_quantile(a: float, b: float, score: float) -> float:
     """About the value below which a beta variable lies with the probability of a normal one below −score."""
-    one, other = 1 / (2 * a - 1), 1 / (2 * b - 1)
-    curve, mean = (score * score - 3) / 6, 2 / (one + other)
-    w = score * math.sqrt(mean + curve) / mean - (other - one) * (curve + 5 / 6 - 2 / (3 * mean))
+    inverse_a, inverse_b = 1 / (2 * a - 1), 1 / (2 * b - 1)
+    curve, mean = (score * score - 3) / 6, 2 / (inverse_a + inverse_b)
+    w = score * math.sqrt(mean + curve) / mean - (inverse_b - inverse_a) * (curve + 5 / 6 - 2 / (3 * mean))
     return a / (a + b * math.exp(2 * w))
 
 

@@ -111,14 +111,14 @@ def audit_once(
     loss, at = _claim(model, claimed, delta)
     scores = np.asarray(score(model, X, y), dtype=float)
     alpha = (1 - level) / len(sizes)
-    found = [(rightly(scores, inside, size), size) for size in sizes]
-    shown = [epsilon_shown(right, size, count, delta=at, alpha=alpha) for right, size in found]
+    results = [(rightly(scores, inside, size), size) for size in sizes]
+    shown = [epsilon_shown(right, size, count, delta=at, alpha=alpha) for right, size in results]
     best = int(np.argmax(shown))
     return OneRun(
         epsilon_lower_bound=shown[best],
         canaries=count,
-        guesses=found[best][1],
-        right=found[best][0],
+        guesses=results[best][1],
+        right=results[best][0],
         confidence=level,
         delta=at,
         claimed=None if loss is None else loss.to_add_remove().epsilon_at(at),
@@ -196,11 +196,11 @@ def _unlikely(guesses: int, canaries: int, delta: float) -> Floats:
     if guesses == canaries:
         return np.full(guesses, delta)
     last = np.unique(np.linspace(0, canaries, min(canaries, _GROUPS) + 1).astype(int))
-    found = np.zeros(guesses)
+    chances = np.zeros(guesses)
     for before, place in pairwise(last.tolist()):
         often = guesses / canaries * hypergeom.pmf(np.arange(guesses), canaries - 1, guesses - 1, canaries - place)
-        found += (place - before) * np.clip(delta - (np.cumsum(often) - often), 0.0, often)
-    return found
+        chances += (place - before) * np.clip(delta - (np.cumsum(often) - often), 0.0, often)
+    return chances
 
 
 def _claim(model: Any, claimed: Loss | Number | None, delta: Number | None) -> tuple[Loss | None, float]:

@@ -31,7 +31,7 @@ from lapwing.adversary.auditor import LIMITS, Audit, Pair, measure, release_of
 from lapwing.adversary.domains import MOST_PAIRS, domain_of, given_pairs
 from lapwing.adversary.events import CAUTION, best_events
 from lapwing.adversary.intervals import quick_limits
-from lapwing.adversary.observe import FAILED, LEAST, Release, observe
+from lapwing.adversary.observations import FAILED, LEAST, Release, observe
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -61,7 +61,7 @@ Domain = str | Iterable[Any] | Callable[[], Iterable[Any]]
 Progress = Callable[[int, int], None]
 
 
-class Tried(NamedTuple):
+class Trial(NamedTuple):
     """A pair that was tried: the epsilon it seemed to show when it was last looked at, and the releases it got."""
 
     pair: Pair
@@ -75,7 +75,7 @@ class Search:
 
     audit: Audit
     """The final test, on fresh releases."""
-    tried: tuple[Tried, ...]
+    tried: tuple[Trial, ...]
     """All pairs, the most telling first."""
     releases: int
     """All releases that were made, the audit's included."""
@@ -98,40 +98,40 @@ class Search:
 
     def explain(self) -> str:
         """The finding in words, with what it does and does not prove."""
-        found, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
-        at = f" with delta = {found.delta:g}" if found.delta else ""
+        audit, claimed = self.audit, f"epsilon = {self.audit.claimed:g}"
+        at = f" with delta = {audit.delta:g}" if audit.delta else ""
         effort = f"{len(self.tried)} pairs of neighbours, {self.releases:,} releases"
         if self.caught:
             effort += f". {INEXACT}" if self.bits else ""
             return (
-                f"{self.function} is not private with {claimed}{at}. On {found.pair.first!r} and on its neighbour "
-                f"{found.pair.second!r}: {found.explain()} (Searched {effort}.)"
+                f"{self.function} is not private with {claimed}{at}. On {audit.pair.first!r} and on its neighbour "
+                f"{audit.pair.second!r}: {audit.explain()} (Searched {effort}.)"
             )
-        return f"No violation found up to {claimed}{at} in {effort}. The most telling of them: {found.explain()}" + (
+        return f"No violation found up to {claimed}{at} in {effort}. The most telling of them: {audit.explain()}" + (
             " There was not enough time for all that was wanted." if self.hurried else ""
         )
 
     @property
     def data(self) -> dict[str, Any]:
         """The finding for other programs: only what JSON knows. Inputs that it does not know are written as text."""
-        found = self.audit
+        audit = self.audit
         return {
             "function": self.function,
             "domain": self.domain,
-            "relation": found.pair.relation,
+            "relation": audit.pair.relation,
             "caught": self.caught,
-            "claimed": found.claimed,
-            "delta": found.delta,
-            "epsilon_lower_bound": found.epsilon_lower_bound,
-            "confidence": found.confidence,
-            "ceiling": found.ceiling,
-            "first": _plain(found.pair.first),
-            "second": _plain(found.pair.second),
-            "event": found.event.description,
-            "likelier_on": found.direction,
-            "hits": list(found.hits),
-            "trials": found.trials,
-            "missing": found.missing,
+            "claimed": audit.claimed,
+            "delta": audit.delta,
+            "epsilon_lower_bound": audit.epsilon_lower_bound,
+            "confidence": audit.confidence,
+            "ceiling": audit.ceiling,
+            "first": _plain(audit.pair.first),
+            "second": _plain(audit.pair.second),
+            "event": audit.event.description,
+            "likelier_on": audit.direction,
+            "hits": list(audit.hits),
+            "trials": audit.trials,
+            "missing": audit.missing,
             "pairs_tried": len(self.tried),
             "releases": self.releases,
             "hurried": self.hurried,
@@ -182,12 +182,12 @@ def find_violation(
         hunt = _Hunt(release, entropy, progress, time.monotonic() + limit, stages=1 + bits)
         searches: list[Search] = []
         while hunt.stage < hunt.stages and not (searches and searches[-1].caught):
-            tried, found = hunt.run(pairs, count, claimed, at, level)
-            searches.append(Search(found, tuple(tried), 0, False, hunt.stage > 1, _name(function), described))
+            tried, audit = hunt.run(pairs, count, claimed, at, level)
+            searches.append(Search(audit, tuple(tried), 0, False, hunt.stage > 1, _name(function), described))
             if not hunt.floats:
                 break
     best = max(searches, key=lambda search: search.audit.epsilon_lower_bound)
-    return replace(best, releases=hunt.made, hurried=hunt.hurried)
+    return replace(best, releases=hunt.releases, hurried=hunt.hurried)
 
 
 class _Hunt:
@@ -196,23 +196,23 @@ class _Hunt:
     def __init__(self, release: Release, entropy: Entropy, progress: Progress, until: float, stages: int) -> None:
         self.release, self.entropy, self.progress, self.until = release, entropy, progress, until
         self.stage, self.stages = 0, stages
-        self.made, self.total = 0, 1
+        self.releases, self.total = 0, 1
         self.hurried = self.floats = False
 
-    def tick(self, made: int) -> None:
-        self.made += made
-        self.progress(min(self.made, self.total), self.total)
+    def tick(self, releases: int) -> None:
+        self.releases += releases
+        self.progress(min(self.releases, self.total), self.total)
 
     def run(
         self, pairs: list[Pair], samples: int, claimed: float, delta: float, confidence: float
-    ) -> tuple[list[Tried], Audit]:
+    ) -> tuple[list[Trial], Audit]:
         """Rank the pairs and test the best: the first time on floats without their lowest bits, then with them."""
         coarse, start = self.stage == 0, time.monotonic()
         until = start + (self.until - start) / (self.stages - self.stage)
         samples = self._plan(pairs, samples, until)
         tried = self._rank(pairs, samples, claimed, delta, (start + until) / 2, coarse)
-        before = self.made
-        found = measure(
+        before = self.releases
+        audit = measure(
             self.release,
             tried[0].pair,
             samples,
@@ -226,16 +226,16 @@ class _Hunt:
             limits=LIMITS * self.stages,
             may_fail=True,
         )
-        self.hurried = self.hurried or found.missing > 0 or self.made - before < 2 * samples
+        self.hurried = self.hurried or audit.missing > 0 or self.releases - before < 2 * samples
         self.stage += 1
-        return tried, found
+        return tried, audit
 
     def _rank(
         self, pairs: list[Pair], samples: int, claimed: float, delta: float, until: float, coarse: bool
-    ) -> list[Tried]:
+    ) -> list[Trial]:
         """The pairs in the order of what they seem to show."""
         order = {id(pair): place for place, pair in enumerate(pairs)}
-        ranked, out, failed = [Tried(pair, -math.inf, 0) for pair in pairs], list[Tried](), True
+        ranked, out, failed = [Trial(pair, -math.inf, 0) for pair in pairs], list[Trial](), True
         while True:
             size = max(int(EFFORT * samples / len(ranked)), FEWEST)
             for place, (pair, _, before) in enumerate(ranked):
@@ -247,8 +247,8 @@ class _Hunt:
                 self.hurried = self.hurried or len(seen[0]) < size
                 failed = failed and all(output.dress in VOID for side in seen for output in side)
                 self.floats = self.floats or any(type(part) is float for side in seen for part in side[0].parts)
-                seemed = max(found.shown for found in best_events(*seen, LENIENT, delta))
-                ranked[place] = Tried(pair, seemed, before + 2 * len(seen[0]))
+                seemed = max(candidate.shown for candidate in best_events(*seen, LENIENT, delta))
+                ranked[place] = Trial(pair, seemed, before + 2 * len(seen[0]))
             steps = math.sqrt(size) / 4  # what differs by less than chance is equal, and the simpler pair comes first
             ranked.sort(key=lambda entry: (-round(max(entry.seemed, -9) * steps), order[id(entry.pair)]))
             if failed:
@@ -274,7 +274,7 @@ class _Hunt:
             if share < 1:
                 self.hurried, releases = True, int(releases * share)
                 samples = max(2 * LEAST, int(samples * share))
-        self.total = self.made + max(1, releases) * (self.stages - self.stage)
+        self.total = self.releases + max(1, releases) * (self.stages - self.stage)
         return samples
 
 

@@ -17,6 +17,9 @@ from lapwing.adversary.auditor import Pair
 from lapwing.mechanisms import (
     AboveThreshold,
     Count,
+    CrowdThreshold,
+    DummyCrowds,
+    DummyReports,
     Exponential,
     Gaussian,
     Histogram,
@@ -67,7 +70,7 @@ class Witness:
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
-    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _keys, _stable)
+    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _keys, _crowds, _stable)
     return tuple(witness for family in families for witness in family())
 
 
@@ -193,14 +196,30 @@ def _quantiles() -> Iterator[Witness]:
 def _keys() -> Iterator[Witness]:
     import numpy as np
 
-    one = KeySelection(epsilon=2, delta=DELTA)
-    yield _witness(one, [0], [1], "a key nobody has, and one that one person has")
-    yield _witness(one, [2], [3], "one person more, where half of the keys are shown")
-    yield _witness(one, np.array([2]), np.array([3]), "the same as an array", samples=FAIR)
+    single = KeySelection(epsilon=2, delta=DELTA)
+    yield _witness(single, [0], [1], "a key nobody has, and one that one person has")
+    yield _witness(single, [2], [3], "one person more, where half of the keys are shown")
+    yield _witness(single, np.array([2]), np.array([3]), "the same as an array", samples=FAIR)
     several = KeySelection(epsilon=4, delta=DELTA, max_groups_per_unit=2)
     yield _witness(several, [3, 3], [4, 4], "one person more, in two groups")
     swapped = KeySelection(epsilon=4, delta=DELTA, relation="replace")
     yield _witness(swapped, [3, 4], [4, 3], "one person moves from one key to the other")
+
+
+def _crowds() -> Iterator[Witness]:
+    entering = CrowdThreshold(threshold=2, mean_drop=4, sigma=2, delta=0.05)
+    yield _witness(entering, [12], [13], "one report more in a crowd that is seen")
+    yield _witness(entering, [6], [7], "one report more in a crowd at the threshold")
+    moving = CrowdThreshold(threshold=2, mean_drop=4, sigma=2, delta=0.05, relation="replace")
+    yield _witness(moving, [12, 12], [11, 13], "one report leaves one crowd for the other")
+    reports = DummyReports(epsilon=1, delta=DELTA)
+    yield _witness(reports, [0, 5], [1, 5], "one report more in an empty crowd")
+    swapped = DummyReports(epsilon=2, delta=DELTA, relation="replace")
+    yield _witness(swapped, [3, 5], [2, 6], "one report moves from one crowd to the other")
+    crowds = DummyCrowds(epsilon=2, delta=DELTA, largest=3)
+    yield _witness(crowds, [2], [3], "a crowd of two becomes one of three")
+    many = DummyCrowds(epsilon=4, delta=DELTA, largest=3, relation="replace")
+    yield _witness(many, [2, 2], [1, 3], "two crowds of two become one of one and one of three")
 
 
 def _stable() -> Iterator[Witness]:

@@ -20,9 +20,10 @@ from lapwing.curator.aggregates import (
 )
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
+from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.check import Check
-from lapwing.curator.tables.described import describe, open_described
+from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.proposals import Proposal, bounds
 from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable, open, public
 
@@ -43,6 +44,7 @@ __all__ = [
     "PublicTable",
     "Query",
     "Quote",
+    "Unprotected",
     "bounds",
     "correlation",
     "count",

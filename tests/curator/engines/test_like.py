@@ -16,12 +16,13 @@ from everywhere import in_duckdb, in_postgres, in_spark
 from oracle import like
 
 import lapwing as lw
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.plan import patterns
-from lapwing.curator.plan.evaluate import evaluate
-from lapwing.curator.plan.expressions import Column, Constant, call
+from lapwing.curator.plan.evaluation import evaluate
+from lapwing.curator.plan.expressions import Column, Constant
+from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import Select
-from lapwing.curator.plan.written import LONGEST_TEXT
+from lapwing.curator.plan.text_forms import LONGEST_TEXT
 
 TYPES = {"p": "integer", "s": "text"}
 LONG = 1_000

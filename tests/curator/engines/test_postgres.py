@@ -12,9 +12,9 @@ from questions import fetch, salted
 from sqlglot import exp
 
 import lapwing as lw
-from lapwing.curator.ask.release import statement_of
+from lapwing.curator.ask.columns import statement_of
 from lapwing.curator.engines import postgres
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.engine import Session
 from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.expressions import Kind
@@ -44,6 +44,12 @@ def sql(text: str) -> exp.Query:
     query = parse_one(text, dialect="postgres")
     assert isinstance(query, exp.Query)
     return query
+
+
+def test_a_connection_of_psycopg_is_told_to_write_the_address(owner: psycopg.Connection) -> None:
+    for given in ({"source": owner, "table": "visits"}, {"source": "visits.csv", "connection": owner}):
+        with pytest.raises(InvalidParameter, match=r"PostgreSQL.*lw\.open\('postgresql://…', table='visits'\)"):
+            lw.open(**given, unit="person")  # type: ignore[arg-type]
 
 
 def test_types_come_from_the_catalogue_and_domains_are_what_they_are_made_of(

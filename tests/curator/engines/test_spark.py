@@ -40,6 +40,11 @@ def test_the_cluster_is_one_master_with_two_workers(spark: SparkSession) -> None
     assert driver_and_executors == 3
 
 
+def test_a_session_is_a_source_and_not_a_connection(spark: SparkSession) -> None:
+    with pytest.raises(InvalidParameter, match=r"Spark.*lw\.open\(spark, table='visits'\)"):
+        find_source("visits.csv", connection=spark)
+
+
 def test_types_come_from_the_schema(spark: SparkSession) -> None:
     frame = spark.createDataFrame(
         [],

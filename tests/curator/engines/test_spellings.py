@@ -16,7 +16,7 @@ from oracle import from_text
 from sqlglot import exp
 
 from lapwing.curator.plan.expressions import KINDS, Kind
-from lapwing.curator.plan.written import LONGEST, PLAIN, Notation
+from lapwing.curator.plan.text_forms import LONGEST, PLAIN, Notation
 from lapwing.curator.tables.sources import find_source
 
 if TYPE_CHECKING:

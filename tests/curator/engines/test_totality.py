@@ -16,9 +16,9 @@ from oracle import integers, read, value_of
 from questions import fetch, salted
 
 import lapwing as lw
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.plan.nodes import Select
-from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.parser import expression
 
 TYPES = {
     "p": "integer", "i": "integer", "j": "integer", "x": "number", "y": "number", "s": "text", "t": "text",

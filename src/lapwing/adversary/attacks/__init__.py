@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Contest, Learned, Score
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Contest, Score
 from lapwing.adversary.attacks.averaging import AVERAGING, average, majority
 from lapwing.adversary.attacks.background import BACKGROUND, background
 from lapwing.adversary.attacks.bounds import best_advantage, best_guess
@@ -35,18 +36,18 @@ from lapwing.adversary.attacks.membership import Membership, threshold_attack
 from lapwing.adversary.attacks.membership_rounds import LINEAR_MEMBERSHIP, LOGISTIC_MEMBERSHIP, NETWORK_MEMBERSHIP
 from lapwing.adversary.attacks.overlap import OVERLAP, overlap
 from lapwing.adversary.attacks.poisoning import POISONING, poison
+from lapwing.adversary.attacks.ratings import SPARSE, sparse_match
 from lapwing.adversary.attacks.reconstruction import RECONSTRUCTION, Reconstruction, reconstruct
 from lapwing.adversary.attacks.renewal import RENEWAL, renewal
-from lapwing.adversary.attacks.repeated import REPEATED_REPORTS, repeated_reports
+from lapwing.adversary.attacks.repeated_reports import REPEATED_REPORTS, repeated_reports
 from lapwing.adversary.attacks.rounding import ROUNDING, tipping
-from lapwing.adversary.attacks.shadow import shadow_attack
+from lapwing.adversary.attacks.shadow_models import shadow_attack
 from lapwing.adversary.attacks.similarity import SIMILARITY, similarity
 from lapwing.adversary.attacks.skewness import SKEWNESS, skewness
-from lapwing.adversary.attacks.sparse import SPARSE, sparse_match
 from lapwing.adversary.attacks.subsampling import SUBSAMPLING, exposed
 from lapwing.adversary.attacks.suppression import SUPPRESSION, recovered
 from lapwing.adversary.attacks.tracker import TRACKER, find_tracker, general_tracker, individual_tracker
-from lapwing.adversary.attacks.unique import Uniqueness, coarsen, uniqueness, uniqueness_curve
+from lapwing.adversary.attacks.uniqueness import Uniqueness, coarsen, uniqueness, uniqueness_curve
 
 _TABLES = (LINKAGE, IDENTIFIERS, SPARSE, HOMOGENEITY, BACKGROUND, SKEWNESS, SIMILARITY, COMPOSITION)
 _QUERIES = (DIFFERENCING, TRACKER, OVERLAP, SUM_DENIALS, MAX_DENIALS, SUPPRESSION, ROUNDING, SUBSAMPLING)
@@ -61,8 +62,8 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
 __all__ = [
     "ATTACKS",
     "Attack",
+    "Conclusion",
     "Contest",
-    "Learned",
     "Linkage",
     "Membership",
     "Reconstruction",
@@ -111,3 +112,11 @@ __all__ = [
 def attack(name: str) -> Attack:
     """One attack by its name; another name is told from those there are."""
     return ATTACKS[checks.one_of(tuple(ATTACKS), name=name)]
+
+
+def __getattr__(name: str) -> Any:
+    from lapwing.calls import moved
+
+    if name == "Learned":
+        return moved("lapwing.adversary.attacks.Learned", "lapwing.adversary.attacks.Conclusion")
+    raise AttributeError(f"module 'lapwing.adversary.attacks' has no attribute {name!r}")

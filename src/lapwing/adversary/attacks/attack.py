@@ -31,7 +31,7 @@ SUREST = 36.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Learned:
+class Conclusion:
     """What an attacker found out, and how sure it is."""
 
     about: str
@@ -120,7 +120,7 @@ class Attack:
     """What guessing without looking reaches."""
     blind: str = "guessing blindly"
     """What that is called in a picture."""
-    example: Callable[[Entropy], Sequence[Learned]] = field(repr=False)
+    example: Callable[[Entropy], Sequence[Conclusion]] = field(repr=False)
     """One attack told step by step: what was learned, and how surely."""
     lesson: str
     """What one should remember, in a sentence or two."""
@@ -142,7 +142,9 @@ class Attack:
     ) -> Contest:
         """Play all of it; the same seed gives the same contest. `heard` is told how far it is."""
         count = checks.whole(rounds=self.rounds if rounds is None else rounds, minimum=1)
-        levels = [float(checks.positive(epsilon=one)) for one in (self.epsilons if epsilons is None else epsilons)]
+        levels = [
+            float(checks.positive(epsilon=epsilon)) for epsilon in (self.epsilons if epsilons is None else epsilons)
+        ]
         games: list[tuple[str, float | None]] = [(name, None) for name in self.weak]
         games += [(self.answer, epsilon) for epsilon in levels]
         scores: list[Score] = []
@@ -154,7 +156,7 @@ class Attack:
                 heard(done + 1, len(games))
         return Contest(attack=self, scores=tuple(scores))
 
-    def tell(self, entropy: Entropy = SYSTEM) -> Sequence[Learned]:
+    def tell(self, entropy: Entropy = SYSTEM) -> Sequence[Conclusion]:
         """One attack, told."""
         return self.example(entropy)
 

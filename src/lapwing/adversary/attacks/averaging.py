@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -30,7 +30,7 @@ MOST_DRAWN = 1 << 20
 """Answers at a time."""
 
 
-def average(answers: ArrayLike, *, low: float, high: float, scale: float, about: str = "the target") -> Learned:
+def average(answers: ArrayLike, *, low: float, high: float, scale: float, about: str = "the target") -> Conclusion:
     """Which of two true values is behind answers that all have fresh Laplace noise of this scale.
 
     Both were as likely beforehand. Every answer y adds (|y − low| − |y − high|)/scale to the logarithm of the odds.
@@ -38,17 +38,19 @@ def average(answers: ArrayLike, *, low: float, high: float, scale: float, about:
     >>> print(average([40, 44, 43, 45, 42, 43], low=42, high=43, scale=2))
     the target: 43 (73.1% sure). 6 answers, 42.83 on average.
     """
-    width, told = float(checks.positive(scale=scale)), np.asarray(answers, dtype=np.float64).ravel()
-    if not len(told):
+    width, values = float(checks.positive(scale=scale)), np.asarray(answers, dtype=np.float64).ravel()
+    if not len(values):
         raise InvalidParameter("answers", answers, "there is nothing to learn from", "Give one answer at least.")
-    if not np.isfinite(told).all():
+    if not np.isfinite(values).all():
         raise InvalidParameter("answers", answers, "some are missing or infinite", "Leave them out.")
-    odds = float(_log_odds(told, *map(float, checks.interval(values=(low, high))))) / width
-    return Learned(
+    odds = float(_log_odds(values, *map(float, checks.interval(values=(low, high))))) / width
+    return Conclusion(
         about=about,
         guess=high if odds > 0 else low,
         sure=sure_of(odds),
-        because=f"{len(told):,} answers, {told.mean():.4g} on average." if len(told) > 1 else f"It says {told[0]:g}.",
+        because=f"{len(values):,} answers, {values.mean():.4g} on average."
+        if len(values) > 1
+        else f"It says {values[0]:g}.",
     )
 
 
@@ -97,17 +99,17 @@ def stored(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return won
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     truth = OTHERS + int(bernoulli(Fraction(1, 2), entropy=entropy))
-    told: list[tuple[ArrayLike, float, str]] = []
+    cases: list[tuple[ArrayLike, float, str]] = []
     for times in (1, 100, 10_000):
         answers = truth + discrete_laplace(1 / Fraction(EACH), times, entropy)
-        told.append((answers, 1 / EACH, f"fresh noise, epsilon = {EACH:g} each"))
+        cases.append((answers, 1 / EACH, f"fresh noise, epsilon = {EACH:g} each"))
     kept = Laplace(epsilon=1, sensitivity=1).release(truth, entropy)
-    told.append(([kept], 1.0, "one stored answer, epsilon = 1, however often it is said"))
+    cases.append(([kept], 1.0, "one stored answer, epsilon = 1, however often it is said"))
     return [
         replace(average(some, low=OTHERS, high=OTHERS + 1, scale=scale, about=f"smokers, {how}"), truth=truth)
-        for some, scale, how in told
+        for some, scale, how in cases
     ]
 
 

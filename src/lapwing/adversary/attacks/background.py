@@ -9,10 +9,10 @@ import numpy as np
 
 from lapwing import checks
 from lapwing.adversary.attacks import ward
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, THREE_DIVERSE, TWO_ANONYMOUS, TWO_QUASI
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.anonymity.criteria import DistinctDiversity
 from lapwing.checks import Number
 from lapwing.noise import Entropy, uniform_below
@@ -29,7 +29,7 @@ def background(
     *,
     ruled_out: Collection[Any] = (),
     likelihood: Mapping[Any, Number] | None = None,
-) -> list[Learned]:
+) -> list[Conclusion]:
     """The likeliest value of everybody, after what is known about them.
 
     Values in `ruled_out` cannot be; `likelihood` says how likely what is known would be for somebody with a value,
@@ -42,25 +42,25 @@ def background(
     >>> print(*background(wards, ["age"], "illness", {"Mrs. Brown": {"age": 65}}, likelihood={"stroke": 9}))
     Mrs. Brown: stroke (90.0% sure). It is 1 of 2 rows, and fits what is known 9 times as well.
     """
-    published = Published.of(table, quasi_identifiers, sensitive)
-    told = {**dict.fromkeys(ruled_out, 0), **(likelihood or {})}
-    weights = np.array([float(checks.not_negative(likelihood=told.get(kind, 1))) for kind in published.kinds])
-    found = []
+    published = Publication.of(table, quasi_identifiers, sensitive)
+    likelihoods = {**dict.fromkeys(ruled_out, 0), **(likelihood or {})}
+    weights = np.array([float(checks.not_negative(likelihood=likelihoods.get(kind, 1))) for kind in published.kinds])
+    conclusions = []
     for about, counts in published.suspects(targets):
         odds = counts * weights
         if not odds.any():
             continue  # what is known contradicts the table
         best = int(odds.argmax())
         alone = np.count_nonzero(odds) == 1
-        found.append(
-            Learned(
+        conclusions.append(
+            Conclusion(
                 about=about,
                 guess=published.kinds[best],
                 sure=1.0 if alone else float(odds[best] / odds.sum()),
                 because=_why(counts, weights, best),
             )
         )
-    return found
+    return conclusions
 
 
 def _why(counts: Any, weights: Any, best: int) -> str:
@@ -89,7 +89,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return ward.play(rounds, entropy, WEIGHTS, ward.noisy(epsilon, WEIGHTS), _strategy)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """A small ward, then the tables of Machanavajjhala et al. 2007."""
     brown = {"Mrs. Brown, taken away by ambulance": {"gender": "Female", "age": 71, "zip": "02142"}}
     umeko = {"Umeko, 21, of 13068, who has a strong heart": {"age": 21, "zip": "13068"}}

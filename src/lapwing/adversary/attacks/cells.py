@@ -46,7 +46,7 @@ def noisy_sums(
     most = max(np.bincount(np.concatenate([list(group) for group in groups])).tolist())
     exact = _sums(np.asarray(people, np.int64), groups)
     noise = Laplace(epsilon=epsilon, sensitivity=most, dimensions=len(groups), on_grid=True, relation="replace")
-    return np.array([noise.release(one, entropy) for one in exact]), most / float(epsilon)
+    return np.array([noise.release(row, entropy) for row in exact]), most / float(epsilon)
 
 
 def values_behind(noisy: NDArray[np.int64], groups: Sequence[Sequence[int]], *, scale: float) -> NDArray[np.float64]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -117,15 +117,15 @@ def reconstruct_block(tables: Sequence[Statistic], *, oldest: int = OLDEST, most
         why = "must say how many people there are: a line without conditions"
         raise InvalidParameter("tables", f"<{len(tables)} lines>", why, "Add Statistic({}, 7).")
     kinds = [Person(0, *kind) for kind in _KINDS]
-    found: list[list[Person]] = []
+    blocks: list[list[Person]] = []
     for block in itertools.combinations_with_replacement(kinds, everybody[0]):
         if all(sum(map(line.counts, block)) == line.count for line in tables):
             lines = [_Line.of(line, block) for line in tables if line.mean is not None or line.median is not None]
             ages = _aged(block, lines, {}, oldest)
-            found += [
+            blocks += [
                 [block[i]._replace(age=age[i]) for i in range(len(block))] for age in itertools.islice(ages, most)
             ]
-    return found[:most]
+    return blocks[:most]
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _left(
     return range(low, high + 1)
 
 
-def known_people(blocks: Sequence[Sequence[Person]]) -> list[Learned]:
+def known_people(blocks: Sequence[Sequence[Person]]) -> list[Conclusion]:
     """What all the blocks that fit say: for each line of the commonest people, in what share of the blocks it is.
 
     Every block that fits is taken to be as likely as another; a line that all of them have is certain.
@@ -210,7 +210,7 @@ def known_people(blocks: Sequence[Sequence[Person]]) -> list[Learned]:
         seen.update((person, number) for person, many in Counter(block).items() for number in range(many))
     because = f"{len(blocks):,} block{'s fit' if len(blocks) > 1 else ' fits'} the tables."
     return [
-        Learned(about="a resident", guess=str(person), sure=times / len(blocks), because=because)
+        Conclusion(about="a resident", guess=str(person), sure=times / len(blocks), because=because)
         for (person, _), times in seen.most_common(len(blocks[0]))
     ]
 
@@ -306,12 +306,12 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return shares
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
-    found = known_people(reconstruct_block(tabulate(BLOCK, smallest=SMALLEST)))
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
+    conclusions = known_people(reconstruct_block(tabulate(BLOCK, smallest=SMALLEST)))
     tables = PrivateTables(epsilon=1)
     released = tables.release(np.array([person.married for person in BLOCK]), BLOCK, entropy)
     private = [
-        Learned(
+        Conclusion(
             about=f"the resident of {person.age}, from private tables (epsilon = 1)",
             guess="married" if chance > 0.5 else "single",
             sure=max(float(chance), 1 - float(chance)),
@@ -320,7 +320,7 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
         )
         for person, chance in zip(BLOCK, tables.chances(released, BLOCK), strict=True)
     ]
-    return [*found, *private]
+    return [*conclusions, *private]
 
 
 CENSUS = Attack(

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lapwing.adversary.attacks import ward
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.hospitals import THREE_ANONYMOUS, TWO_ANONYMOUS, TWO_QUASI
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.anonymity.criteria import DistinctDiversity
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
@@ -24,7 +24,7 @@ HOSPITALS = (range(200), range(100, 300))
 
 def composition(
     tables: Sequence[Any], quasi_identifiers: Sequence[str], sensitive: str, targets: Targets
-) -> list[Learned]:
+) -> list[Conclusion]:
     """What several published tables say together about people who are in all of them.
 
     What a person has occurs in their class of every table. Among the values that do, Bayes' rule takes a value in
@@ -34,17 +34,17 @@ def composition(
 
     Source: Ganta, Kasiviswanathan and Smith 2008, Composition attacks and auxiliary information in data privacy.
 
-    >>> one = {"age": ["60-80", "60-80"], "illness": ["Parkinson's", "stroke"]}
-    >>> other = {"age": [">= 70", ">= 70"], "illness": ["Parkinson's", "arthritis"]}
-    >>> print(*composition([one, other], ["age"], "illness", {"Mrs. Garcia": {"age": 78}}))
+    >>> first = {"age": ["60-80", "60-80"], "illness": ["Parkinson's", "stroke"]}
+    >>> second = {"age": [">= 70", ">= 70"], "illness": ["Parkinson's", "arthritis"]}
+    >>> print(*composition([first, second], ["age"], "illness", {"Mrs. Garcia": {"age": 78}}))
     Mrs. Garcia: Parkinson's (certainly). It alone is in all 2 tables among the rows that may be theirs.
     """
     if not len(tables):
         raise InvalidParameter("tables", tables, "there is nothing to compose", "Pass a list of two tables or more.")
-    read = [Published.of(table, quasi_identifiers, sensitive) for table in tables]
+    read = [Publication.of(table, quasi_identifiers, sensitive) for table in tables]
     kinds = list(dict.fromkeys(kind for published in read for kind in published.kinds))
     total = sum((_spread(published, kinds, published.counts.sum(axis=0)) for published in read), np.zeros(len(kinds)))
-    found = []
+    conclusions = []
     for person, known in targets.items():
         rows = [_spread(published, kinds, published.rows_of(known)) for published in read]
         odds = np.prod([counts / max(counts.sum(), 1) for counts in rows], axis=0)
@@ -56,11 +56,11 @@ def composition(
         if left > 1:
             because = f"{left} values are in all {len(read)} tables among the rows that may be theirs."
         sure = 1.0 if left == 1 else float(odds[best] / odds.sum())
-        found.append(Learned(about=person, guess=kinds[best], sure=sure, because=because))
-    return found
+        conclusions.append(Conclusion(about=person, guess=kinds[best], sure=sure, because=because))
+    return conclusions
 
 
-def _spread(published: Published, kinds: list[Any], counts: Any) -> Any:
+def _spread(published: Publication, kinds: list[Any], counts: Any) -> Any:
     """Counts over the kinds of all tables."""
     row = np.zeros(len(kinds))
     row[[kinds.index(kind) for kind in published.kinds]] = counts
@@ -69,16 +69,16 @@ def _spread(published: Published, kinds: list[Any], counts: Any) -> Any:
 
 def _play(rounds: int, entropy: Entropy, methods: Sequence[ward.Method]) -> Rounds:
     """A diagnosis that is equally likely before has odds in proportion to the product of what either table says."""
-    one, other = HOSPITALS
+    left, right = HOSPITALS
     won = []
     for _ in range(rounds):
         secrets = ward.draw(WEIGHTS, entropy)
         first, second = (
             method(secrets[rows.start : rows.stop], entropy) for method, rows in zip(methods, HOSPITALS, strict=True)
         )
-        both = first[other.start - one.start :] * second[: one.stop - other.start]
+        both = first[right.start - left.start :] * second[: left.stop - right.start]
         person, value = ward.surest(both / both.sum(axis=1, keepdims=True))
-        won.append(float(secrets[other.start + person] == value))
+        won.append(float(secrets[right.start + person] == value))
     return won
 
 
@@ -101,7 +101,7 @@ def _bound(epsilon: float) -> float:
     return best_guess(epsilon, prior=WEIGHTS[0])
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """Two hospitals, and a patient of both."""
     garcia = {"Mrs. Garcia, who was in both hospitals": {"gender": "Female", "age": 78, "zip": "02141"}}
     return composition([TWO_ANONYMOUS, THREE_ANONYMOUS], TWO_QUASI, "diagnosis", garcia)

@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.repeated import (
+from lapwing.adversary.attacks.repeated_reports import (
     CHROME,
     SITES,
     Rows,
@@ -37,7 +37,7 @@ TIMES = 20
 
 def correlated(
     streams: Sequence[tuple[Rows, Sequence[Any]]], protocol: PermanentResponse, *, about: str = "the target"
-) -> Learned:
+) -> Conclusion:
     """Which secret is behind several memoised streams of reports, each of which depends on it in a known way.
 
     A stream comes with the answers it would have for every secret: the same list for metrics that all report the site,
@@ -83,9 +83,9 @@ def _together(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return _play(len(METRICS), survey(Fraction(epsilon) / len(METRICS)), rounds, entropy)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     secret, quiet = uniform_below(len(SITES), entropy=entropy), survey(Fraction(1, len(METRICS)))
-    told = [
+    conclusions = [
         correlated(
             streams_of(secret, count, CHROME, entropy),
             CHROME,
@@ -94,8 +94,8 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
         for count in (1, 2, 4, 12)
     ]
     about = f"the site Ada visited, {len(METRICS)} metrics that share epsilon = 1"
-    told.append(correlated(streams_of(secret, len(METRICS), quiet, entropy), quiet, about=about))
-    return [replace(one, truth=SITES[secret]) for one in told]
+    conclusions.append(correlated(streams_of(secret, len(METRICS), quiet, entropy), quiet, about=about))
+    return [replace(conclusion, truth=SITES[secret]) for conclusion in conclusions]
 
 
 CORRELATION = Attack(

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.cells import noisy_sums, posterior, values_behind
 from lapwing.anonymity.query_auditing import ExhaustiveAuditor, MaxAuditor
@@ -37,25 +37,25 @@ Ask = Callable[[Iterable[int]], Any]
 """An answer about a group of people, numbered from 0, or a refusal."""
 
 
-def largest_by_refusals(ask: Ask, *, people: int) -> list[Learned]:
+def largest_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
     """Values that an auditor of maxima gives away: of every three people, the largest.
 
     The maximum of three is asked, and then of the three less one. If the largest is not shared, exactly that person's
     absence is refused. So a third of any table with different values is known for certain after four questions for
     every three people. (Asking for the maximum of four, three and two of four people gives an eighth on average.)
     """
-    found = []
+    conclusions = []
     for start in range(0, checks.whole(people=people, minimum=3) - 2, 3):
         three = range(start, start + 3)
         most = ask(three)
-        missed = [one for one in three if isinstance(ask([other for other in three if other != one]), Refused)]
+        missed = [person for person in three if isinstance(ask([other for other in three if other != person]), Refused)]
         if len(missed) == 1 and not isinstance(most, Refused):
             why = f"The maximum of {start} to {start + 2} was answered, and refused without person {missed[0]}."
-            found.append(Learned(about=f"person {missed[0]}", guess=most, sure=1, because=why))
-    return found
+            conclusions.append(Conclusion(about=f"person {missed[0]}", guess=most, sure=1, because=why))
+    return conclusions
 
 
-def table_by_refusals(ask: Ask, *, people: int) -> list[Learned]:
+def table_by_refusals(ask: Ask, *, people: int) -> list[Conclusion]:
     """Everybody's value, 0 or 1, from an auditor of sums who refuses what would give a value away.
 
     Neighbours in the list are equal if their sum is refused, and different if it is 1: that is the whole table, up to
@@ -70,12 +70,14 @@ def table_by_refusals(ask: Ask, *, people: int) -> list[Learned]:
     three = _three_apart(values, runs)
     answer = ask(three) if three else Refused("no three people will do")
     settled = not isinstance(answer, Refused)
-    if settled and sum(values[one] for one in three) != answer:
+    if settled and sum(values[person] for person in three) != answer:
         values = [1 - value for value in values]
     how = "A sum over three tells which is 1." if settled else "Which is 1 remains open."
     why = f"Sums of neighbours are refused if they are equal. {how}"
     sure = 1.0 if settled else 0.5
-    return [Learned(about=f"person {one}", guess=value, sure=sure, because=why) for one, value in enumerate(values)]
+    return [
+        Conclusion(about=f"person {person}", guess=value, sure=sure, because=why) for person, value in enumerate(values)
+    ]
 
 
 def _three_apart(values: Sequence[int], runs: Sequence[int]) -> list[int]:
@@ -95,7 +97,7 @@ def _weak_sums(rounds: int, entropy: Entropy) -> Rounds:
         people = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
         auditor = ExhaustiveAuditor(people, domain=(0, 1), simulatable=False)
         learned = table_by_refusals(auditor.ask, people=PEOPLE)
-        won.append(_share([one.guess for one in learned], people))
+        won.append(_share([conclusion.guess for conclusion in learned], people))
     return won
 
 
@@ -116,15 +118,18 @@ def _private_sums(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return shares
 
 
-def _sums_example(entropy: Entropy) -> Sequence[Learned]:
+def _sums_example(entropy: Entropy) -> Sequence[Conclusion]:
     people = bernoulli(Fraction(1, 2), PEOPLE, entropy)
-    truth = [int(one) for one in people]
+    truth = [int(bit) for bit in people]
     auditor = ExhaustiveAuditor(truth, domain=(0, 1), simulatable=False)
     yes = float(_yes(people[None, :], 1.0, entropy)[0, 0])
     why = "The sums of neighbours have noise (epsilon = 1 for all of them)."
-    private = Learned(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
-    told = table_by_refusals(auditor.ask, people=PEOPLE)
-    return [replace(one, truth=value) for one, value in zip([*told, private], [*truth, truth[0]], strict=True)]
+    private = Conclusion(about="person 0", guess=int(yes > 0.5), sure=max(yes, 1 - yes), because=why)
+    conclusions = table_by_refusals(auditor.ask, people=PEOPLE)
+    return [
+        replace(conclusion, truth=value)
+        for conclusion, value in zip([*conclusions, private], [*truth, truth[0]], strict=True)
+    ]
 
 
 def _weak_maxima(rounds: int, entropy: Entropy) -> Rounds:
@@ -133,7 +138,7 @@ def _weak_maxima(rounds: int, entropy: Entropy) -> Rounds:
         pay = _pay(entropy)
         learned = largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay))
         best = pay.index(max(PAY))
-        won.append(float([one.about for one in learned] == [f"person {best}"]))
+        won.append(float([conclusion.about for conclusion in learned] == [f"person {best}"]))
     return won
 
 
@@ -143,19 +148,21 @@ def _pay(entropy: Entropy) -> list[int]:
 
 def _maxima(pay: Sequence[int]) -> list[int]:
     """For each person the maximum without them."""
-    return [max(other for place, other in enumerate(pay) if place != one) for one in range(len(pay))]
+    return [max(other for place, other in enumerate(pay) if place != person) for person in range(len(pay))]
 
 
 @cache
 def _largest_move() -> int:
     """How far all maxima move together, at most, if two people exchange their pay."""
     exchanges = [(order, _exchanged(order, *two)) for order in permutations(PAY) for two in combinations(range(3), 2)]
-    return max(sum(abs(a - b) for a, b in zip(_maxima(one), _maxima(other), strict=True)) for one, other in exchanges)
+    return max(
+        sum(abs(a - b) for a, b in zip(_maxima(before), _maxima(after), strict=True)) for before, after in exchanges
+    )
 
 
-def _exchanged(pay: Sequence[int], one: int, other: int) -> list[int]:
+def _exchanged(pay: Sequence[int], first: int, second: int) -> list[int]:
     swapped = list(pay)
-    swapped[one], swapped[other] = pay[other], pay[one]
+    swapped[first], swapped[second] = pay[second], pay[first]
     return swapped
 
 
@@ -166,7 +173,7 @@ def _best(pay: Sequence[int], epsilon: float, entropy: Entropy) -> NDArray[np.fl
     noisy = [noise.release(_maxima(pay), entropy)]
     (chances,) = posterior(noisy, [_maxima(order) for order in orders], scale=move / epsilon)
     best = np.array([order.index(max(PAY)) for order in orders])
-    return np.array([chances[best == one].sum() for one in range(len(PAY))])
+    return np.array([chances[best == person].sum() for person in range(len(PAY))])
 
 
 def _private_maxima(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
@@ -174,13 +181,15 @@ def _private_maxima(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return [float(pay[int(_best(pay, epsilon, entropy).argmax())] == max(PAY)) for pay in tables]
 
 
-def _maxima_example(entropy: Entropy) -> Sequence[Learned]:
+def _maxima_example(entropy: Entropy) -> Sequence[Conclusion]:
     pay = _pay(entropy)
     chances = _best(pay, 1.0, entropy)
     best, why = int(chances.argmax()), "The maxima have noise (epsilon = 1 for all of them)."
-    private = Learned(about=f"person {best}", guess=max(PAY), sure=float(chances.max()), because=why, truth=pay[best])
-    told = largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay))
-    return [*(replace(one, truth=max(PAY)) for one in told), private]
+    private = Conclusion(
+        about=f"person {best}", guess=max(PAY), sure=float(chances.max()), because=why, truth=pay[best]
+    )
+    conclusions = largest_by_refusals(MaxAuditor(pay, simulatable=False).ask, people=len(pay))
+    return [*(replace(conclusion, truth=max(PAY)) for conclusion in conclusions), private]
 
 
 SUM_DENIALS = Attack(

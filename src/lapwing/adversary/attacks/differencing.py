@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.cells import private_sums
 from lapwing.anonymity.restriction import RestrictedQueries, where
@@ -31,7 +31,7 @@ Totals = Callable[[Sequence[int]], tuple[Any, Any]]
 
 def differencing(
     total: float, without: float, *, noise: float = 0.0, errors: int = 2, about: str = "the target"
-) -> Learned:
+) -> Conclusion:
     """A person's value, from totals with and without that person.
 
     With noise, a value that is 0 or 1 with even odds beforehand. `noise` is the scale of discrete Laplace noise, and
@@ -44,21 +44,21 @@ def differencing(
     >>> print(differencing(45, 42, noise=2))
     the target: 1 (57.1% sure). The totals with and without differ by 3.
     """
-    for name, told in (("total", total), ("without", without)):
-        checks.exact(**{name: told})  # a refusal is no number
+    for name, number in (("total", total), ("without", without)):
+        checks.exact(**{name: number})  # a refusal is no number
     gap, scale = total - without, float(checks.not_negative(noise=noise))
     because = f"The totals with and without differ by {gap:g}."
     if checks.whole(errors=errors) > 2:
         raise InvalidParameter("errors", errors, "is the noise of more than two totals", "Write errors=1 or errors=2.")
     if not scale:
-        return Learned(about=about, guess=gap, sure=1, because=because)
+        return Conclusion(about=about, guess=gap, sure=1, because=because)
 
     def log_likelihood(value: int) -> float:
         away = abs(gap - value)
         return (math.log(away + 1 / math.tanh(1 / scale)) if errors == 2 else 0.0) - away / scale
 
     odds = log_likelihood(1) - log_likelihood(0)
-    return Learned(about=about, guess=int(odds > 0), sure=sure_of(odds), because=because)
+    return Conclusion(about=about, guess=int(odds > 0), sure=sure_of(odds), because=because)
 
 
 def _play(rounds: int, entropy: Entropy, totals: Totals, noise: float = 0.0) -> Rounds:
@@ -96,15 +96,15 @@ def _privately(epsilon: float, entropy: Entropy) -> Totals:
     return totals
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     people = _people(entropy)
-    told = [
+    conclusions = [
         differencing(*_exactly(people), about="Ada smokes, from exact sums"),
         differencing(*_restricted(people), about=f"Ada smokes, though groups below {SMALLEST} are refused"),
     ]
     private = _privately(1.0, entropy)(people)
-    told.append(differencing(*private, noise=1, errors=1, about="Ada smokes, from private sums (epsilon = 1)"))
-    return [replace(one, truth=people[0]) for one in told]
+    conclusions.append(differencing(*private, noise=1, errors=1, about="Ada smokes, from private sums (epsilon = 1)"))
+    return [replace(conclusion, truth=people[0]) for conclusion in conclusions]
 
 
 DIFFERENCING = Attack(

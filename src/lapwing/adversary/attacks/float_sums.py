@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.mechanisms import Laplace
 from lapwing.noise import Entropy, bernoulli
@@ -51,11 +51,11 @@ def rounded_rows(target: float | None = None, *, power: int = POWER, falls: int 
     return np.concatenate([np.ones(1 << checks.whole(power=power)), middle, np.full(checks.whole(falls=falls), small)])
 
 
-def float_sum(output: float, *, sums: tuple[float, float], scale: float) -> Learned:
+def float_sum(output: float, *, sums: tuple[float, float], scale: float) -> Conclusion:
     """Which of two sums Laplace noise of a scale was added to, for even odds beforehand."""
-    without, present = (abs(output - one) / float(checks.positive(scale=scale)) for one in sums)
+    without, present = (abs(output - total) / float(checks.positive(scale=scale)) for total in sums)
     why = f"The sum is {sums[0]:g} without the target and {sums[1]:g} with it; {output:g} was released."
-    return Learned(about="the target", guess=present < without, sure=sure_of(present - without), because=why)
+    return Conclusion(about="the target", guess=present < without, sure=sure_of(present - without), because=why)
 
 
 @cache
@@ -75,12 +75,12 @@ def _play(epsilon: float, rounds: int, entropy: Entropy, *, exactly: bool) -> Ro
     return won
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     noise = Laplace(epsilon=1, sensitivity=1, granularity=GRID, on_grid=True)
     present = bernoulli(Fraction(1, 2), entropy=entropy)
-    told = (_sums(exactly=exactly) for exactly in (False, True))
-    learned = [float_sum(noise.release(sums[int(present)], entropy), sums=sums, scale=1.0) for sums in told]
-    return [replace(one, truth=bool(present)) for one in learned]
+    pairs = (_sums(exactly=exactly) for exactly in (False, True))
+    learned = [float_sum(noise.release(sums[int(present)], entropy), sums=sums, scale=1.0) for sums in pairs]
+    return [replace(conclusion, truth=bool(present)) for conclusion in learned]
 
 
 FLOAT_SUM = Attack(

@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, sure_of
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, sure_of
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.differencing import differencing
 from lapwing.errors import InvalidParameter
@@ -78,7 +78,7 @@ def laplace_ways(output: float, value: float, *, scale: float, formula: Formula 
 
 def float_laplace(
     outputs: Sequence[float], *, scale: float, values: Pair = (0.0, 1.0), formula: Formula = textbook
-) -> Learned:
+) -> Conclusion:
     """Which of two values the noise was added to, from one output of `naive_laplace` or several for the same value.
 
     >>> from lapwing.noise import Reproducible
@@ -89,7 +89,7 @@ def float_laplace(
     checks.positive(scale=scale)
     _refuse_missing(outputs)
     ways = [[laplace_ways(output, value, scale=scale, formula=formula) for output in outputs] for value in values]
-    return _told(values, [math.prod(each) for each in ways], ", ".join(map(str, outputs)))
+    return _conclusion(values, [math.prod(each) for each in ways], ", ".join(map(str, outputs)))
 
 
 def naive_gaussian_pair(values: Pair, *, sigma: float, entropy: Entropy = SYSTEM) -> Pair:
@@ -131,11 +131,11 @@ def gaussian_ways(outputs: Pair, values: Pair, *, sigma: float) -> int:
     )
 
 
-def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1.0, 0.0)), sigma: float) -> Learned:
+def float_gaussian(outputs: Pair, *, values: tuple[Pair, Pair] = ((0.0, 0.0), (1.0, 0.0)), sigma: float) -> Conclusion:
     """Which of two pairs of values the noise was added to, from the two outputs of one call of the sampler."""
     checks.positive(sigma=sigma)
     _refuse_missing(outputs, 2)
-    return _told(values, [gaussian_ways(outputs, value, sigma=sigma) for value in values], str(outputs))
+    return _conclusion(values, [gaussian_ways(outputs, value, sigma=sigma) for value in values], str(outputs))
 
 
 def _refuse_missing(outputs: Sequence[float], count: int | None = None) -> None:
@@ -144,12 +144,12 @@ def _refuse_missing(outputs: Sequence[float], count: int | None = None) -> None:
         raise InvalidParameter("outputs", outputs, why, "Give what the sampler answered, with all its digits.")
 
 
-def _told(values: Sequence[float | Pair], ways: Sequence[int], output: str) -> Learned:
+def _conclusion(values: Sequence[float | Pair], ways: Sequence[int], output: str) -> Conclusion:
     """By Bayes' rule, for even odds beforehand."""
     most, least = (0, 1) if ways[0] >= ways[1] else (1, 0)
     sure = ways[most] / sum(ways) if any(ways) else 0.5
     why = f"Uniform numbers that make {output}: {ways[most]} from {values[most]}, {ways[least]} from {values[least]}."
-    return Learned(about="the value", guess=values[most], sure=sure, because=why)
+    return Conclusion(about="the value", guess=values[most], sure=sure, because=why)
 
 
 def _bits(rounds: int, entropy: Entropy) -> list[float]:
@@ -163,8 +163,8 @@ def _weak_laplace(formula: Formula, answers: int = 1) -> Callable[[int, Entropy]
 
         secrets = _bits(rounds, entropy)
         draws = [[noisy(bit) for _ in range(answers)] for bit in secrets]
-        told = [float_laplace(outputs, scale=SCALE, formula=formula) for outputs in draws]
-        return [float(learned.guess == bit) for learned, bit in zip(told, secrets, strict=True)]
+        conclusions = [float_laplace(outputs, scale=SCALE, formula=formula) for outputs in draws]
+        return [float(learned.guess == bit) for learned, bit in zip(conclusions, secrets, strict=True)]
 
     return play
 
@@ -172,15 +172,15 @@ def _weak_laplace(formula: Formula, answers: int = 1) -> Callable[[int, Entropy]
 def _private_laplace(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     noise = Laplace(epsilon=epsilon, sensitivity=1)
     secrets = [int(bit) for bit in _bits(rounds, entropy)]
-    told = [differencing(noise.release(bit, entropy), 0, noise=1 / epsilon, errors=1) for bit in secrets]
-    return [float(learned.guess == bit) for learned, bit in zip(told, secrets, strict=True)]
+    conclusions = [differencing(noise.release(bit, entropy), 0, noise=1 / epsilon, errors=1) for bit in secrets]
+    return [float(learned.guess == bit) for learned, bit in zip(conclusions, secrets, strict=True)]
 
 
 def _weak_gaussian(rounds: int, entropy: Entropy) -> Rounds:
     secrets = _bits(rounds, entropy)
     draws = [naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy) for bit in secrets]
-    told = [float_gaussian(outputs, sigma=SIGMA).guess[0] for outputs in draws]
-    return [float(guess == bit) for guess, bit in zip(told, secrets, strict=True)]
+    guesses = [float_gaussian(outputs, sigma=SIGMA).guess[0] for outputs in draws]
+    return [float(guess == bit) for guess, bit in zip(guesses, secrets, strict=True)]
 
 
 def _gaussian(epsilon: float) -> Gaussian:
@@ -198,22 +198,22 @@ def _private_gaussian(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return [float((noise.release(int(bit), entropy) >= 1) == bool(bit)) for bit in _bits(rounds, entropy)]
 
 
-def _laplace_example(entropy: Entropy) -> Sequence[Learned]:
+def _laplace_example(entropy: Entropy) -> Sequence[Conclusion]:
     (bit,) = _bits(1, entropy)
     outputs = [naive_laplace(bit, scale=SCALE, entropy=entropy) for _ in range(3)]
     private = Laplace(epsilon=1 / SCALE, sensitivity=1).release(int(bit), entropy)
     exact = differencing(private, 0, noise=SCALE, errors=1, about="the value, from exact noise of the same size")
     each = [float_laplace([output], scale=SCALE) for output in outputs]
-    return [replace(one, truth=bit) for one in [*each, float_laplace(outputs, scale=SCALE), exact]]
+    return [replace(conclusion, truth=bit) for conclusion in [*each, float_laplace(outputs, scale=SCALE), exact]]
 
 
-def _gaussian_example(entropy: Entropy) -> Sequence[Learned]:
+def _gaussian_example(entropy: Entropy) -> Sequence[Conclusion]:
     (bit,) = _bits(1, entropy)
     naive = float_gaussian(naive_gaussian_pair((bit, 0.0), sigma=SIGMA, entropy=entropy), sigma=SIGMA)
     output = Gaussian(sigma=int(SIGMA), sensitivity=1).release(int(bit), entropy)
     lead = (2 * output - 1) / (2 * SIGMA**2)  # ln of the odds of 1 against 0
     why = f"{output} is nearer to it: exact noise of the same size says no more."
-    exact = Learned(about="the first value", guess=float(lead > 0), sure=sure_of(lead), because=why, truth=bit)
+    exact = Conclusion(about="the first value", guess=float(lead > 0), sure=sure_of(lead), because=why, truth=bit)
     return [replace(naive, truth=(bit, 0.0)), exact]
 
 

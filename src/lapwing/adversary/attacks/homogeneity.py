@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lapwing.adversary.attacks import ward
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.hospitals import FOUR_ANONYMOUS, FOUR_QUASI, TWO_ANONYMOUS, TWO_QUASI
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.noise import Entropy
 
 WEIGHTS = ward.even(2)
@@ -17,7 +17,7 @@ WEIGHTS = ward.even(2)
 
 def homogeneity(
     table: Any, quasi_identifiers: Sequence[str], sensitive: str, targets: Targets | None = None
-) -> list[Learned]:
+) -> list[Conclusion]:
     """What follows for certain about people whose whole class shares one value.
 
     Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 1.1.
@@ -26,9 +26,9 @@ def homogeneity(
     >>> print(*homogeneity(wards, ["age"], "illness", {"Mr. Smith": {"age": 47}}))
     Mr. Smith: cancer (certainly). All 2 rows that may be theirs say so.
     """
-    published = Published.of(table, quasi_identifiers, sensitive)
+    published = Publication.of(table, quasi_identifiers, sensitive)
     return [
-        Learned(
+        Conclusion(
             about=about,
             guess=published.kinds[int(counts.argmax())],
             sure=1.0,
@@ -52,7 +52,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return ward.play(rounds, entropy, WEIGHTS, ward.noisy(epsilon, WEIGHTS), _strategy)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """A small ward, then the 4-anonymous table of Machanavajjhala et al. 2007."""
     smith = {"Mr. Smith": {"gender": "Male", "age": 47, "zip": "02138"}}
     bob = {"Bob, 31, of 13053": {"age": 31, "zip": "13053"}}

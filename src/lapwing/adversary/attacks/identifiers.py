@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.linkage import linkage
 from lapwing.adversary.attacks.suppression import between_two_cells
@@ -41,15 +41,15 @@ def relinked(place: Town, columns: Sequence[str], *, safe_harbor: bool = True) -
     Who knows a birthday knows the year: so the attacker coarsens the list just as the hospital did its records. A list
     of voters has no jobs and no schooling; a neighbour, an employer or a data broker does.
 
-    >>> found, _ = relinked(town(2_000), BY_LAW, safe_harbor=False)
-    >>> found > 0.5
+    >>> share, _ = relinked(town(2_000), BY_LAW, safe_harbor=False)
+    >>> share > 0.5
     True
     """
     patients, voters = (
         records(place, who, columns, safe_harbor=safe_harbor) for who in (place.patients, place.registered)
     )
-    found = linkage(patients, voters, on=list(columns))
-    return found.recall(place.truth), found.precision(place.truth)
+    match = linkage(patients, voters, on=list(columns))
+    return match.recall(place.truth), match.precision(place.truth)
 
 
 @cache
@@ -84,9 +84,9 @@ def _neighbour(rounds: int, entropy: Entropy) -> Rounds:
     return _play(rounds, entropy, NEIGHBOURLY, safe_harbor=True)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """The first patients whose records no other fits, under each way of removing."""
-    told = []
+    conclusions = []
     for about, columns, safe_harbor in (
         ("only names removed", BY_LAW, False),
         ("all 18 identifiers removed, a neighbour asks", NEIGHBOURLY, True),
@@ -98,8 +98,10 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
         place = town(PEOPLE)
         name = place.people["name"][place.patients[row]]
         because = f"One record fits in {', '.join(columns)}, as for {len(alone) / len(crowds):.0%} of all patients."
-        told.append(Learned(about=f"{name}'s test, {about}", guess=result, sure=1, because=because, truth=result))
-    return told
+        conclusions.append(
+            Conclusion(about=f"{name}'s test, {about}", guess=result, sure=1, because=because, truth=result)
+        )
+    return conclusions
 
 
 IDENTIFIERS = Attack(

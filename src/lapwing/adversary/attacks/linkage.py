@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.unique import Coarser, coarsen
+from lapwing.adversary.attacks.uniqueness import Coarser, coarsen
 from lapwing.anonymity.table import (
     Column,
     Columns,
@@ -84,12 +84,14 @@ class Linkage:
     """Classes of released rows × classes of known people; None if equal numbers fit and others do not."""
 
     def __str__(self) -> str:
-        none, one = self.candidates == 0, self.candidates == 1
-        fit = f"{one.sum():,} fit one person, {(~none & ~one).sum():,} several and {none.sum():,} nobody"
+        none, single = self.candidates == 0, self.candidates == 1
+        fit = f"{single.sum():,} fit one person, {(~none & ~single).sum():,} several and {none.sum():,} nobody"
         sure = (
-            f" A person who fits alone is the right one with {self.sure[one].mean():.1%} chance." if one.any() else ""
+            f" A person who fits alone is the right one with {self.sure[single].mean():.1%} chance."
+            if single.any()
+            else ""
         )
-        return f"Of {len(one):,} rows, compared in {', '.join(self.on)}, {fit}.{sure}"
+        return f"Of {len(single):,} rows, compared in {', '.join(self.on)}, {fit}.{sure}"
 
     @property
     def named(self) -> dict[int, int]:
@@ -105,29 +107,31 @@ class Linkage:
         """The known people whom a released row fits."""
         mine = self._released[row]
         fits = self._known == mine if self._fit is None else self._fit[mine][self._known]
-        found: list[int] = np.flatnonzero(fits).tolist()
-        return found
+        people: list[int] = np.flatnonzero(fits).tolist()
+        return people
 
     def rows_for(self, person: int) -> list[int]:
         """The released rows that fit a known person."""
         theirs = self._known[person]
         fits = self._released == theirs if self._fit is None else self._fit[:, theirs][self._released]
-        found: list[int] = np.flatnonzero(fits).tolist()
-        return found
+        rows: list[int] = np.flatnonzero(fits).tolist()
+        return rows
 
-    def guess(self, person: int, values: Column, *, about: str | None = None, truth: Any = None) -> Learned:
+    def guess(self, person: int, values: Column, *, about: str | None = None, truth: Any = None) -> Conclusion:
         """What the released rows say about somebody who is known to be among them, `values` being one of their columns.
 
         Each of the rows that fit is equally likely to be the person's, so a value is as likely as it is frequent there.
         """
         self._every_row(values=values)
         rows = self.rows_for(person)
-        told = [values[row] for row in rows]
-        best = max(dict.fromkeys(told), key=told.count, default=None)
-        sure = told.count(best) / len(told) if told else 0.0
+        guesses = [values[row] for row in rows]
+        best = max(dict.fromkeys(guesses), key=guesses.count, default=None)
+        sure = guesses.count(best) / len(guesses) if guesses else 0.0
         fit = "one row fits" if len(rows) == 1 else f"{len(rows)} rows fit"
-        because = f"In {', '.join(self.on)} {fit}" + (f", {told.count(best)} of them say so." if len(rows) > 1 else ".")
-        return Learned(about=about or f"person {person}", guess=best, sure=sure, because=because, truth=truth)
+        because = f"In {', '.join(self.on)} {fit}" + (
+            f", {guesses.count(best)} of them say so." if len(rows) > 1 else "."
+        )
+        return Conclusion(about=about or f"person {person}", guess=best, sure=sure, because=because, truth=truth)
 
     def precision(self, truth: Sequence[int | None]) -> float:
         """Of the rows that are named, the share named rightly; `truth` gives every released row's person, or None."""
@@ -167,10 +171,10 @@ def linkage(
 
     >>> released = {"born": [1971, 1980], "sex": ["f", "m"], "diagnosis": ["asthma", "HIV"]}
     >>> known = {"name": ["Ada", "Bob", "Carl"], "born": [1971, 1980, 1980], "sex": ["f", "m", "m"]}
-    >>> found = linkage(released, known, on=["born", "sex"])
-    >>> found.named, found.sure.tolist()
+    >>> match = linkage(released, known, on=["born", "sex"])
+    >>> match.named, match.sure.tolist()
     ({0: 0}, [1.0, 0.5])
-    >>> print(found.guess(0, released["diagnosis"], about="Ada"))
+    >>> print(match.guess(0, released["diagnosis"], about="Ada"))
     Ada: asthma (certainly). In born, sex one row fits.
     """
     theirs, ours = columns_of(released), columns_of(known)
@@ -229,8 +233,8 @@ def _fits_values(released: Any, kinds: _Kinds) -> NDArray[np.bool_]:
         return equal
     if kinds.ordered and (limits := _limits(text)):
         return _between(kinds.values, *limits)
-    low, found, high = text.partition(" to " if " to " in text else "–")
-    if kinds.dates and found:
+    low, separator, high = text.partition(" to " if " to " in text else "–")
+    if kinds.dates and separator:
         return _between(kinds.texts, low, high)
     if kinds.dates:
         equal |= np.char.startswith(kinds.texts, f"{text}-")
@@ -272,11 +276,11 @@ def _fitting(
     row, person = (np.unique(member, return_index=True)[1] for member in (rows, people))
     fit = np.ones((len(row), len(person)), np.bool_)
     for name in names:
-        (said, told), (codes, values) = left[name], right[name]
+        (said, labels), (codes, values) = left[name], right[name]
         kinds, rule = _Kinds(values), rules.get(name)
-        table = np.empty((len(told), len(values)), np.bool_)
-        for place, one in enumerate(told):
-            table[place] = [rule(one, value) for value in values] if rule else _fits_values(one, kinds)
+        table = np.empty((len(labels), len(values)), np.bool_)
+        for place, label in enumerate(labels):
+            table[place] = [rule(label, value) for value in values] if rule else _fits_values(label, kinds)
         fit &= table[said[row]][:, codes[person]]
     return rows, people, fit
 
@@ -292,8 +296,8 @@ def _expected(candidates: Places) -> NDArray[np.float64]:
     sizes = np.arange(len(rows) - 1)
     enough = np.minimum(rows[:-1], rows[1:]) >= ENOUGH
     ratios = np.divide(rows[1:], rows[:-1], out=np.ones(len(sizes)), where=enough)
-    found: NDArray[np.float64] = np.append(sizes * ratios, len(sizes))[candidates]
-    return found
+    expected: NDArray[np.float64] = np.append(sizes * ratios, len(sizes))[candidates]
+    return expected
 
 
 def _listed(column: Any) -> Sequence[Any]:
@@ -338,11 +342,11 @@ def _weak(on: Sequence[str], coarser: Mapping[str, Coarser]) -> Callable[[int, E
 
     def play(rounds: int, entropy: Entropy) -> Rounds:
         world = _world()
-        found = linkage(coarsen(world.patients, **coarser), coarsen(world.people, **coarser), on=on)
+        match = linkage(coarsen(world.patients, **coarser), coarsen(world.people, **coarser), on=on)
         diagnoses, kinds, won = list(world.patients["diagnosis"]), list(DIAGNOSES), list[float]()
         for person, secret in zip(*world.drawn(rounds, entropy), strict=True):
             kept, diagnoses[person] = diagnoses[person], kinds[secret]
-            won.append(float(found.guess(int(person), diagnoses).guess == kinds[secret]))
+            won.append(float(match.guess(int(person), diagnoses).guess == kinds[secret]))
             diagnoses[person] = kept
         return won
 
@@ -373,32 +377,32 @@ def _posterior(epsilon: float, people: Places, secrets: Places, entropy: Entropy
     rest = np.reshape(noisy.release(true.ravel(), entropy), true.shape) - others
     heights = np.log(list(DIAGNOSES.values())) - epsilon / 2 * (np.abs(rest - 1.0) - np.abs(rest))
     chances = np.exp(heights - heights.max(axis=1, keepdims=True))
-    found: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
-    return found
+    beliefs: NDArray[np.float64] = chances / chances.sum(axis=1, keepdims=True)
+    return beliefs
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """A voter whom one row fits, by four releases."""
     world, kinds = _world(), list(DIAGNOSES)
-    found = linkage(world.patients, world.people, on=EXACT)
-    single = [int(person) for person in world.targets if found.candidates[person] == 1]
+    exact = linkage(world.patients, world.people, on=EXACT)
+    single = [int(person) for person in world.targets if exact.candidates[person] == 1]
     person = single[uniform_below(len(single), entropy=entropy)]
     name, diagnoses = world.people["name"][person], world.patients["diagnosis"]
     truth = diagnoses[person]
 
-    def told(method: str, on: Sequence[str], coarser: Mapping[str, Coarser]) -> Learned:
+    def conclusion(method: str, on: Sequence[str], coarser: Mapping[str, Coarser]) -> Conclusion:
         match = linkage(coarsen(world.patients, **coarser), coarsen(world.people, **coarser), on=on)
         return match.guess(person, diagnoses, about=f"{name}, from {method}", truth=truth)
 
     chances = _posterior(1.0, np.array([person]), np.array([kinds.index(truth)]), entropy)[0]
-    private = Learned(
+    private = Conclusion(
         about=f"{name}, from private counts (epsilon = 1)",
         guess=kinds[int(chances.argmax())],
         sure=float(chances.max()),
         because=f"Without looking one is {_PRIOR:.0%} sure of {kinds[0]}.",
         truth=truth,
     )
-    return [*(told(method, on, coarser) for method, (on, coarser) in _METHODS.items()), private]
+    return [*(conclusion(method, on, coarser) for method, (on, coarser) in _METHODS.items()), private]
 
 
 _PRIOR = max(DIAGNOSES.values()) / sum(DIAGNOSES.values())

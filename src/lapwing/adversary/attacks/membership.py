@@ -1,7 +1,7 @@
 """Was this person in the training data? What a fitted model fits unusually well, it has probably seen.
 
 The threshold attack of Yeom et al. 2018: a row is called a member if its loss is small. The attack with shadow models
-is in shadow.py; both end in a `Membership`.
+is in shadow_models.py; both end in a `Membership`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import CONFIDENCE, Learned
+from lapwing.adversary.attacks.attack import CONFIDENCE, Conclusion
 from lapwing.adversary.attacks.bounds import limits
 from lapwing.calls import helpful
 from lapwing.errors import InvalidParameter
@@ -75,10 +75,10 @@ class Membership:
         return np.append(0.0, alarms), np.append(0.0, hits)
 
     @property
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[Conclusion]:
         """The same as sentences, one for each candidate."""
         return [
-            Learned(
+            Conclusion(
                 about=f"candidate {place}",
                 guess="a member" if chance > 0.5 else "not a member",
                 sure=max(chance, 1 - chance),
@@ -130,10 +130,10 @@ def threshold_attack(model: Any, members: Rows, others: Rows, *, score: Score | 
     >>> threshold_attack(predict, (X[:4], [3, 1, 4, 1]), (X[4:], [5, 5, 9, 9])).advantage
     1.0
     """
-    found = [as_given(members=members), as_given(others=others)]
+    sides = [as_given(members=members), as_given(others=others)]
     looks = score or evidence
-    scores = np.concatenate([np.asarray(looks(model, X, y), dtype=float) for X, y in found])
-    truth = np.arange(len(scores)) < len(found[0][0])
+    scores = np.concatenate([np.asarray(looks(model, X, y), dtype=float) for X, y in sides])
+    truth = np.arange(len(scores)) < len(sides[0][0])
     chances = np.empty(len(scores))
     turn = np.arange(len(scores)) % 2 == 0
     turn[~truth] = np.arange(int((~truth).sum())) % 2 == 0
@@ -162,15 +162,15 @@ def advantage(scores: Sequence[Floats], inside: Sequence[Bools]) -> tuple[float,
 
     The threshold is chosen on half of the models and used on the others, and the other way round.
     """
-    found = []
+    advantages = []
     for parity in (0, 1):
         learn, use = (slice(parity, None, 2), slice(1 - parity, None, 2))
         threshold = best_threshold(np.concatenate(scores[learn]), np.concatenate(inside[learn]))
-        found += [
+        advantages += [
             float(np.mean(score[member] >= threshold) - np.mean(score[~member] >= threshold))
             for score, member in zip(scores[use], inside[use], strict=True)
         ]
-    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(len(found)))
+    return float(np.mean(advantages)), float(np.std(advantages, ddof=1) / math.sqrt(len(advantages)))
 
 
 def hits_at(scores: Floats, inside: Bools, false_alarms: float) -> float:

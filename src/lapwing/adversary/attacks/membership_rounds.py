@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, repeatable
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, repeatable
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.membership import Floats, evidence
-from lapwing.adversary.attacks.shadow import Tell
+from lapwing.adversary.attacks.shadow_models import Tell
 from lapwing.noise import Entropy, bernoulli, uniform_below
 
 DELTA = 1e-5
@@ -167,18 +167,18 @@ def _attack(
     def played(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
         return play(partial(private, epsilon), tables(labels), rounds, entropy)
 
-    def example(entropy: Entropy) -> Sequence[Learned]:
+    def example(entropy: Entropy) -> Sequence[Conclusion]:
         coin = bool(bernoulli(0.5, entropy=entropy))
-        told = []
+        conclusions = []
         for words, seen, shadows in ((model, plain, FEW), (f"{answer}, epsilon = 1", partial(private, 1.0), SHADOWS)):
             tell = studied(seen, tables(labels), entropy, shadows)
             guess, sure = tell.sure(seen(tables(labels)[int(coin)], entropy))
             like = (tell.hits, tell.alarms) if guess else (1 - tell.hits, 1 - tell.alarms)
             why = f"So look {like[0]:.0%} of {shadows} models fitted with her, and {like[1]:.0%} of those without."
-            told.append(
-                Learned(about=f"Ada was in the data, from {words}", guess=guess, sure=sure, because=why, truth=coin)
+            conclusions.append(
+                Conclusion(about=f"Ada was in the data, from {words}", guess=guess, sure=sure, because=why, truth=coin)
             )
-        return told
+        return conclusions
 
     return Attack(
         name=name,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.cells import private_sums
 from lapwing.adversary.attacks.differencing import differencing
@@ -28,7 +28,7 @@ SIZE = 4
 PEOPLE = 1 + SIZE * (SIZE - 1)
 
 
-def overlap(groups: Sequence[Sequence[int]], answers: Sequence[int | Fraction], *, people: int) -> list[Learned]:
+def overlap(groups: Sequence[Sequence[int]], answers: Sequence[int | Fraction], *, people: int) -> list[Conclusion]:
     """Every value that follows from exact sums over groups of people, numbered from 0.
 
     >>> print(*overlap([[0, 1], [0, 2], [1, 2]], [3, 4, 5], people=3), sep="; ")
@@ -38,9 +38,9 @@ person 2: 3 (certainly). It follows from 3 sums.
     if len(groups) != len(answers):
         why = f"must be as many as groups, of which there are {len(groups)}"
         raise InvalidParameter("answers", f"<{len(answers)}>", why, "Write one answer for each group.")
-    found = determined_by_sums(groups, answers, people=people)
+    values = determined_by_sums(groups, answers, people=people)
     why = f"It follows from {len(groups)} sums."
-    return [Learned(about=f"person {one}", guess=value, sure=1, because=why) for one, value in found.items()]
+    return [Conclusion(about=f"person {person}", guess=value, sure=1, because=why) for person, value in values.items()]
 
 
 def rows_and_columns(size: int) -> list[list[int]]:
@@ -78,7 +78,7 @@ def _restricted(people: Sequence[int]) -> list[Any]:
     return [queries.sum("smokes", where(desk=group)) for group in GROUPS]
 
 
-def _privately(people: Sequence[int], epsilon: float, entropy: Entropy) -> Learned:
+def _privately(people: Sequence[int], epsilon: float, entropy: Entropy) -> Conclusion:
     """The same equations for sums of noisy cells, in each of which one person is: they give Ada's noisy value."""
     inside = [[person in group for person in range(PEOPLE)] for group in GROUPS]
     noisy = private_sums(people, inside, epsilon=epsilon, entropy=entropy)
@@ -92,10 +92,10 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return [float(_privately(people, epsilon, entropy).guess == people[0]) for people in tables]
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     people = _people(entropy)
-    told = [*overlap(GROUPS, _restricted(people), people=PEOPLE), _privately(people, 1.0, entropy)]
-    return [replace(one, truth=people[0]) for one in told]
+    conclusions = [*overlap(GROUPS, _restricted(people), people=PEOPLE), _privately(people, 1.0, entropy)]
+    return [replace(conclusion, truth=people[0]) for conclusion in conclusions]
 
 
 OVERLAP = Attack(

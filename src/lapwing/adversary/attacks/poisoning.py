@@ -16,7 +16,7 @@ from statistics import NormalDist
 from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.checks import Number
 from lapwing.crowd import Answers, ClosedProtocol, Estimates, UnaryEncoding
 from lapwing.crowd.fakes import maximal_gain
@@ -51,7 +51,7 @@ def poisoned_share(true: Number, fakes: Number, *, if_true: Number, if_other: Nu
 
 def poison(
     protocol: ClosedProtocol, honest: Any, target: Any, fakes: int, entropy: Entropy, *, confidence: float = 0.95
-) -> Learned:
+) -> Conclusion:
     """The share that is found for a target when fakes join honest people; `truth` is what the honest alone would show.
 
     `sure` is the confidence of an analyst who knows nothing of fakes, in the interval that is stated.
@@ -60,18 +60,21 @@ def poison(
     if not len(people):
         raise InvalidParameter("honest", honest, "there is nobody to be drowned out", "Give one answer at least.")
     reports = protocol.randomize(people, entropy) + maximal_gain(protocol, [target], fakes, entropy)
-    found = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
-    if not isinstance(found, Estimates):
+    estimates = protocol.estimate(protocol.absorb(None, reports), confidence=confidence)
+    if not isinstance(estimates, Estimates):
         why = "estimates no counts of answers"
         raise InvalidParameter("protocol", type(protocol).__name__, why, "Take one with a domain, as UnaryEncoding.")
-    place = list(found.labels).index(target)
-    share, truth = float(found.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)
-    around = NormalDist().inv_cdf((1 + confidence) / 2) * float(found.population_standard_error[place]) / found.n
-    return Learned(
+    place = list(estimates.labels).index(target)
+    share, truth = float(estimates.shares[place]), sum(people.labels[i] == target for i in people.places) / len(people)
+    around = (
+        NormalDist().inv_cdf((1 + confidence) / 2) * float(estimates.population_standard_error[place]) / estimates.n
+    )
+    return Conclusion(
         about=f"the share of answer {target!r}",
         guess=f"{share:.1%} ± {around:.1%}",
         sure=confidence,
-        because=f"So the analyst believes; {fakes:,} of {found.n:,} reports are fakes, honest people show {truth:.1%}.",
+        because=f"So the analyst believes; {fakes:,} of {estimates.n:,} reports are fakes, honest people show "
+        f"{truth:.1%}.",
         truth=f"{truth:.1%}",
     )
 
@@ -82,13 +85,13 @@ def encoding(epsilon: float, *, optimized: bool) -> UnaryEncoding:
     return UnaryEncoding(domain=ANSWERS, one_if_true=Fraction(1, 2) if optimized else 1 - q, one_if_other=q)
 
 
-def _local(protocol: Callable[[], UnaryEncoding], rounds: int, entropy: Entropy) -> Rounds:
+def _local(make: Callable[[], UnaryEncoding], rounds: int, entropy: Entropy) -> Rounds:
     """The share found for the target, cut to 0 … 1."""
-    made, honest = protocol(), Answers.counted(dict.fromkeys(range(ANSWERS), HONEST // ANSWERS))
+    protocol, honest = make(), Answers.counted(dict.fromkeys(range(ANSWERS), HONEST // ANSWERS))
     shares = []
     for _ in range(rounds):
-        reports = made.randomize(honest, entropy) + maximal_gain(made, [TARGET], FAKES, entropy)
-        share = float(made.estimate(made.absorb(None, reports)).shares[TARGET])
+        reports = protocol.randomize(honest, entropy) + maximal_gain(protocol, [TARGET], FAKES, entropy)
+        share = float(protocol.estimate(protocol.absorb(None, reports)).shares[TARGET])
         shares.append(min(max(share, 0.0), 1.0))
     return shares
 
@@ -109,13 +112,16 @@ def _bound(epsilon: float) -> float:
     return ONCE + math.exp(-rate * (COUNTED + 1)) / -math.expm1(-2 * rate) / EVERYBODY
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     honest = [place % ANSWERS for place in range(HONEST)]
-    told = {
+    conclusions = {
         epsilon: poison(encoding(epsilon, optimized=True), honest, TARGET, FAKES, entropy)
         for epsilon in (0.5, 1.0, 4.0)
     }
-    return [replace(one, about=f"{one.about}, epsilon = {epsilon:g}") for epsilon, one in told.items()]
+    return [
+        replace(conclusion, about=f"{conclusion.about}, epsilon = {epsilon:g}")
+        for epsilon, conclusion in conclusions.items()
+    ]
 
 
 POISONING = Attack(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import SUREST, Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import SUREST, Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import Laplace
@@ -56,11 +56,11 @@ class Reconstruction:
         """The share of the bits that the attacker believes to be right."""
         return float(self.sure.mean())
 
-    def learned(self, names: Sequence[str] | None = None, truth: Sequence[int] | None = None) -> list[Learned]:
+    def learned(self, names: Sequence[str] | None = None, truth: Sequence[int] | None = None) -> list[Conclusion]:
         """Person by person."""
         because = f"It fits the sums best; {self.expected:.1%} of all bits are expected to be right."
         return [
-            Learned(
+            Conclusion(
                 about=f"person {i + 1}" if names is None else names[i],
                 guess=int(bit),
                 sure=float(sure),
@@ -88,22 +88,22 @@ def reconstruct(
     and least squares disagree. The program is the better of the two for noise with long tails, as Laplace's, least
     squares where errors are bounded.) Sure is 1 where exact sums leave no other way.
 
-    >>> found = reconstruct([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [2, 1, 1], noise=0)
-    >>> found.bits.tolist(), found.sure.tolist()
+    >>> result = reconstruct([[1, 1, 0], [0, 1, 1], [1, 0, 1]], [2, 1, 1], noise=0)
+    >>> result.bits.tolist(), result.sure.tolist()
     ([1, 1, 0], [1.0, 1.0, 1.0])
     """
-    asked, told = np.asarray(queries, dtype=np.float64), np.asarray(answers, dtype=np.float64)
-    if asked.ndim != 2 or told.shape != asked.shape[:1]:
+    matrix, sums = np.asarray(queries, dtype=np.float64), np.asarray(answers, dtype=np.float64)
+    if matrix.ndim != 2 or sums.shape != matrix.shape[:1]:
         why = "must have a row for every answer and a column for every person"
-        raise InvalidParameter("queries", f"<shape {asked.shape}>", why, "Write [[1, 0], [1, 1]] for two of each.")
-    if not (np.isfinite(asked).all() and np.isfinite(told).all()):
+        raise InvalidParameter("queries", f"<shape {matrix.shape}>", why, "Write [[1, 0], [1, 1]] for two of each.")
+    if not (np.isfinite(matrix).all() and np.isfinite(sums).all()):
         raise InvalidParameter("answers", "<numbers>", "some are missing or infinite", "Leave out their queries, too.")
     program = checks.one_of(METHODS, method=method) == METHODS[0]
-    deviation = _deviation(asked, told) if noise is None else float(checks.not_negative(noise=noise))
-    estimate, variance = (part[:, 0] for part in _linear(asked, told[:, None], deviation))
+    deviation = _deviation(matrix, sums) if noise is None else float(checks.not_negative(noise=noise))
+    estimate, variance = (part[:, 0] for part in _linear(matrix, sums[:, None], deviation))
     most = SUREST if deviation else _CERTAIN
     odds = np.clip((estimate - 0.5) / variance, -most, most)
-    bits = (_least_absolute(asked, told) if program else estimate) > 0.5
+    bits = (_least_absolute(matrix, sums) if program else estimate) > 0.5
     sure = 1 / (1 + np.exp(np.where(bits, -odds, odds)))
     return Reconstruction(bits.astype(np.int64), sure)
 
@@ -134,8 +134,8 @@ def _least_absolute(queries: Floats, answers: Floats) -> Floats:
     count, people = queries.shape
     cost, left = np.concatenate([-answers, np.ones(people)]), np.hstack([queries.T, -np.eye(people)])
     bounds = [(-1, 1)] * count + [(0, None)] * people
-    found = linprog(cost, A_ub=left, b_ub=np.zeros(people), bounds=bounds, method="highs")
-    return np.asarray(-found.ineqlin.marginals, dtype=np.float64)
+    solution = linprog(cost, A_ub=left, b_ub=np.zeros(people), bounds=bounds, method="highs")
+    return np.asarray(-solution.ineqlin.marginals, dtype=np.float64)
 
 
 def _deviation(queries: Floats, answers: Floats) -> float:
@@ -145,8 +145,8 @@ def _deviation(queries: Floats, answers: Floats) -> float:
         why = "cannot be taken from the answers if there are no more queries than people"
         raise InvalidParameter("noise", None, why, "Write noise=0 if the sums are exact.")
     # By the normal equations: few enough numbers that no library starts threads, which cost more than they do.
-    found = np.linalg.lstsq(queries.T @ queries, queries.T @ answers, rcond=None)[0]
-    return float(np.sqrt(np.sum((answers - queries @ found) ** 2) / free))
+    estimate = np.linalg.lstsq(queries.T @ queries, queries.T @ answers, rcond=None)[0]
+    return float(np.sqrt(np.sum((answers - queries @ estimate) ** 2) / free))
 
 
 def least_squares(queries: ArrayLike, answers: ArrayLike, *, noise: float) -> NDArray[np.int64]:
@@ -197,8 +197,8 @@ def _weak(answers: Answers, method: str, rounds: int, entropy: Entropy) -> Round
     for _ in range(rounds):
         queries = random_queries(PEOPLE, QUERIES, entropy)
         truth = bernoulli(Fraction(1, 2), PEOPLE, entropy)
-        found = reconstruct(queries, answers(queries @ truth, entropy), method=method)
-        shares.append(float(np.mean(found.bits == truth)))
+        guess = reconstruct(queries, answers(queries @ truth, entropy), method=method)
+        shares.append(float(np.mean(guess.bits == truth)))
     return shares
 
 
@@ -207,29 +207,29 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     queries = random_queries(PEOPLE, QUERIES, entropy)
     truth = bernoulli(Fraction(1, 2), PEOPLE * rounds, entropy).reshape(PEOPLE, rounds)
     answers = np.column_stack([added_up(queries, bits, epsilon, entropy) for bits in truth.T])
-    found = least_squares(queries, answers, noise=0)
-    return [float(share) for share in np.mean(found == truth, axis=0)]
+    guesses = least_squares(queries, answers, noise=0)
+    return [float(share) for share in np.mean(guesses == truth, axis=0)]
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     queries, truth = random_queries(PEOPLE, QUERIES, entropy), bernoulli(Fraction(1, 2), PEOPLE, entropy)
     exact = reconstruct(queries, queries @ truth, noise=0)
     rounded = reconstruct(queries, _rounded(queries @ truth, entropy), method=METHODS[1])
     private = least_squares(queries, added_up(queries, truth, 1, entropy)[:, None], noise=0)[:, 0]
-    told = [
+    attempts = [
         ("exact sums", exact.bits, exact.expected),
         (f"sums rounded to multiples of {STEP}", rounded.bits, rounded.expected),
         ("private sums (epsilon = 1 for all)", private, best_guess(1)),  # of a noisy bit: see `averaging.stored`
     ]
     return [
-        Learned(
+        Conclusion(
             about=f"all {PEOPLE} bits, from {QUERIES} {name}",
             guess="".join(map(str, bits)),
             sure=sure,
             because=f"{np.sum(bits == truth)} of {PEOPLE} are right, {PEOPLE // 2} or so would be by guessing.",
             truth="".join(str(int(bit)) for bit in truth),
         )
-        for name, bits, sure in told
+        for name, bits, sure in attempts
     ]
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.repeated import likeliest
+from lapwing.adversary.attacks.repeated_reports import likeliest
 from lapwing.crowd import hashing
 from lapwing.crowd.bits import unpack_rows
 from lapwing.crowd.count_mean_sketch import CountMeanSketch
@@ -53,7 +53,7 @@ def daily_evidence(reports: Reports, candidates: Sequence[Any]) -> Floats:
     return np.where(np.take_along_axis(bits, cells, axis=1), speaks, -speaks)
 
 
-def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the target") -> Learned:
+def renewal(reports: Reports, candidates: Sequence[Any], *, about: str = "the target") -> Conclusion:
     """Which of some answers is behind one person's reports of many days, if it was the same every day.
 
     >>> from lapwing.adversary.attacks.attack import repeatable
@@ -90,15 +90,15 @@ def _lifetime(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return [float(won) for won in donated(DONATIONS, Fraction(epsilon) / DONATIONS, rounds, entropy)[:, -1]]
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     truth = EMOJI[uniform_below(len(EMOJI), entropy=entropy)]
-    told = [(days, Fraction(DAILY), f"epsilon = {DAILY} a day, {days} days") for days in (1, 7, 30)]
-    told.append((DONATIONS, Fraction(2, DONATIONS), f"epsilon = 2 for a lifetime, spent in {DONATIONS} days"))
+    cases = [(days, Fraction(DAILY), f"epsilon = {DAILY} a day, {days} days") for days in (1, 7, 30)]
+    cases.append((DONATIONS, Fraction(2, DONATIONS), f"epsilon = 2 for a lifetime, spent in {DONATIONS} days"))
     return [
         replace(
             renewal(sketch(epsilon).randomize([truth] * days, entropy), EMOJI, about=f"Ada's emoji, {how}"), truth=truth
         )
-        for days, epsilon, how in told
+        for days, epsilon, how in cases
     ]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.anonymity.rounding import Rounding
 from lapwing.mechanisms import Laplace
@@ -27,7 +27,7 @@ Ask = Callable[[Sequence[int]], int]
 """The rounded count of people with the property in a set, given as places."""
 
 
-def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) -> Learned | None:
+def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) -> Conclusion | None:
     """Whether the target has the property, from rounded counts of sets of `smallest` people or more.
 
     None if no set of others makes the answer flip.
@@ -45,7 +45,7 @@ def tipping(ask: Ask, others: Sequence[int], target: int, *, smallest: int = 0) 
     tipped = ask([*others[: flip - 1], target]) != start
     said = "flips it" if tipped else "does not"
     because = f"One person more with the property flips the answer for {flip - 1} people, and the target {said}."
-    return Learned(about="the target", guess=int(tipped), sure=1, because=because)
+    return Conclusion(about="the target", guess=int(tipped), sure=1, because=because)
 
 
 def against_everybody_known(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
@@ -63,12 +63,12 @@ def _people(entropy: Entropy) -> list[int]:
     return [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
 
 
-def _tipped(people: Sequence[int]) -> Learned:
+def _tipped(people: Sequence[int]) -> Conclusion:
     rounded = Rounding(base=BASE)
     learned = tipping(
         lambda members: rounded.release(sum(people[i] for i in members)), range(1, PEOPLE), 0, smallest=SMALLEST
     )
-    return learned or Learned(about="the target", guess=0, sure=0.5, because="No answer flipped.")
+    return learned or Conclusion(about="the target", guess=0, sure=0.5, because="No answer flipped.")
 
 
 def _nearest(rounds: int, entropy: Entropy) -> Rounds:
@@ -85,11 +85,11 @@ def _random(rounds: int, entropy: Entropy) -> Rounds:
     return won
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     people = _people(entropy)
     noisy = Laplace(epsilon=1, sensitivity=1, relation="replace").release(sum(people), entropy)
     others = sum(people[1:])
-    private = Learned(
+    private = Conclusion(
         about="Ada smokes, from a private count (epsilon = 1) and everybody else's answers",
         guess=int(noisy - others >= 1),
         sure=best_guess(1),

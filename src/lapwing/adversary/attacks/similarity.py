@@ -9,9 +9,9 @@ import numpy as np
 
 from lapwing import checks
 from lapwing.adversary.attacks import ward
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.anonymity.closeness import Closeness, Hierarchical
 from lapwing.anonymity.criteria import Criterion, DistinctDiversity
 from lapwing.checks import Number
@@ -31,7 +31,7 @@ def similarity(
     *,
     groups: Mapping[Any, Any] | None = None,
     within: Number | None = None,
-) -> list[Learned]:
+) -> list[Conclusion]:
     """What follows for certain about people whose class has values that mean the same.
 
     Either `groups` says for each value what it means, or numbers that lie `within` so much of one another are alike.
@@ -47,16 +47,16 @@ def similarity(
     """
     if (groups is None) == (within is None):
         raise InvalidParameter("groups", groups, "say either groups or within", "Write within=1000, for example.")
-    published = Published.of(table, quasi_identifiers, sensitive)
-    found = []
+    published = Publication.of(table, quasi_identifiers, sensitive)
+    conclusions = []
     for about, counts in published.suspects(targets):
         present = [kind for kind, count in zip(published.kinds, counts, strict=True) if count]
         meaning = _group(present, groups) if groups is not None else _range(present, within)
         if meaning is not None:
             said = "mean it" if groups is not None else "lie there"
             because = f"All {counts.sum()} rows that may be theirs {said}."
-            found.append(Learned(about=about, guess=meaning, sure=1.0, because=because))
-    return found
+            conclusions.append(Conclusion(about=about, guess=meaning, sure=1.0, because=because))
+    return conclusions
 
 
 def _group(present: Sequence[Any], groups: Mapping[Any, Any]) -> Any:
@@ -86,7 +86,7 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return ward.play(rounds, entropy, WEIGHTS, ward.noisy(epsilon, WEIGHTS), _strategy)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """The 3-diverse table of Li, Li and Venkatasubramanian 2007 (their table 4), and three cancers."""
     clinic = {
         "zip": ["476**"] * 3 + ["4790*"] * 3 + ["476**"] * 3,

@@ -10,9 +10,9 @@ import numpy as np
 
 from lapwing import checks
 from lapwing.adversary.attacks import ward
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.anonymity.closeness import Closeness
 from lapwing.anonymity.criteria import Criterion, DistinctDiversity
 from lapwing.checks import Number
@@ -31,7 +31,7 @@ def skewness(
     *,
     value: Any = None,
     times: Number = 2,
-) -> list[Learned]:
+) -> list[Conclusion]:
     """People for whom a value is at least so many `times` as likely as for anybody in the table.
 
     Without a `value`, the one that gains most is told of each person.
@@ -42,27 +42,27 @@ def skewness(
     >>> print(*skewness(tests, ["zip"], "HIV", value="yes"))
     zip 130**: yes (50.0% sure). It is 25 times as common among them as in the whole table (2.0%).
     """
-    published = Published.of(table, quasi_identifiers, sensitive)
+    published = Publication.of(table, quasi_identifiers, sensitive)
     if value is not None and value not in published.kinds:
         known = ", ".join(map(str, published.kinds[:10]))
         raise InvalidParameter("value", value, "does not occur", f"The values are {known}.")
     wanted = float(checks.positive(times=times))
     before = published.shares
-    found = []
+    conclusions = []
     for about, counts in published.suspects(targets):
         after = counts / counts.sum()
         best = int(np.argmax(after / before)) if value is None else published.kinds.index(value)
         gain = after[best] / before[best]
         if gain >= wanted:
-            found.append(
-                Learned(
+            conclusions.append(
+                Conclusion(
                     about=about,
                     guess=published.kinds[best],
                     sure=float(after[best]),
                     because=f"It is {gain:.3g} times as common among them as in the whole table ({before[best]:.1%}).",
                 )
             )
-    return found
+    return conclusions
 
 
 def _strategy(beliefs: ward.Beliefs, secrets: ward.Secrets, entropy: Entropy) -> bool:
@@ -84,7 +84,7 @@ def _bound(epsilon: float) -> float:
     return best_guess(epsilon, prior=RARE)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """The example of the paper: 10,000 people of whom 1 % are positive, and a class in which half are."""
     tests = {
         "zip": ["1305*"] * 20 + ["1485*"] * 9_980,

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.rounding import against_everybody_known
 from lapwing.anonymity.subsampling import SubSample
@@ -22,7 +22,7 @@ TIMES = 50
 PEOPLE = 40
 
 
-def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Learned | None:
+def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Conclusion | None:
     """What the only person with `rare` has in the column `sensitive`, if any of the samples holds that person.
 
     >>> samples = [{"keeper": [0, 0], "ill": [1, 0]}, {"keeper": [0, 1], "ill": [0, 1]}]
@@ -31,10 +31,10 @@ def exposed(samples: Sequence[Columns], *, rare: str, sensitive: str) -> Learned
     """
     for number, sample in enumerate(samples, start=1):
         named(sample, rare=rare), named(sample, sensitive=sensitive)
-        found = [value for flag, value in zip(sample[rare], sample[sensitive], strict=True) if flag]
-        if found:
+        values = [value for flag, value in zip(sample[rare], sample[sensitive], strict=True) if flag]
+        if values:
             because = f"Sample {number} holds the only {rare}."
-            return Learned(about=f"the only {rare}", guess=found[0], sure=1, because=because)
+            return Conclusion(about=f"the only {rare}", guess=values[0], sure=1, because=because)
     return None
 
 
@@ -45,9 +45,9 @@ def _play(rounds: int, entropy: Entropy, times: int, *, known_to_be_in: bool = F
     for _ in range(rounds):
         ill = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
         table: Columns = {"keeper": [1] + [0] * (PEOPLE - 1), "ill": ill}
-        learned, asked = None, 0
-        while learned is None and (known_to_be_in or asked < times):
-            learned, asked = exposed([method.draw(table, entropy)], rare="keeper", sensitive="ill"), asked + 1
+        learned, draws = None, 0
+        while learned is None and (known_to_be_in or draws < times):
+            learned, draws = exposed([method.draw(table, entropy)], rare="keeper", sensitive="ill"), draws + 1
         won.append(float((1 if learned is None else learned.guess) == ill[0]))
     return won
 
@@ -65,7 +65,7 @@ def _in_the_sample(rounds: int, entropy: Entropy) -> Rounds:
     return _play(rounds, entropy, 1, known_to_be_in=True)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     ill = [int(toss) for toss in bernoulli(Fraction(1, 2), PEOPLE, entropy)]
     table: Columns = {"keeper": [1] + [0] * (PEOPLE - 1), "ill": ill}
     samples: list[Columns] = []

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.anonymity.suppression import Cell, CellSuppression, Printed, intervals
 from lapwing.mechanisms import Laplace
@@ -24,7 +24,7 @@ OTHERS = 2
 """People in the small cell whom the attacker knows; Ada is the third, or in the column of the healthy."""
 
 
-def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> list[Learned]:
+def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> list[Conclusion]:
     """What the totals say about every hidden cell: a value where it follows, otherwise its interval.
 
     >>> counts = {"North": {"flu": 40, "HIV": 2}, "South": {"flu": 31, "HIV": 9}}
@@ -32,13 +32,13 @@ def recovered(printed: Printed, *, known: Mapping[Cell, int] | None = None) -> l
     ...     print(learned)
     North, HIV: 2 (certainly). The totals leave one value.
     """
-    found = []
+    conclusions = []
     for (row, column), (low, high) in intervals(printed, known=known).items():
         values = high - low + 1
         guess: int | str = low if values == 1 else f"{low} to {high}"
         because = "The totals leave one value." if values == 1 else f"The totals leave {values} values."
-        found.append(Learned(about=f"{row}, {column}", guess=guess, sure=1, because=because))
-    return found
+        conclusions.append(Conclusion(about=f"{row}, {column}", guess=guess, sure=1, because=because))
+    return conclusions
 
 
 def _village_counts(entropy: Entropy) -> tuple[dict[str, dict[str, int]], int]:
@@ -103,14 +103,14 @@ def between_two_cells(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return won
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     counts, secret = _village_counts(entropy)
-    told = []
+    conclusions = []
     for name, method in (("small cells hidden", False), ("others hidden too", True)):
         printed = CellSuppression(complementary=method).publish(counts)
-        [learned] = [one for one in recovered(printed) if one.about == ", ".join(CELL)]
-        told.append(replace(learned, about=f"people with HIV in Ashby, {name}", truth=OTHERS + secret))
-    return told
+        [learned] = [conclusion for conclusion in recovered(printed) if conclusion.about == ", ".join(CELL)]
+        conclusions.append(replace(learned, about=f"people with HIV in Ashby, {name}", truth=OTHERS + secret))
+    return conclusions
 
 
 SUPPRESSION = Attack(

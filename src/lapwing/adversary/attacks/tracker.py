@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.adversary.attacks.cells import private_sums
 from lapwing.adversary.attacks.differencing import differencing
@@ -27,7 +27,7 @@ Ask = Callable[[Formula], Any]
 """A count or a sum over a group, or a refusal: what a restricted interface answers."""
 
 
-def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Learned:
+def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Conclusion:
     """The answer for `broad & narrow`, a group that is refused, from two that are not.
 
     q(A and B) = q(A) − q(A and not B); “A and not B” is the tracker of the person described by “A and B”.
@@ -41,10 +41,10 @@ def individual_tracker(ask: Ask, *, broad: Formula, narrow: Formula) -> Learned:
     tracker = broad & ~narrow
     whole, rest = _answered(ask, broad, tracker)
     why = f"{whole:g} for {broad}, less {rest:g} for {tracker}."
-    return Learned(about=str(broad & narrow), guess=whole - rest, sure=1, because=why)
+    return Conclusion(about=str(broad & narrow), guess=whole - rest, sure=1, because=why)
 
 
-def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Learned:
+def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Conclusion:
     """The answer for any group, from a tracker T that has between 2a and n − 2a members.
 
     For a group C that is too small, q(C) = q(C or T) + q(C or not T) − q(T) − q(not T): all of C is counted twice,
@@ -53,11 +53,11 @@ def general_tracker(ask: Ask, target: Formula, *, tracker: Formula) -> Learned:
     inside, outside = _answered(ask, tracker, ~tracker)
     small = not any(isinstance(ask(target | side), Refused) for side in (tracker, ~tracker))
     group = target if small else ~target
-    one, other = _answered(ask, group | tracker, group | ~tracker)
-    everybody, twice = inside + outside, one + other
-    found = twice - everybody if small else 2 * everybody - twice
+    first, second = _answered(ask, group | tracker, group | ~tracker)
+    everybody, twice = inside + outside, first + second
+    answer = twice - everybody if small else 2 * everybody - twice
     why = f"{everybody:g} for everybody; {twice:g} where {group} is counted twice. The tracker is: {tracker}."
-    return Learned(about=str(target), guess=found, sure=1, because=why)
+    return Conclusion(about=str(target), guess=answer, sure=1, because=why)
 
 
 def find_tracker(count: Ask, candidates: Iterable[Formula], *, smallest: int) -> Formula | None:
@@ -90,7 +90,7 @@ _SEXES, _CITIES, _JOBS = ("f", "m"), ("Ulm", "Bonn", "Jena", "Kiel"), ("judge", 
 def _clinic(entropy: Entropy) -> dict[str, list[Any]]:
     """Row 0 is the judge; nobody else has her three attributes."""
     sizes = len(_CITIES) * len(_JOBS)
-    kinds = [0, *(1 + int(one) for one in uniform_below(2 * sizes - 1, PEOPLE - 1, entropy))]
+    kinds = [0, *(1 + int(kind) for kind in uniform_below(2 * sizes - 1, PEOPLE - 1, entropy))]
     return {
         "sex": [_SEXES[kind // sizes] for kind in kinds],
         "city": [_CITIES[kind // len(_JOBS) % len(_CITIES)] for kind in kinds],
@@ -99,15 +99,15 @@ def _clinic(entropy: Entropy) -> dict[str, list[Any]]:
     }
 
 
-def _individual(ask: Ask) -> Learned:
+def _individual(ask: Ask) -> Conclusion:
     return individual_tracker(ask, broad=where(sex="f"), narrow=where(city="Ulm", job="judge"))
 
 
-def _general(ask: Ask) -> Learned:
+def _general(ask: Ask) -> Conclusion:
     return general_tracker(ask, JUDGE, tracker=MEN)
 
 
-def _weak(attack: Callable[[Ask], Learned]) -> Callable[[int, Entropy], Rounds]:
+def _weak(attack: Callable[[Ask], Conclusion]) -> Callable[[int, Entropy], Rounds]:
     def play(rounds: int, entropy: Entropy) -> Rounds:
         won: list[float] = []
         for _ in range(rounds):
@@ -123,12 +123,12 @@ def _ask(table: dict[str, list[Any]]) -> Ask:
     return lambda group: queries.sum("ill", group)
 
 
-def _privately(table: dict[str, list[Any]], epsilon: float, entropy: Entropy) -> Learned:
+def _privately(table: dict[str, list[Any]], epsilon: float, entropy: Entropy) -> Conclusion:
     """The four answers of the general tracker with noise; nobody else's value is known to the attacker."""
     groups = (JUDGE | MEN, JUDGE | ~MEN, MEN, ~MEN)
     members = [RestrictedQueries(table).members(group) for group in groups]
-    one, other, inside, outside = private_sums(table["ill"], members, epsilon=epsilon, entropy=entropy)
-    return differencing(one + other, inside + outside, noise=1 / epsilon, errors=1, about=str(JUDGE))
+    first, second, inside, outside = private_sums(table["ill"], members, epsilon=epsilon, entropy=entropy)
+    return differencing(first + second, inside + outside, noise=1 / epsilon, errors=1, about=str(JUDGE))
 
 
 def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
@@ -136,15 +136,17 @@ def _private(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return [float(_privately(table, epsilon, entropy).guess == table["ill"][0]) for table in tables]
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     table = _clinic(entropy)
-    told = {
+    conclusions = {
         "individual tracker": _individual(_ask(table)),
         "general tracker": _general(_ask(table)),
         "private sums (epsilon = 1)": _privately(table, 1.0, entropy),
     }
     about = "how many judges of Ulm are women and ill, by"
-    return [replace(one, about=f"{about} {how}", truth=table["ill"][0]) for how, one in told.items()]
+    return [
+        replace(conclusion, about=f"{about} {how}", truth=table["ill"][0]) for how, conclusion in conclusions.items()
+    ]
 
 
 TRACKER = Attack(

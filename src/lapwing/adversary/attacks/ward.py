@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.adversary.attacks.attack import Learned, Rounds, repeatable
-from lapwing.adversary.attacks.published import Published, Targets
+from lapwing.adversary.attacks.attack import Conclusion, Rounds, repeatable
+from lapwing.adversary.attacks.publication import Publication, Targets
 from lapwing.anonymity.criteria import Criterion, shares
 from lapwing.anonymity.mondrian import Mondrian
 from lapwing.anonymity.table import Classes
@@ -69,8 +69,8 @@ def anonymous(k: int, kinds: int, rows: range = Everybody) -> Method:
     """A k-anonymous table."""
 
     def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
-        found = classes(k, rows)
-        return shares(found.counts(secrets, kinds))[found.member]
+        groups = classes(k, rows)
+        return shares(groups.counts(secrets, kinds))[groups.member]
 
     return published
 
@@ -80,31 +80,31 @@ def demanding(k: int, kinds: int, criterion: Criterion, rows: range = Everybody)
     method = Mondrian(k=k, quasi_identifiers=QUASI, criteria=[criterion])
 
     def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
-        found = method.anonymise({**_known(rows), SENSITIVE: secrets}).classes
-        return shares(found.counts(secrets, kinds))[found.member]
+        groups = method.anonymise({**_known(rows), SENSITIVE: secrets}).classes
+        return shares(groups.counts(secrets, kinds))[groups.member]
 
     return published
 
 
 def noisy(epsilon: float, weights: Weights, rows: range = Everybody) -> Method:
     """The counts of each class with noise for a change of two counts by one each."""
-    found, kinds = classes(GROUP, rows), len(weights)
-    before = _before(found.sizes, weights)
+    groups, kinds = classes(GROUP, rows), len(weights)
+    before = _before(groups.sizes, weights)
 
     def published(secrets: Secrets, entropy: Entropy) -> Beliefs:
-        counts = found.counts(secrets, kinds)
-        return _believed(_released(counts, epsilon, entropy), before, epsilon)[found.member]
+        counts = groups.counts(secrets, kinds)
+        return _believed(_released(counts, epsilon, entropy), before, epsilon)[groups.member]
 
     return published
 
 
 def private(
     table: Any, quasi_identifiers: Sequence[str], sensitive: str, targets: Targets, entropy: Entropy
-) -> list[Learned]:
+) -> list[Conclusion]:
     """What the same table would say about people if its counts were published with noise, at an epsilon of 1."""
-    published = Published.of(table, quasi_identifiers, sensitive)
+    published = Publication.of(table, quasi_identifiers, sensitive)
     released = replace(published, counts=_released(published.counts, 1.0, entropy))
-    found = []
+    conclusions = []
     for person, known in targets.items():
         counts, shown = published.rows_of(known), released.rows_of(known)
         before = _before(counts.sum(keepdims=True), even(len(published.kinds)))
@@ -112,8 +112,10 @@ def private(
         best = int(beliefs.argmax())
         because = f"The noisy count is {shown[best]}, of {counts.sum()} rows that may be theirs."
         about = f"{person}, from private counts (epsilon = 1)"
-        found.append(Learned(about=about, guess=published.kinds[best], sure=float(beliefs[best]), because=because))
-    return found
+        conclusions.append(
+            Conclusion(about=about, guess=published.kinds[best], sure=float(beliefs[best]), because=because)
+        )
+    return conclusions
 
 
 def _released(counts: NDArray[np.intp], epsilon: float, entropy: Entropy) -> NDArray[np.intp]:
@@ -137,8 +139,8 @@ def _believed(noisy: NDArray[np.intp], before: Beliefs, epsilon: float) -> Belie
     away = np.abs(noisy[:, :, None] - may)
     odds = before * np.exp(-epsilon / 2 * (away - away.min(axis=2, keepdims=True)))
     mean = (odds * may).sum(axis=2) / odds.sum(axis=2)
-    found: Beliefs = mean / mean.sum(axis=1, keepdims=True)
-    return found
+    beliefs: Beliefs = mean / mean.sum(axis=1, keepdims=True)
+    return beliefs
 
 
 def play(

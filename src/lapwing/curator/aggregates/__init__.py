@@ -4,12 +4,14 @@ Each aggregate is a class of its own (base.py says what a class owns). A new one
 `AGGREGATES` and in `__all__`: SQL, saved questions, quotes, answers and pictures ask the class.
 """
 
-from lapwing.curator.aggregates.alone import Alone, Histogram, TopK, histogram, top_k
+from collections.abc import Mapping
+
 from lapwing.curator.aggregates.associations import Correlation, Covariance, correlation, covariance
-from lapwing.curator.aggregates.base import Aggregate, Bound, argument, bind_all
+from lapwing.curator.aggregates.base import Aggregate, Bound, QueryFacts, argument
 from lapwing.curator.aggregates.counts import Count, CountDistinct, Units, count, count_distinct, units
 from lapwing.curator.aggregates.extremes import Greatest, Least
 from lapwing.curator.aggregates.geometric import GeometricMean, geometric_mean
+from lapwing.curator.aggregates.own_rows import Alone, Histogram, TopK, histogram, top_k
 from lapwing.curator.aggregates.quantiles import Quantile, median, quantile
 from lapwing.curator.aggregates.spreads import Std, Variance, std, variance
 from lapwing.curator.aggregates.sums import Mean, Sum, mean, sum
@@ -34,20 +36,20 @@ PER_UNIT: tuple[type[Aggregate], ...] = (Least, Greatest)
 """What can be asked of the rows of one unit only, in a sub-query."""
 
 
-def named(kind: str) -> type[Aggregate] | None:
-    """The aggregate that an answer or a saved question calls so."""
-    return next((one for one in AGGREGATES if one.kind == kind), None)
+BY_KIND: Mapping[str, type[Aggregate]] = {aggregate.kind: aggregate for aggregate in AGGREGATES}
+"""By what an answer or a saved question calls it."""
 
 
 __all__ = [
     "AGGREGATES",
+    "BY_KIND",
     "PER_UNIT",
     "Aggregate",
     "Alone",
     "Bound",
+    "QueryFacts",
     "TopK",
     "argument",
-    "bind_all",
     "correlation",
     "count",
     "count_distinct",
@@ -56,7 +58,6 @@ __all__ = [
     "histogram",
     "mean",
     "median",
-    "named",
     "quantile",
     "std",
     "sum",

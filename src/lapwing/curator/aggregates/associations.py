@@ -9,14 +9,14 @@ from typing import ClassVar
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
+from lapwing.curator.aggregates.base import Bound, Estimator, QueryFacts
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.aggregates.spreads import NOISY
 from lapwing.curator.plan.statistics import Statistic
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Association(Aggregate):
+class _Association(Estimator):
     """From n, Σx, Σy, Σxy and, for the correlation, Σx² and Σy²."""
 
     places = (2,)
@@ -24,7 +24,7 @@ class _Association(Aggregate):
     powers: ClassVar[tuple[tuple[int, int], ...]] = ((0, 0), (1, 0), (0, 1), (1, 1))
     scaled: ClassVar[bool] = False
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         grids = shared.grids(self)
         return Bound(self, tuple(Statistic("moment", grids, powers) for powers in self.powers), grids)
 

@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 from sqlglot import exp
 
@@ -19,10 +19,11 @@ from lapwing import checks
 from lapwing.calls import Helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
-from lapwing.curator.plan.expressions import NULL, NUMERIC, Call, Column, Constant, Expression, Kind, call, span_of
-from lapwing.curator.plan.gridded import MOMENT_BITS, SUM_BITS, Gridded, gridded
+from lapwing.curator.plan.expressions import NULL, NUMERIC, Call, Column, Constant, Expression, Kind, span_of
+from lapwing.curator.plan.grids import MOMENT_BITS, SUM_BITS, GridExpression, gridded
+from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import Total
-from lapwing.curator.plan.parse import expression, only
+from lapwing.curator.plan.parser import expression, only
 from lapwing.curator.plan.statistics import Pick, Statistic
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
@@ -30,14 +31,14 @@ Key = tuple[Expression, tuple[Fraction, Fraction] | None]
 """An argument, and the bounds that an aggregate itself gives it."""
 
 
-class Reading(Protocol):
-    """What parts of SQL mean, about one row."""
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """What stands in an aggregate of SQL: nodes of the syntax tree."""
 
-    def translate(self, node: exp.Expr) -> Expression:
-        """An expression."""
-
-    def argument(self, node: exp.Expr, value: Any) -> Expression:
-        """An argument of an aggregate, which must have a kind and be about one row."""
+    of: Sequence[Any] = ()
+    """What it is about: each must have a kind and be about one row."""
+    others: Sequence[Any] = ()
+    """Further expressions: a share, a condition."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -98,7 +99,9 @@ class Aggregate(metaclass=Helpful):
     @property
     def output(self) -> str:
         """What it is called in the answer."""
-        return self.called.format(*self.of) if self.name is None else self.name
+        if self.name is not None:
+            return self.name
+        return self.called.format(*self.of) if self.of else self.called.removesuffix("_{}")
 
     def named(self, name: str) -> Self:
         """The same under another name."""
@@ -106,7 +109,7 @@ class Aggregate(metaclass=Helpful):
 
     def parts(self) -> list[str]:
         """What stands between its parentheses."""
-        return [str(one) for one in self.of]
+        return [str(part) for part in self.of]
 
     def __str__(self) -> str:
         return f"{self.kind}({', '.join(self.parts()) or '*'})"
@@ -117,7 +120,7 @@ class Aggregate(metaclass=Helpful):
         given = [f"{name}={getattr(self, name, usual)!r}" for name, usual in fields.items()]
         return f"Aggregate({', '.join([f'kind={self.kind!r}', *given])})"
 
-    def note(self, grids: Sequence[Gridded]) -> str:
+    def note(self, grids: Sequence[GridExpression]) -> str:
         """What a reader must know about its values."""
         different = tuple(dict.fromkeys(grids))
         notes = [f"values outside {grid.low:g}…{grid.high:g} count as the nearest bound" for grid in different]
@@ -130,8 +133,8 @@ class Aggregate(metaclass=Helpful):
 
     def keys(self, columns: Mapping[str, Column]) -> list[Key]:
         """Its arguments over these columns."""
-        found = [argument(text, columns) for text in self.of]
-        return [(filled(value) if self.fills else value, self.given_bounds) for value in found]
+        values = [argument(text, columns) for text in self.of]
+        return [(filled(value) if self.fills else value, self.given_bounds) for value in values]
 
     @property
     def given_bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -139,14 +142,8 @@ class Aggregate(metaclass=Helpful):
         return None
 
     @abstractmethod
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         """The integers it needs, sharing those of others."""
-
-    def estimate(
-        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
-    ) -> Estimate:
-        """Its value from the noisy statistics, their half-widths and the confidence: post-processing."""
-        raise NotImplementedError  # of what is picked, or makes rows of its own
 
     def error(self, bound: Bound, widths: Sequence[float], count: int | None) -> float:
         """How far its value may be off if every statistic is within its half-width; refused where data decides."""
@@ -157,7 +154,7 @@ class Aggregate(metaclass=Helpful):
 
     def saved(self, written: Callable[[Expression], Any]) -> dict[str, Any]:
         """As exactly data, given how expressions are written."""
-        record: dict[str, Any] = {self.kind: [one if isinstance(one, str) else written(one) for one in self.of]}
+        record: dict[str, Any] = {self.kind: [part if isinstance(part, str) else written(part) for part in self.of]}
         if self.given_bounds is not None:
             record["bounds"] = [exactly(end) for end in self.given_bounds]
         record |= self.saved_options()
@@ -179,14 +176,19 @@ class Aggregate(metaclass=Helpful):
     # -------------------------------------------------------------------------------------------------------- SQL
 
     @classmethod
-    def read(cls, node: exp.Expr, reading: Reading) -> Asked | None:
-        """What a node of SQL asks for; None if it is none of its functions after all."""
+    def arguments(cls, node: exp.Expr) -> Arguments | None:
+        """What stands in a node of SQL; None if it is none of its functions after all."""
         anonymous = isinstance(node, exp.Anonymous)
         only(node, "this", *(["expression"] if 2 in cls.places else []), *(["expressions"] if anonymous else []))
         values = [node.this] if 2 not in cls.places else [node.this, node.expression]
         if anonymous:
             values = node.expressions if len(node.expressions) in cls.places else [node.this]
-        return Asked(cls, tuple(reading.argument(node, one) for one in values))
+        return Arguments(values)
+
+    @classmethod
+    def read(cls, node: exp.Expr, of: tuple[Expression, ...], others: Sequence[Expression]) -> SqlAggregate:
+        """What a node of SQL asks for, whose arguments mean these."""
+        return SqlAggregate(cls, of)
 
     @classmethod
     def filtered(cls) -> type[Aggregate]:
@@ -197,6 +199,16 @@ class Aggregate(metaclass=Helpful):
     def asked(cls, of: tuple[Expression, ...], name: str, **options: Any) -> Aggregate:
         """What SQL asks of everybody."""
         return cls(of=of, name=name, **options)
+
+
+class Estimator(Aggregate):
+    """An aggregate that is computed from noisy integers; others are picked, or make rows of their own."""
+
+    @abstractmethod
+    def estimate(
+        self, bound: Bound, numbers: Sequence[int], widths: Sequence[float], confidence: Confidence
+    ) -> Estimate:
+        """Its value from the noisy statistics, their half-widths and the confidence: post-processing."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -222,7 +234,7 @@ ONE = Constant(1, "integer")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SqlAggregate:
     """An aggregate in SQL with its arguments; two that are written differently and mean the same are equal."""
 
     aggregate: type[Aggregate]
@@ -231,9 +243,9 @@ class Asked:
     label: str = field(default="", compare=False)
     """What to call it, if nobody says: a pattern of its columns as they are visible."""
 
-    def where(self, condition: Expression) -> Asked:
+    def where(self, condition: Expression) -> SqlAggregate:
         """FILTER (WHERE condition): rows for which it does not hold have no value."""
-        of = tuple(call("case", condition, one, NULL) for one in self.of or (ONE,))
+        of = tuple(call("case", condition, part, NULL) for part in self.of or (ONE,))
         return replace(self, aggregate=self.aggregate.filtered(), of=of)
 
     def as_shown(self, of: tuple[str, ...]) -> str:
@@ -253,7 +265,7 @@ class Bound:
 
     aggregate: Aggregate
     statistics: tuple[Statistic, ...] = ()
-    grids: tuple[Gridded, ...] = ()
+    grids: tuple[GridExpression, ...] = ()
     pick: Pick | None = None
 
     @property
@@ -278,7 +290,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class QueryFacts:
     """What the aggregates of one query know of each other.
 
     A column that is squared is on the coarser grid for its mean as well, and a sum beside a mean of the same column
@@ -290,18 +302,13 @@ class Shared:
     squared: frozenset[Key]
     averaged: frozenset[Key]
 
-    def grids(self, aggregate: Aggregate, *, coarse: bool = True) -> tuple[Gridded, ...]:
+    def grids(self, aggregate: Aggregate, *, coarse: bool = True) -> tuple[GridExpression, ...]:
         """The grids of its arguments: the coarser ones where others of the query square them."""
-        keys = aggregate.keys(self.columns)
-        return tuple(_grid(key, MOMENT_BITS if coarse and key in self.squared else SUM_BITS, aggregate) for key in keys)
-
-
-def bind_all(aggregates: Sequence[Aggregate], columns: Mapping[str, Column]) -> tuple[Bound, ...]:
-    """Bind all aggregates of a query; those that can share an integer do."""
-    squared = {key for one in aggregates if one.squares for key in one.keys(columns)}
-    averaged = {key for one in aggregates if one.averages for key in one.keys(columns)} - squared
-    shared = Shared(columns, frozenset(squared), frozenset(averaged))
-    return tuple(one.bind(shared) for one in aggregates)
+        grids = []
+        for key in aggregate.keys(self.columns):
+            bits = MOMENT_BITS if coarse and key in self.squared else SUM_BITS
+            grids.append(gridded(key[0], public_bounds(key, aggregate), bits))
+        return tuple(grids)
 
 
 def argument(text: str | Expression, columns: Mapping[str, Column]) -> Expression:
@@ -333,10 +340,6 @@ def public_bounds(key: Key, aggregate: Aggregate) -> tuple[Fraction, Fraction]:
         return bounds
     span = span_of(value)
     return span.low, span.high
-
-
-def _grid(key: Key, bits: int, aggregate: Aggregate) -> Gridded:
-    return gridded(key[0], public_bounds(key, aggregate), bits)
 
 
 def exactly(value: Fraction) -> int | float | str:

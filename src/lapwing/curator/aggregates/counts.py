@@ -11,17 +11,18 @@ from sqlglot import exp
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.aggregates.base import ONE, Aggregate, Asked, Bound, Reading, Shared
+from lapwing.curator.aggregates.base import ONE, Aggregate, Arguments, Bound, Estimator, QueryFacts, SqlAggregate
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
-from lapwing.curator.plan.expressions import KINDS, Column, Constant, Expression, call, never_null
-from lapwing.curator.plan.gridded import Gridded
-from lapwing.curator.plan.parse import only, shown
+from lapwing.curator.plan.expressions import KINDS, Column, Constant, Expression, never_null
+from lapwing.curator.plan.grids import GridExpression
+from lapwing.curator.plan.language import call
+from lapwing.curator.plan.parser import only, shown
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Counting(Aggregate):
+class _Counting(Estimator):
     """A whole number that is a statistic itself."""
 
     takes = KINDS
@@ -41,7 +42,7 @@ class Count(_Counting):
     """The rows, or those in which a column is not NULL."""
 
     kind = "count"
-    called = "count"
+    called = "count_{}"
     says = "the number of rows"
     places = (0, 1)
     counts_rows = True
@@ -49,14 +50,7 @@ class Count(_Counting):
     spelled = "COUNT"
     nodes = ("Count", "CountIf")
 
-    @property
-    def output(self) -> str:
-        """What it is called in the answer."""
-        if self.name is not None:
-            return self.name
-        return f"count_{self.of[0]}" if self.of else self.called
-
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         """Of a column, the rows in which it is not NULL, whatever its kind."""
         for value, _ in self.keys(shared.columns):
             if not never_null(value) and not (isinstance(value, Column) and value.complete):
@@ -64,27 +58,31 @@ class Count(_Counting):
         return Bound(self, (Statistic("rows"),))
 
     @classmethod
-    def read(cls, node: exp.Expr, reading: Reading) -> Asked | None:
+    def arguments(cls, node: exp.Expr) -> Arguments | None:
         """COUNT(*), COUNT(x), COUNT_IF(condition), COUNT(DISTINCT x) and COUNT(DISTINCT unit)."""
         if isinstance(node, exp.CountIf):
             only(node, "this")
-            return Asked(cls).where(reading.translate(node.this))
+            return Arguments(others=[node.this])
         only(node, "this", "expressions")
         value = node.this
         if node.expressions:
             return None
         if value is None or (isinstance(value, exp.Star) and not any(value.args.values())):
-            return Asked(cls)
-        if isinstance(value, exp.Distinct):
-            what = reading.argument(node, _one_of(node, value))
-            return Asked(Units if isinstance(what, Column) and what.unit else CountDistinct, (what,))
-        what = reading.argument(node, value)
-        return Asked(cls, () if isinstance(what, Constant) else (what,))
+            return Arguments()
+        return Arguments([_one_of(node, value) if isinstance(value, exp.Distinct) else value])
+
+    @classmethod
+    def read(cls, node: exp.Expr, of: tuple[Expression, ...], others: Sequence[Expression]) -> SqlAggregate:
+        if others:
+            return SqlAggregate(cls).where(others[0])
+        if isinstance(node.this, exp.Distinct):
+            return SqlAggregate(Units if isinstance(of[0], Column) and of[0].unit else CountDistinct, of)
+        return SqlAggregate(cls, tuple(value for value in of if not isinstance(value, Constant)))
 
 
 def _present(value: Expression) -> Statistic:
     present = call("case", call("is null", value), Constant(None, None), ONE)
-    return Statistic("moment", (Gridded(present, 0, 1, 0),), (0,))
+    return Statistic("moment", (GridExpression(present, 0, 1, 0),), (0,))
 
 
 def _one_of(node: exp.Expr, distinct: exp.Expr) -> exp.Expr:
@@ -92,8 +90,8 @@ def _one_of(node: exp.Expr, distinct: exp.Expr) -> exp.Expr:
     if len(distinct.expressions) != 1:
         why = "it counts one expression"
         raise UnsupportedQuery(shown(node), why, "Write COUNT(DISTINCT x), or group by the others.")
-    found: exp.Expr = distinct.expressions[0]
-    return found
+    expression: exp.Expr = distinct.expressions[0]
+    return expression
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -107,7 +105,7 @@ class Units(_Counting):
     by_any_row = True
     total = "count distinct"
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         return Bound(self, (Statistic("units"),))
 
     @classmethod
@@ -133,7 +131,7 @@ class CountDistinct(_Counting):
         ("ApproxDistinct", "Hll"), ("its sketch is up to the engine", "Write COUNT(DISTINCT x).")
     )
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         [(value, _)] = self.keys(shared.columns)
         return Bound(self, (Statistic("distinct", of=value),))
 

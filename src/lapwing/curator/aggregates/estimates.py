@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
 
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.grids import GridExpression
 
 Interval = tuple[float, float]
 
@@ -54,19 +54,21 @@ def counted(value: int, width: float) -> Estimate:
     return Estimate(value, (min(float(value), 0.0) if value < width else value - width, max(0.0, value + width)))
 
 
-def summed(value: int, width: float, grid: Gridded) -> Estimate:
+def summed(value: int, width: float, grid: GridExpression) -> Estimate:
     """A sum, back from steps."""
     step = grid.step
     return Estimate(value * step, ((value - width) * step, (value + width) * step))
 
 
-def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: Gridded) -> Estimate:
+def summed_from_mean(count: int, centred: int, widths: Sequence[float], grid: GridExpression) -> Estimate:
     """A sum from the statistics of a mean: Σ(x − m) + m·n."""
     middle = grid.middle
     return summed(centred + middle * count, widths[1] + abs(middle) * widths[0], grid)
 
 
-def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, confidence: Confidence) -> Estimate:
+def averaged(
+    count: int, centred: int, widths: Sequence[float], grid: GridExpression, confidence: Confidence
+) -> Estimate:
     """m + Σ(x − m)/n, within the bounds; the middle m if nobody seems to be there."""
     low, high, middle, step = grid.low, grid.high, grid.middle, grid.step
 
@@ -85,7 +87,7 @@ def averaged(count: int, centred: int, widths: Sequence[float], grid: Gridded, c
     return Estimate(value, ends, (max(low, ends[0] - sampling), min(high, ends[1] + sampling)))
 
 
-def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *, root: bool) -> Estimate:
+def spread(statistics: Sequence[int], widths: Sequence[float], grid: GridExpression, *, root: bool) -> Estimate:
     """Variance or standard deviation, from n, Σ(x − m) and Σ(x − m)²."""
     count, first, second = statistics
     most, step = (grid.reach + grid.moved) ** 2, grid.step
@@ -104,7 +106,7 @@ def spread(statistics: Sequence[int], widths: Sequence[float], grid: Gridded, *,
 
 
 def association(
-    statistics: Sequence[int], widths: Sequence[float], grids: Sequence[Gridded], *, correlation: bool
+    statistics: Sequence[int], widths: Sequence[float], grids: Sequence[GridExpression], *, correlation: bool
 ) -> Estimate:
     """Covariance or correlation, from n, Σx, Σy, Σxy and, for the correlation, Σx² and Σy²."""
     counts = (statistics[0] - widths[0], statistics[0] + widths[0])
@@ -135,7 +137,7 @@ def association(
     return Estimate(_inside(_unit(value / scale) if scale else 0.0, within), within)
 
 
-def _moved(variance: Interval, grid: Gridded) -> Interval:
+def _moved(variance: Interval, grid: GridExpression) -> Interval:
     """A variance before the grid moved the values: a standard deviation changes by at most that of what was moved."""
     low, high = (math.sqrt(max(end, 0.0)) for end in variance)
     return max(low - grid.moved, 0.0) ** 2, (high + grid.moved) ** 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
+from lapwing.curator.aggregates.base import Aggregate, Bound, QueryFacts
 from lapwing.curator.plan.expressions import KINDS, Expression
 from lapwing.errors import UnsupportedQuery
 
@@ -19,7 +19,7 @@ class _Extreme(Aggregate):
     word: ClassVar[str]
     share: ClassVar[str]
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         raise self._refused(self.of[0])
 
     @classmethod

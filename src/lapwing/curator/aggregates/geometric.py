@@ -12,16 +12,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.aggregates.base import Bound, Key, Shared, public_bounds
+from lapwing.curator.aggregates.base import Bound, Key, QueryFacts, public_bounds
 from lapwing.curator.aggregates.estimates import Confidence, Estimate, Interval
 from lapwing.curator.aggregates.sums import Mean, moments
-from lapwing.curator.plan.expressions import FINEST, Call, Column, Constant, Expression, Span, call, never_null
-from lapwing.curator.plan.gridded import LARGEST_BOUND, Gridded, gridded
+from lapwing.curator.plan.expressions import FINEST, Call, Column, Constant, Expression, Span, never_null
+from lapwing.curator.plan.grids import LARGEST_BOUND, GridExpression, gridded
+from lapwing.curator.plan.language import call
 from lapwing.errors import InvalidParameter
 
 PIECES = 64
@@ -45,13 +47,13 @@ class GeometricMean(Mean):
     nodes = ()
     functions = ("geomean", "geometric_mean")
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         """The integers of a mean, of the logarithms."""
         [key] = self.keys(shared.columns)
         grid = self._logarithms(key)
         return Bound(self, moments(grid.expression, grid, (1,)), (grid,))
 
-    def _logarithms(self, key: Key) -> Gridded:
+    def _logarithms(self, key: Key) -> GridExpression:
         value, (low, high) = key[0], public_bounds(key, self)
         if not 1 / LARGEST_BOUND <= low < high <= LARGEST_BOUND:
             why = "a geometric mean is of numbers above 0, so that their logarithms have bounds"
@@ -83,7 +85,7 @@ class GeometricMean(Mean):
         logarithms = Mean.error(self, bound, widths, count) + _off(bound.grids[0])
         return min(high - low, -high * math.expm1(-logarithms))
 
-    def note(self, grids: Sequence[Gridded]) -> str:
+    def note(self, grids: Sequence[GridExpression]) -> str:
         """Its bounds, not those of their logarithms."""
         [grid] = grids
         low, high = _bounds(grid)
@@ -93,7 +95,7 @@ class GeometricMean(Mean):
         return "; ".join(notes)
 
 
-def _bounds(grid: Gridded) -> Interval:
+def _bounds(grid: GridExpression) -> Interval:
     return math.exp(grid.low), math.exp(grid.high)
 
 
@@ -102,7 +104,7 @@ def _pieces(width: float) -> int:
     return min(PIECES, math.ceil(width / (2 * _HALF_WIDTH)))
 
 
-def _off(grid: Gridded) -> float:
+def _off(grid: GridExpression) -> float:
     """How far the logarithm of a value may be off."""
     width = grid.high - grid.low
     s = math.tanh(width / _pieces(width) / 4 * (1 + 2.0**-20))  # the ends are rounded
@@ -110,31 +112,33 @@ def _off(grid: Gridded) -> float:
 
 
 def _logarithm(x: Expression, low: float, high: float) -> Expression:
-    """ln x of a number that is clamped to the bounds; NULL of NULL."""
+    """ln x of a number that is clamped to the bounds; NULL of NULL.
+
+    In the piece that x is in it is ln c + s·(2 + s²·⅔), where s = (x − c)/(x + c) and c is the middle of the piece.
+    """
     least, most = math.log(low), math.log(high)
     count = _pieces(most - least)
     inner = [math.exp(least + (most - least) * place / count) for place in range(1, count)]
     ends = [low, *inner, high]
-    below, above = (call(sign, x, Constant(end, "number")) for sign, end in (("<", low), (">", high)))
-    return call("case", below, Constant(least, "number"), above, Constant(most, "number"), _searched(x, ends))
-
-
-def _searched(x: Expression, ends: Sequence[float]) -> Expression:
-    """The logarithm by the piece that x is in, found by halving."""
-    if len(ends) == 2:
-        return _piece(x, *ends)
-    middle = len(ends) // 2
-    left, right = _searched(x, ends[: middle + 1]), _searched(x, ends[middle:])
-    return call("case", call("<", x, Constant(ends[middle], "number")), left, right)
-
-
-def _piece(x: Expression, low: float, high: float) -> Expression:
-    """ln c + s·(2 + s²·⅔), where s = (x − c)/(x + c) and c is the middle of the piece."""
-    middle = math.sqrt(low) * math.sqrt(high)
-    c = Constant(middle, "number")
+    middles = [math.sqrt(start) * math.sqrt(end) for start, end in pairwise(ends)]
+    c, logarithm = _searched(x, inner, middles), _searched(x, inner, [math.log(middle) for middle in middles])
     s = _made("/", _made("-", x, c), _made("+", x, c))
     slope = _made("+", Constant(2.0, "number"), _made("*", _made("*", s, s), Constant(2 / 3, "number")))
-    return _made("+", Constant(math.log(middle), "number"), _made("*", s, slope))
+    inside = _made("+", logarithm, _made("*", s, slope))
+    below, above = (call(sign, x, Constant(end, "number")) for sign, end in (("<", low), (">", high)))
+    return call("case", below, Constant(least, "number"), above, Constant(most, "number"), inside)
+
+
+def _searched(x: Expression, ends: Sequence[float], numbers: Sequence[float]) -> Expression:
+    """The number of the piece that x is in, found by halving: one more number than ends."""
+    if not ends:
+        return Constant(numbers[0], "number")
+    middle = len(ends) // 2
+    left, right = (
+        _searched(x, ends[:middle], numbers[: middle + 1]),
+        _searched(x, ends[middle + 1 :], numbers[middle + 1 :]),
+    )
+    return call("case", call("<", x, Constant(ends[middle], "number")), left, right)
 
 
 def _made(operator: str, left: Expression, right: Expression) -> Expression:

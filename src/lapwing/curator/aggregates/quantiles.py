@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -11,9 +12,9 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates.base import Aggregate, Asked, Bound, Reading, Shared, WithBounds, exactly
+from lapwing.curator.aggregates.base import Aggregate, Arguments, Bound, QueryFacts, SqlAggregate, WithBounds, exactly
 from lapwing.curator.plan.expressions import Constant, Expression
-from lapwing.curator.plan.parse import only, shown
+from lapwing.curator.plan.parser import only, shown
 from lapwing.curator.plan.statistics import Pick
 from lapwing.errors import UnsupportedQuery
 
@@ -47,7 +48,7 @@ class Quantile(WithBounds):
         """The column and the share."""
         return [*WithBounds.parts(self), f"{float(self.q):g}"]
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         grids = shared.grids(self, coarse=False)
         return Bound(self, grids=grids, pick=Pick(str(self), self.output, grids[0], self.q))
 
@@ -59,35 +60,35 @@ class Quantile(WithBounds):
         return quantile(*of, **options)  # type: ignore[arg-type]
 
     @classmethod
-    def read(cls, node: exp.Expr, reading: Reading) -> Asked | None:
+    def arguments(cls, node: exp.Expr) -> Arguments | None:
         """MEDIAN(x), QUANTILE(x, q), and PERCENTILE_CONT(q) WITHIN GROUP (ORDER BY x)."""
         if isinstance(node, exp.Median):
             only(node, "this")
-            return Asked(cls, (reading.argument(node, node.this),), (("q", HALF),), "median_{}")
+            return Arguments([node.this])
         if isinstance(node, exp.WithinGroup):
-            return cls._within_group(node, reading)
+            function, order = node.this, node.expression
+            if type(function).__name__ not in _ORDERED or len(order.expressions) != 1:
+                return None
+            only(function, "this")
+            only(order, "expressions")
+            [ordered] = order.expressions
+            only(ordered, "this", "desc", "nulls_first")
+            return Arguments([ordered.this], [function.this])
         only(node, "this", "expression", "quantile")
-        return cls._asked(node, node.this, node.args.get("quantile") or node.args.get("expression"), reading)
+        share = node.args.get("quantile") or node.args.get("expression")
+        return Arguments([node.this], [] if share is None else [share])
 
     @classmethod
-    def _asked(cls, node: exp.Expr, value: Any, share: Any, reading: Reading) -> Asked:
-        number = None if share is None else reading.translate(share)
+    def read(cls, node: exp.Expr, of: tuple[Expression, ...], others: Sequence[Expression]) -> SqlAggregate:
+        if isinstance(node, exp.Median):
+            return SqlAggregate(cls, of, (("q", HALF),), "median_{}")
+        number = others[0] if others else None
         if not isinstance(number, Constant) or number.kind not in ("integer", "number"):
             raise UnsupportedQuery(shown(node), "a quantile needs one written share", "Write QUANTILE(x, 0.5).")
-        return Asked(cls, (reading.argument(node, value),), (("q", _share(number.value)),))
-
-    @classmethod
-    def _within_group(cls, node: exp.Expr, reading: Reading) -> Asked | None:
-        function, order = node.this, node.expression
-        if type(function).__name__ not in _ORDERED or len(order.expressions) != 1:
-            return None
-        only(function, "this")
-        only(order, "expressions")
-        [ordered] = order.expressions
-        only(ordered, "this", "desc", "nulls_first")
-        asked = cls._asked(node, ordered.this, function.this, reading)
-        [(name, share)] = asked.options
-        return replace(asked, options=((name, 1 - share),)) if ordered.args.get("desc") else asked
+        share = _share(number.value)
+        if isinstance(node, exp.WithinGroup) and node.expression.expressions[0].args.get("desc"):
+            share = 1 - share
+        return SqlAggregate(cls, of, (("q", share),))
 
 
 def _share(q: Number) -> Fraction:

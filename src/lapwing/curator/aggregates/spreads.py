@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
+from lapwing.curator.aggregates.base import Bound, Estimator, QueryFacts, WithBounds
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.aggregates.sums import moments
 
@@ -18,13 +18,13 @@ NOISY = "the number of rows is noisy itself"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class _Spread(WithBounds):
+class _Spread(WithBounds, Estimator):
     """From n, Σ(x − m) and Σ(x − m)²."""
 
     fills = squares = True
     root: ClassVar[bool]
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         [(value, _)], grids = self.keys(shared.columns), shared.grids(self)
         return Bound(self, moments(value, grids[0], (1, 2)), grids)
 

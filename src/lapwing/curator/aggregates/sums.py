@@ -10,23 +10,23 @@ from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import estimates
-from lapwing.curator.aggregates.base import Bound, Shared, WithBounds
+from lapwing.curator.aggregates.base import Bound, Estimator, QueryFacts, WithBounds
 from lapwing.curator.aggregates.estimates import Confidence, Estimate
 from lapwing.curator.plan.expressions import Expression, never_null
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.nodes import Total
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.errors import UnsupportedQuery
 
 
-def moments(value: Expression, grid: Gridded, powers: Sequence[int]) -> tuple[Statistic, ...]:
+def moments(value: Expression, grid: GridExpression, powers: Sequence[int]) -> tuple[Statistic, ...]:
     """n and Σ(x − m)^p of a gridded value. Where every row has one, a count may share n."""
     present = Statistic("rows") if never_null(value) else Statistic("moment", (grid,), (0,))
     return (present, *(Statistic("moment", (grid,), (power,)) for power in powers))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Sum(WithBounds):
+class Sum(WithBounds, Estimator):
     """The sum of a column that is clamped to its public bounds."""
 
     kind = "sum"
@@ -37,7 +37,7 @@ class Sum(WithBounds):
     spelled = "SUM"
     nodes = ("Sum",)
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         """A statistic of its own, or those of a mean of the same column."""
         [key], grids = self.keys(shared.columns), shared.grids(self, coarse=False)
         if key in shared.averaged:
@@ -59,7 +59,7 @@ class Sum(WithBounds):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Mean(WithBounds):
+class Mean(WithBounds, Estimator):
     """The mean of a column that is clamped to its public bounds."""
 
     kind = "mean"
@@ -71,7 +71,7 @@ class Mean(WithBounds):
     nodes: ClassVar[tuple[str, ...]] = ("Avg",)
     functions: ClassVar[tuple[str, ...]] = ("mean",)
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         [(value, _)], grids = self.keys(shared.columns), shared.grids(self)
         return Bound(self, moments(value, grids[0], (1,)), grids)
 

@@ -10,40 +10,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from lapwing.curator.engines.contained import written
+from lapwing.curator.ask.columns import Reading
+from lapwing.curator.engines.containment import written
 from lapwing.errors import DatasetClosed, EngineFailed
 
 if TYPE_CHECKING:
-    from sqlglot import exp
-
     from lapwing.curator.ask.context import Context
-    from lapwing.curator.engines.engine import Session
 
 Result = TypeVar("Result")
-
-
-@dataclass
-class Reading:
-    """A session that remembers whether rows may have been read in it."""
-
-    session: Session
-    began: bool = False
-
-    def begin(self) -> None:
-        """From now on a failure may depend on a row."""
-        self.began = True
-
-    def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
-        self.begin()
-        return self.session.fetch(query)
-
-    def keep(self, query: exp.Query) -> exp.Table:
-        """The rows of a query as a temporary table."""
-        self.begin()
-        return self.session.keep(query)
 
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -58,7 +34,7 @@ class Fuse:
     blown: bool = False
 
 
-def admit(context: Context, analyst: str | None) -> None:
+def admit(context: Context) -> None:
     """Refuse a question to data sets that failures have closed. With a ledger, its charge does that."""
     if context.ledger is None:
         for fuse in context.fuses:
@@ -79,7 +55,7 @@ def read(
     try:
         with context.engine.session(context.relations.values()) as session:
             reading = Reading(session)
-            found = look(reading)
+            result = look(reading)
     except Exception as error:
         began = reading is not None and reading.began
         if not began and not isinstance(error, EngineFailed):  # a frame that is taken in, a file that is copied: rows
@@ -87,8 +63,8 @@ def read(
         said = written(error)
     else:
         with _ONE_AT_A_TIME:
-            admit(context, analyst)
-        return found
+            admit(context)
+        return result
     try:
         closed = _trip(context, said, analyst, charge)
     finally:
@@ -102,7 +78,7 @@ def _trip(context: Context, said: str, analyst: str | None, charge: int | None) 
     Where the ledger cannot be written, it says so as it would have for the answer, which is recorded as well.
     """
     with _ONE_AT_A_TIME:
-        admit(context, analyst)
+        admit(context)
         for fuse in context.fuses:
             fuse.blown = True
     if context.ledger is not None:

@@ -1,16 +1,19 @@
-"""Where the tables of a question live, whom they are about, and who keeps count."""
+"""Tables that were opened: where they live, whom they are about, who keeps count; and several in one question."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
+from lapwing.curator.plan.nodes import Plan, Public, scans
+from lapwing.curator.plan.statistics import Bounding
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 if TYPE_CHECKING:
     from lapwing.curator.ask.breaker import Fuse
-    from lapwing.curator.engines.compile import Relation
+    from lapwing.curator.engines.compiler import Relation
     from lapwing.curator.engines.engine import Engine
     from lapwing.privacy import Ledger, Loss
 
@@ -40,15 +43,15 @@ class Context:
 
     def remaining(self, analyst: str | None = None) -> Loss | None:
         """The least that may still be spent on any of the data sets, by this analyst, for one unit."""
-        book, found = self.ledger, []
+        book, losses = self.ledger, []
         if book is None:
             return None
         for dataset in self.datasets:
             own = analyst is not None and analyst in book.analysts(dataset, self.unit)
             who = {"analyst": analyst} if own and analyst else {}
-            found.append(book.remaining(dataset, self.unit, **who))
-        least = found[0]
-        for other in found[1:]:
+            losses.append(book.remaining(dataset, self.unit, **who))
+        least = losses[0]
+        for other in losses[1:]:
             if type(other) is type(least) and other <= least:
                 least = other
         return least
@@ -69,32 +72,99 @@ class Context:
         return [loss, *(replace(loss.for_group(size), unit=unit) for unit, size in groups.items())]
 
 
-def together(one: Context, other: Context) -> Context:
+def together(first: Context, second: Context) -> Context:
     """Two tables in one question: the same engine, the same unit, and every data set is charged."""
-    if one.engine != other.engine:
+    if first.engine != second.engine:
         why, hint = "the two tables live in different databases", "Open both from the same engine."
         raise UnsupportedQuery("join", why, hint)
-    if one.unit != other.unit:
-        why = f"one table is about {one.unit}, the other about {other.unit}"
+    if first.unit != second.unit:
+        why = f"one table is about {first.unit}, the other about {second.unit}"
         raise UnsupportedQuery("join", why, "Open both with the same unit: allowance=lw.PureDP(3, unit='patient').")
-    clash = [name for name, relation in other.relations.items() if one.relations.get(name, relation) is not relation]
+    clash = [name for name, relation in second.relations.items() if first.relations.get(name, relation) is not relation]
     if clash:
         raise UnsupportedQuery(clash[0], "two tables have this name", "Open one of them with another name=.")
-    if one.ledger is not None and other.ledger is not None and one.ledger != other.ledger:
+    if first.ledger is not None and second.ledger is not None and first.ledger != second.ledger:
         raise UnsupportedQuery(
             "join", "the two tables keep count in different ledgers", "Open both with the same ledger=."
         )
-    if one.analyst and other.analyst and one.analyst != other.analyst:
-        why = f"one table was opened by {one.analyst}, the other by {other.analyst}"
+    if first.analyst and second.analyst and first.analyst != second.analyst:
+        why = f"one table was opened by {first.analyst}, the other by {second.analyst}"
         raise UnsupportedQuery("join", why, "Open both with the same analyst=.")
-    sizes = {**one.max_units_per, **other.max_units_per}
+    sizes = {**first.max_units_per, **second.max_units_per}
     return replace(
-        one,
-        relations={**one.relations, **other.relations},
-        datasets=tuple(dict.fromkeys((*one.datasets, *other.datasets))),
-        ledger=one.ledger or other.ledger,
-        analyst=one.analyst or other.analyst,
-        population=max(one.population or 0, other.population or 0) or None,
-        max_units_per={unit: max(size, one.max_units_per.get(unit, 0)) for unit, size in sizes.items()},
-        fuses=(*one.fuses, *(fuse for fuse in other.fuses if not any(fuse is known for known in one.fuses))),
+        first,
+        relations={**first.relations, **second.relations},
+        datasets=tuple(dict.fromkeys((*first.datasets, *second.datasets))),
+        ledger=first.ledger or second.ledger,
+        analyst=first.analyst or second.analyst,
+        population=max(first.population or 0, second.population or 0) or None,
+        max_units_per={unit: max(size, first.max_units_per.get(unit, 0)) for unit, size in sizes.items()},
+        fuses=(*first.fuses, *(fuse for fuse in second.fuses if not any(fuse is known for known in first.fuses))),
     )
+
+
+@dataclass(frozen=True)
+class PublicTable:
+    """A table that anybody may know, to be joined with private ones.
+
+    Its owner states that it was not derived from private data, except from a release.
+    """
+
+    plan: Public
+
+    @property
+    def name(self) -> str:
+        """What SQL calls it."""
+        return self.plan.table
+
+
+@dataclass(frozen=True)
+class OpenedTable:
+    """Rows about units of protection, where they live, and how much of one unit counts."""
+
+    plan: Plan
+    context: Context = field(repr=False, compare=False)
+    bounding: Bounding = field(default_factory=Bounding)
+
+
+Tables = Mapping[str, OpenedTable | PublicTable]
+
+
+def known_tables(table: OpenedTable, tables: Iterable[OpenedTable | PublicTable] | Tables) -> dict[str, Any]:
+    """The tables that may be named, by name."""
+    known: dict[str, Any] = {_name(table): table}
+    if isinstance(tables, OpenedTable | PublicTable):
+        tables = [tables]
+    if not isinstance(tables, Iterable):
+        raise InvalidParameter("tables", tables, "must be a list of tables", "Write tables=[visits, regions].")
+    named = tables.items() if isinstance(tables, Mapping) else ((None, other) for other in tables)
+    for name, other in named:
+        if not isinstance(other, OpenedTable | PublicTable):
+            raise InvalidParameter("tables", type(other), "is no table", "Open it with lw.open or lw.public.")
+        called = _name(other) if name is None else name
+        if not isinstance(called, str):
+            raise InvalidParameter("tables", called, "is no name", "Write tables={'other_name': table}.")
+        if known.get(called, other) is not other:
+            why = "two tables have this name"
+            raise InvalidParameter("tables", called, why, "Write tables={'other_name': table}.")
+        known[called] = other
+    return known
+
+
+def _name(table: OpenedTable | PublicTable) -> str:
+    return table.name if isinstance(table, PublicTable) else next(scans(table.plan)).table
+
+
+def context_of(plan: Plan, table: OpenedTable, known: Tables) -> Context:
+    """Everybody who is asked about is charged, to whoever opened any of the tables.
+
+    These are the contexts of all private tables that are read; of `table` itself, if it is not, only who opened it.
+    """
+    read = {scan.table for scan in scans(plan)}
+    contexts = [
+        other.context
+        for other in known.values()
+        if isinstance(other, OpenedTable) and read & {scan.table for scan in scans(other.plan)}
+    ]
+    context, asking = reduce(together, contexts), table.context.analyst
+    return together(context, replace(context, analyst=asking)) if asking else context

@@ -109,12 +109,12 @@ def _must_be_text(text: object, name: str) -> None:
 
 
 def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found:
+        if name in mapping:
             raise ValueError(f"{name!r} is there twice")
-        found[name] = value
-    return found
+        mapping[name] = value
+    return mapping
 
 
 def _finite(text: str) -> float:
@@ -140,17 +140,17 @@ def _loader() -> Any:
             return super().compose_node(parent, index)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
-            found: dict[Any, Any] = {}
+            mapping: dict[Any, Any] = {}
             for key, value in node.value:
                 name = self.construct_object(key, deep=True)
                 mark = key.start_mark
                 if not isinstance(name, str):
                     why = f"the name {name} is not text"
                     raise yaml.MarkedYAMLError(None, None, why, mark, "Put it in quotes.")
-                if name in found:
+                if name in mapping:
                     raise yaml.MarkedYAMLError(None, None, f"{name!r} is there twice", mark, "Leave one out.")
-                found[name] = self.construct_object(value, deep=deep)
-            return found
+                mapping[name] = self.construct_object(value, deep=deep)
+            return mapping
 
         def construct_plain(self, node: Any) -> Any:
             try:

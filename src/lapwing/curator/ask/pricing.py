@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -23,6 +23,9 @@ from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, Per
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.noise import Entropy
 from lapwing.privacy import ZCDP, ApproxDP, Loss, PureDP
+
+if TYPE_CHECKING:
+    from lapwing.mechanisms.quantile_draw import Cell
 
 DEFAULT_CONFIDENCE = 0.95
 
@@ -110,6 +113,21 @@ class Noise:
         return [int(value) for value in self.mechanism(len(values)).release(padded, entropy)][: len(values)]
 
 
+class Draw(Protocol):
+    """A quantile on its way: while a cell is wanted, its values must be counted more finely."""
+
+    @property
+    def wanted(self) -> Cell | None:
+        """The cell on whose values it depends; None when it is done."""
+
+    @property
+    def value(self) -> int | float:
+        """The step of the grid, when it is done."""
+
+    def refine(self, starts: Iterable[int], counts: Iterable[int]) -> None:
+        """Tell the distinct values of the wanted cell in ascending order, and how often each occurs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Picks:
     """One quantile in every group."""
@@ -167,6 +185,11 @@ class Picks:
         pick = self.mechanism
         return self.bounding.max_groups_per_unit * (pick.zcdp_loss() if self.concentrated else pick.privacy_loss())
 
+    def draws(self, groups: Iterable[Iterable[tuple[int, int, int]]], entropy: Entropy) -> list[Draw]:
+        """A draw for each group, from its values counted in cells: first point, number of points, number of values."""
+        mechanism = self.mechanism
+        return [mechanism.start(cells, entropy) for cells in groups]
+
 
 @dataclass(frozen=True, slots=True)
 class Keys:
@@ -192,6 +215,10 @@ class Keys:
     def privacy_loss(self) -> Loss:
         """Its part of the loss."""
         return self.mechanism.zcdp_loss() if self.concentrated else self.mechanism.privacy_loss()
+
+    def release(self, units: Sequence[int], entropy: Entropy) -> list[bool]:
+        """Whether each key is shown, from its number of units."""
+        return self.mechanism.release(list(units), entropy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +272,7 @@ Purpose = Statistic | Pick | None
 """What an item is for: a statistic, a quantile, or (None) keys."""
 
 
-class Priced(Protocol):
+class PricedOutput(Protocol):
     """An output that is paid for."""
 
     @property
@@ -262,7 +289,7 @@ class Priced(Protocol):
 
 
 def price(
-    outputs: Sequence[Priced], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
+    outputs: Sequence[PricedOutput], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
 ) -> tuple[Item, ...]:
     """All items of a query. Outputs share the loss by weight; the test of secret keys counts as one output.
 
@@ -272,9 +299,9 @@ def price(
     weights: dict[Purpose, Fraction] = {}
     serves: dict[Purpose, list[str]] = {}
     for output in outputs:
-        for one in output.needs:
-            weights[one] = weights.get(one, Fraction(0)) + output.weight / len(output.needs)
-            serves.setdefault(one, []).append(output.output)
+        for purpose in output.needs:
+            weights[purpose] = weights.get(purpose, Fraction(0)) + output.weight / len(output.needs)
+            serves.setdefault(purpose, []).append(output.output)
     if secret_keys:
         weights[None] = sum((output.weight for output in outputs), Fraction(0)) / len(outputs)
 

@@ -11,12 +11,15 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
 from lapwing.curator.ask.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
-from lapwing.curator.plan.carried import carries_text
+from lapwing.curator.ask.question import Question
+from lapwing.curator.ask.room import limited
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.multiplicity import limits_of, most_rows
-from lapwing.curator.plan.room import limited
-from lapwing.curator.plan.written import LONGEST_CARRIED
-from lapwing.errors import UnsupportedQuery
+from lapwing.curator.plan.narrowing import carries_text
+from lapwing.curator.plan.nodes import is_each_row
+from lapwing.curator.plan.text_forms import LONGEST_CARRIED
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.mechanisms import epsilon_for
 from lapwing.privacy import quotes
 from lapwing.privacy.quotes import Line
 
@@ -26,11 +29,9 @@ NO_LEDGER = "no ledger was given, so nothing records what was spent"
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from lapwing.curator.ask.query import Query
-
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class Expectation:
     """How far one output may be off; None where that depends on the data."""
 
     output: str
@@ -45,7 +46,7 @@ class Quote(quotes.Quote):
     """The price of a question."""
 
     question: str
-    expected: tuple[Expected, ...]
+    expected: tuple[Expectation, ...]
     confidence: float
     notes: tuple[str, ...]
 
@@ -68,7 +69,7 @@ class Quote(quotes.Quote):
         return show_quote.html(self)
 
 
-def quote(query: Query, spend: Budget, confidence: Number, count: int | None) -> Quote:
+def quote(query: Question, spend: Budget, confidence: Number, count: int | None) -> Quote:
     """The quote for a budget."""
     sure = float(checks.probability(confidence=confidence))
     items = query.items(spend)
@@ -78,9 +79,9 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
     for item in items:
         if isinstance(item, Keys):
             expected.insert(
-                0, Expected("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
+                0, Expectation("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
             )
-    told = (*notes(query), *noise_notes(items, spend))
+    remarks = (*notes(query), *noise_notes(items, spend))
     return Quote(
         question=query.explain(),
         loss=spend.stated,
@@ -88,58 +89,56 @@ def quote(query: Query, spend: Budget, confidence: Number, count: int | None) ->
         expected=tuple(expected),
         confidence=sure,
         remaining=remaining,
-        notes=told,
+        notes=remarks,
     )
 
 
-def notes(query: Query) -> tuple[str, ...]:
+def notes(query: Question) -> tuple[str, ...]:
     """What a reader of the answer must know about the question."""
-    from lapwing.curator.plan.nodes import is_each_row
-
-    found = []
+    remarks = []
     context, keys = query.context, query.grouping.keys
     if is_each_row(query.plan):
-        found.append("every row is a unit of its own: nobody with several rows is protected as a person")
+        remarks.append("every row is a unit of its own: nobody with several rows is protected as a person")
     else:
-        found.append(query.effective.explain(context.unit, grouped=bool(keys)))
-        asked, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
-        if keys and used < asked:
-            found.append(f"max_groups_per_unit is {asked}, but there are only {used} groups: {used} needs less noise")
+        remarks.append(query.effective.explain(context.unit, grouped=bool(keys)))
+        limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
+        if keys and used < limit:
+            remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: {used} needs less noise")
         if leaves_rows_out(query):
-            found.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
-            found += _counts_units(query)
+            remarks.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
+            remarks += _counts_units(query)
     plan = limited(query)
     for rows in sorted(set(limits_of(plan))):
-        found.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
+        remarks.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
     if carries_text(plan):
-        found.append(
+        remarks.append(
             f"where rows are joined, compared or grouped first, text of more than {LONGEST_CARRIED:,} bytes is NULL"
         )
     for key in keys:
         if key.values is None:
-            found.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
+            remarks.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
-            found.append(f"rows with another {key.name} than the public ones are left out")
+            remarks.append(f"rows with another {key.name} than the public ones are left out")
     if context.ledger is None:
-        found.append(NO_LEDGER)
-    return tuple(found)
+        remarks.append(NO_LEDGER)
+    return tuple(remarks)
 
 
-def _counts_units(query: Query) -> list[str]:
+def _counts_units(query: Question) -> list[str]:
     """A count of rows of which one per unit counts is a count of units: 4,045 planes, not 336,776 flights."""
-    unit, counts = query.context.unit, [one for one in query.aggregates if one.counts_rows]
+    unit, counts = query.context.unit, [aggregate for aggregate in query.aggregates if aggregate.counts_rows]
     if not counts or query.effective.rows > 1:
         return []
-    which = " and ".join(one.output for one in counts)
+    which = " and ".join(aggregate.output for aggregate in counts)
     once = "once" if query.effective.max_groups_per_unit == 1 else "once in each group"
     instead = "to count more rows, raise max_rows_per_unit; to count units, ask for lw.units() or COUNT(DISTINCT unit)"
     return [f"{which} counts each {unit} {once}, not every row: {instead}"]
 
 
-def leaves_rows_out(query: Query) -> bool:
+def leaves_rows_out(query: Question) -> bool:
     """Whether rows of a unit with many may be left out of an answer, as far as the question alone tells."""
     limits, most = query.effective, most_rows(query.plan)
-    if not query.grouping.keys and all(one.by_any_row for one in query.aggregates):
+    if not query.grouping.keys and all(aggregate.by_any_row for aggregate in query.aggregates):
         return False  # a unit counts by any of its rows
     fewest = min(limits.rows, limits.touched) if query.grouping.keys else limits.rows
     return most is None or most > fewest
@@ -156,12 +155,14 @@ def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
     return (f"delta is spent on Gaussian noise{where}: Laplace noise would be larger here",)
 
 
-def _expected(query: Query, bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> Expected:
+def _expected(
+    query: Question, bound: Bound, items: Sequence[Item], confidence: float, count: int | None
+) -> Expectation:
     measured_in = "" if bound.pick is None else "ranks"
     try:
-        return Expected(bound.output, error_of(bound, items, confidence, count), measured_in)
+        return Expectation(bound.output, error_of(bound, items, confidence, count), measured_in)
     except UnsupportedQuery as unknown:
-        return Expected(bound.output, None, measured_in, unknown.instead)
+        return Expectation(bound.output, None, measured_in, unknown.instead)
 
 
 def _ranks(item: Picks, confidence: float) -> float:
@@ -172,7 +173,7 @@ def _ranks(item: Picks, confidence: float) -> float:
 def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> float:
     """How far an output may be off, exceeded with probability 1 − confidence at most; refused where data decides."""
     if bound.pick is not None:
-        return _ranks(next(one for one in items if isinstance(one, Picks) and one.pick == bound.pick), confidence)
+        return _ranks(next(item for item in items if isinstance(item, Picks) and item.pick == bound.pick), confidence)
     each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
     by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
     widths = [by_statistic[statistic].half_width(each) for statistic in bound.statistics]
@@ -183,7 +184,7 @@ def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int 
 class Accuracy:
     """The largest error among the outputs, in multiples of what was asked for."""
 
-    query: Query
+    query: Question
     items: tuple[Item, ...]
     targets: Mapping[str, Fraction]
     rows: int | None
@@ -199,6 +200,33 @@ class Accuracy:
             for name, target in self.targets.items()
         ]
         return float(max(errors))
+
+
+def epsilon_within(
+    query: Question,
+    within: Number | Mapping[str, Number],
+    confidence: Number,
+    count: int | None,
+    *,
+    epsilon: Number | None,
+    delta: Number | None,
+    rho: Number | None,
+) -> float:
+    """The smallest epsilon with which every output is as accurate as was asked for."""
+    if epsilon is not None or rho is not None:
+        raise InvalidParameter("within", within, "and a budget at once say the same thing twice", "Leave one out.")
+    outputs = [aggregate.output for aggregate in query.aggregates]
+    if not isinstance(within, Mapping):
+        within = dict.fromkeys(outputs, within)
+    targets = {name: checks.positive(within=value) for name, value in within.items()}
+    unknown = [name for name in targets if name not in outputs]
+    if unknown:
+        raise InvalidParameter("within", unknown[0], "is not a column of the answer", "Name one of the outputs.")
+
+    def at(size: float) -> Accuracy:
+        return Accuracy(query, query.items(query.budget(size, delta, None)), targets, count)
+
+    return epsilon_for(at, within=1, confidence=float(confidence))
 
 
 def ranks_note(bound: Bound, items: Sequence[Item], confidence: float) -> str:

@@ -1,7 +1,7 @@
 """Columns of this process, counted by numpy in blocks that fit the cache: what the engine would return, only faster.
 
 For tables in which every row is a unit, when nothing but the counts of one numeric column is asked for. The integers
-are those of the statements in `bins` and `compile`: same clamps, same grid, same bins.
+are those of the statements in `bins` and `compiler`: same clamps, same grid, same bins.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.engines.bins import is_even
 from lapwing.curator.plan.expressions import Call, Column, Constant, Expression
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.nodes import Plan, Scan
 from lapwing.curator.plan.statistics import Statistic
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lapwing.curator.ask.query import Query
+    from lapwing.curator.ask.question import Question
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 14
+"""Values of a block. With more, what is computed from them neither stays in the cache nor in memory that is at hand."""
 _NEAR = 2.0**-48
 """Quotients that come so near to a whole number, for every width of a bin that an edge is from 0, are compared with the
 edges themselves: rounding errors are far smaller."""
@@ -45,12 +46,12 @@ class Blocks:
         workers = min(os.cpu_count() or 1, max(1, len(starts) // 8))
 
         def share(offset: int) -> Any:
-            found = None
+            total = None
             with np.errstate(all="ignore"):  # whatever numpy was told to do about tiny numbers
                 for piece, start in starts[offset::workers]:
                     counts = count(piece[start : start + _BLOCK])
-                    found = counts if found is None else found + counts
-            return found
+                    total = counts if total is None else total + counts
+            return total
 
         if workers == 1:
             return share(0)  # type: ignore[no-any-return]
@@ -67,7 +68,7 @@ class Blocks:
             return np.concatenate([choose(block) for block in blocks])
 
 
-def blocks_of(query: Query, value: Expression) -> Blocks | None:
+def blocks_of(query: Question, value: Expression) -> Blocks | None:
     """The column that an expression is, if it is one of this process and nothing happens to its rows before."""
     plan: Plan = query.plan
     if not isinstance(plan, Scan) or not plan.each_row or not isinstance(value, Column):
@@ -117,10 +118,14 @@ def _is_plain(piece: Any) -> bool:
     return piece.dtype.kind in "iuf" and piece.dtype.itemsize <= 8
 
 
-def bin_counts(query: Query) -> list[tuple[int, int]] | None:
+def bin_counts(query: Question) -> list[tuple[int, int]] | None:
     """The rows of each bin, if the question is a histogram of such a column."""
     keys = query.grouping.keys
-    if len(keys) != 1 or query.statistics != (Statistic("rows"),) or any(one.pick is not None for one in query.bounds):
+    if (
+        len(keys) != 1
+        or query.statistics != (Statistic("rows"),)
+        or any(bound.pick is not None for bound in query.bounds)
+    ):
         return None
     place = keys[0].expression
     if not isinstance(place, Call) or place.operator != "bin" or keys[0].everything_else:
@@ -139,12 +144,18 @@ def _even_counter(edges: list[float]) -> Callable[[Any], NDArray[np.int64]]:
     table, bins, first, last = np.array(edges), len(edges) - 1, edges[0], edges[-1]
     scale = 1 / (edges[1] - edges[0])
     near = _NEAR * (bins + abs(first) * scale)
-    search = _searching_counter(edges)
 
     def count(block: Any) -> NDArray[np.int64]:
         values = block if block.dtype == np.float64 else block.astype(np.float64)
-        if not (first <= values.min() and values.max() < last):  # also if one is NaN
-            return search(values)
+        if first <= values.min() and values.max() < last:
+            return inside(values)
+        counts = inside(values[(values >= first) & (values < last)])  # without NaN
+        counts[-1] += np.count_nonzero(values == last)
+        return counts
+
+    def inside(values: Any) -> NDArray[np.int64]:
+        if not len(values):
+            return np.zeros(bins, np.int64)
         quotients = (values - first) * scale if first else values * scale
         places = quotients.astype(np.int32)
         quotients -= places
@@ -171,7 +182,7 @@ def _searching_counter(edges: list[float]) -> Callable[[Any], NDArray[np.int64]]
     return count
 
 
-def cells_of(query: Query, grid: Gridded) -> ArrayCells | None:
+def cells_of(query: Question, grid: GridExpression) -> ArrayCells | None:
     """The values of such a column in cells, if they are not grouped."""
     blocks = None if query.grouping.keys else blocks_of(query, grid.expression)
     return None if blocks is None else ArrayCells(blocks, grid)
@@ -182,7 +193,7 @@ class ArrayCells:
     """Cells of a column on its grid."""
 
     blocks: Blocks
-    grid: Gridded
+    grid: GridExpression
 
     def steps(self, block: Any) -> NDArray[np.int64]:
         """The values of a block that are numbers, on the grid."""

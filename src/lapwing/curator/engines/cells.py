@@ -144,13 +144,13 @@ def _pandas(frame: Any) -> Any:
 
         columns = [_as_arrow(frame.iloc[:, place]) for place in range(frame.shape[1])]
         return _arrow(pa.Table.from_arrays(columns, [str(label) for label in frame.columns]))
-    found = frame.copy(deep=False)
+    copy = frame.copy(deep=False)
     for place in range(frame.shape[1]):
         column = frame.iloc[:, place]
         changed = _column(column)
         if changed is not column:
-            found.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
-    return found
+            copy.isetitem(place, changed.array)  # by position: labels of rows may be any, and may repeat
+    return copy
 
 
 def _as_arrow(column: Any) -> Any:
@@ -208,13 +208,13 @@ def _extension(column: Any) -> Any:
 
 
 def _decoded(cells: Iterable[bytes | None]) -> list[str | None]:
-    found: list[str | None] = []
+    strings: list[str | None] = []
     for cell in cells:
         try:
-            found.append(None if cell is None else cell.decode())
+            strings.append(None if cell is None else cell.decode())
         except UnicodeDecodeError:
-            found.append(None)
-    return found
+            strings.append(None)
+    return strings
 
 
 def texts(cells: Any) -> Any:

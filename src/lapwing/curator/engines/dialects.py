@@ -11,9 +11,10 @@ from typing import ClassVar
 from sqlglot import exp
 
 from lapwing.curator.engines.cells import UNCHECKED_TEXT
-from lapwing.curator.plan import written
-from lapwing.curator.plan.expressions import PLAIN_NUMBER, Kind
-from lapwing.curator.plan.written import PLAIN, Notation
+from lapwing.curator.plan import text_forms
+from lapwing.curator.plan.expressions import Kind
+from lapwing.curator.plan.language import PLAIN_NUMBER
+from lapwing.curator.plan.text_forms import PLAIN, Notation
 
 SQL_TYPES: dict[Kind, str] = {
     "boolean": "BOOLEAN",
@@ -112,7 +113,7 @@ class Dialect(ABC):
         *,
         tested: bool = True,
         notation: Notation = PLAIN,
-        longest: int = written.LONGEST_TEXT,
+        longest: int = text_forms.LONGEST_TEXT,
     ) -> exp.Expr:
         """A column of the source as its canonical kind; what has no value in it is NULL.
 
@@ -124,8 +125,7 @@ class Dialect(ABC):
             text = self.text(column, declared)
             if kind == "text":
                 return self.short(text, longest)
-            from_ = self.from_comma if notation.decimal == "," else self.from_text
-            return when(self.size(text.copy()) <= whole(written.LONGEST), from_(text, kind, notation))
+            return when(self.size(text.copy()) <= whole(text_forms.LONGEST), self.from_text(text, kind, notation))
         if kind == "integer":
             return self.integer(column, declared)
         if kind == "number":
@@ -139,16 +139,12 @@ class Dialect(ABC):
 
     def different(self, text: exp.Expr) -> exp.Expr:
         """What stands for a text where different ones are counted: itself, or its MD5 where that is shorter."""
-        is_short = self.size(text.copy()) <= whole(written.LONGEST_DIFFERENT)
+        is_short = self.size(text.copy()) <= whole(text_forms.LONGEST_DIFFERENT)
         return when(is_short, text, exp.func("MD5", text.copy()))
 
     def number_from(self, text: exp.Expr) -> exp.Expr:
         """A number written in plain decimal notation, otherwise NULL."""
         return when(self.matches(text, PLAIN_NUMBER), attempt(text, "DOUBLE"))
-
-    def from_comma(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
-        """Text with decimal commas as its declared kind, otherwise NULL; `lw.open` lets only DuckDB be asked."""
-        raise NotImplementedError
 
     def from_text(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
         """A short text as its declared kind, otherwise NULL; spaces around it do not count."""
@@ -165,13 +161,13 @@ class Dialect(ABC):
             return when(self.matches(text, notation.pattern(kind)), attempt(digits, SQL_TYPES[kind]))
         some_year = exp.NEQ(this=_left(text, 4), expression=exp.Literal.string("0000"))
         if kind == "date":  # of a moment, the day as it is written
-            return when(exp.and_(self.matches(text, written.MOMENT), some_year), attempt(_left(text, 10), "DATE"))
-        bare = _call("REGEXP_REPLACE", text.copy(), exp.Literal.string(f"{written.ZONE}$"), exp.Literal.string(""))
+            return when(exp.and_(self.matches(text, text_forms.MOMENT), some_year), attempt(_left(text, 10), "DATE"))
+        bare = _call("REGEXP_REPLACE", text.copy(), exp.Literal.string(f"{text_forms.ZONE}$"), exp.Literal.string(""))
         shifted = self.earlier(_moment(bare), _offset(text, bare))
         return (
             exp.Case()
-            .when(exp.and_(self.matches(text, written.LOCAL_MOMENT), some_year), _moment(text))
-            .when(exp.and_(self.matches(text, written.ZONED_MOMENT), some_year.copy()), in_calendar(shifted, kind))
+            .when(exp.and_(self.matches(text, text_forms.LOCAL_MOMENT), some_year), _moment(text))
+            .when(exp.and_(self.matches(text, text_forms.ZONED_MOMENT), some_year.copy()), in_calendar(shifted, kind))
         )
 
     def code(self, column: exp.Expr, kind: Kind) -> exp.Expr:
@@ -302,9 +298,9 @@ class DuckDB(Dialect):
         plain = column if declared == "VARCHAR" else cast(column, "TEXT")
         if declared == UNCHECKED_TEXT:
             decoded = tried("decode", exp.Anonymous(this="encode", expressions=[column.copy()]))
-            plain = self.short(column, written.LONGEST_TEXT, decoded)  # looked at first: each step makes a copy
+            plain = self.short(column, text_forms.LONGEST_TEXT, decoded)  # looked at first: each step makes a copy
         elif declared == "BLOB":
-            is_short = _call("octet_length", column.copy()) <= whole(written.LONGEST_TEXT)
+            is_short = _call("octet_length", column.copy()) <= whole(text_forms.LONGEST_TEXT)
             plain = when(is_short, plain)
         return exp.Collate(this=plain, expression=exp.Var(this="C"))  # a column may have a collation of its own
 
@@ -339,6 +335,8 @@ class DuckDB(Dialect):
         return exp.Paren(this=exp.Sub(this=moment, expression=_call("to_minutes", minutes)))
 
     def from_text(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
+        if notation.decimal == "," and kind in ("number", "integer", "date"):
+            return self._from_comma(text, kind)
         if kind not in ("number", "integer"):
             return super(DuckDB, self).from_text(text, kind, notation)
         digits = text.copy()  # whose spaces, and whose .0, DuckDB's own cast leaves out at a quarter of the cost
@@ -346,9 +344,8 @@ class DuckDB(Dialect):
             digits = _call("REPLACE", digits, exp.Literal.string(notation.thousands), exp.Literal.string(""))
         return when(self.matches(text, f" *({notation.pattern(kind)}) *"), attempt(digits, SQL_TYPES[kind]))
 
-    def from_comma(self, text: exp.Expr, kind: Kind, notation: Notation = PLAIN) -> exp.Expr:
-        if kind not in ("number", "integer", "date"):
-            return self.from_text(text, kind, notation)
+    def _from_comma(self, text: exp.Expr, kind: Kind) -> exp.Expr:
+        """Text with decimal commas; `lw.open` lets only DuckDB be asked for it."""
         plain_text, text = text, self.trimmed(text.copy())
         if kind == "date":
             year = exp.func("RIGHT", text.copy(), exp.Literal.number(4))
@@ -356,9 +353,9 @@ class DuckDB(Dialect):
             arguments = [text.copy(), exp.Literal.string("%d.%m.%Y")]
             day = cast(exp.Anonymous(this="try_strptime", expressions=arguments), "DATE")
             return when(
-                exp.and_(self.matches(text, written.COMMA_DATE), some_year), day, self.from_text(plain_text, kind)
+                exp.and_(self.matches(text, text_forms.COMMA_DATE), some_year), day, self.from_text(plain_text, kind)
             )
-        pattern, plain = (written.COMMA_NUMBER, "DOUBLE") if kind == "number" else (written.COMMA_WHOLE, "BIGINT")
+        pattern, plain = (text_forms.COMMA_NUMBER, "DOUBLE") if kind == "number" else (text_forms.COMMA_WHOLE, "BIGINT")
         signs = [text.copy(), exp.Literal.string(",. '\u00a0\u202f\u2019"), exp.Literal.string(".")]  # others go
         return when(self.matches(text, pattern), attempt(exp.Anonymous(this="translate", expressions=signs), plain))
 

@@ -9,19 +9,19 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from lapwing.curator.engines import cells
-from lapwing.curator.engines.compile import Relation
-from lapwing.curator.engines.contained import Result, contained, reached, unchanged
+from lapwing.curator.engines.compiler import Relation
+from lapwing.curator.engines.containment import answered, closing, contained, reached, unchanged, waited
 from lapwing.curator.engines.databases import Database
 from lapwing.curator.engines.dialects import ZONED, Dialect, DuckDB
 from lapwing.curator.engines.encodings import UTF_8, Copies, EncodedFile, Encoding, is_csv, is_packed, source_of
 from lapwing.curator.engines.engine import Session, Source
-from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import InvalidParameter, MissingExtra
 
@@ -61,7 +61,7 @@ def kind_of(declared: str) -> Kind | None:
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedDuckDB:
     """DuckDB in this process: a database of our own, or that of a connection."""
 
     own: Database = field(default_factory=Database)
@@ -72,16 +72,16 @@ class Embedded:
     @contextmanager
     def session(self, relations: Iterable[Relation]) -> Iterator[Session]:
         """A cursor of its own with one transaction."""
-        tables, stopped = list(relations), getattr(self.given, "stopped", lambda: False)
+        tables, stopped = list(relations), getattr(self.given, "stopped", None)
         with Copies() as copies:
-            cursor = reached(NAME, lambda: waited(lambda: self._begun(tables, copies), copies.stop))
+            cursor = reached(NAME, partial(waited, partial(self._begun, tables, copies), copies.stop))
             with closing(NAME, lambda: cursor.execute("ROLLBACK").close()):  # temporary tables go with it
                 yield _Cursor(cursor, self.dialect, stopped)
 
     def types(self, relation: Relation) -> dict[str, str]:
         """The columns of a table and their types."""
         empty = replace(relation, frame=cells.without_rows(relation.frame))
-        return reached(NAME, lambda: waited(lambda: self._types(self._cursor([empty]), relation)))
+        return reached(NAME, partial(waited, lambda: self._types(self._cursor([empty]), relation)))
 
     def _types(self, cursor: duckdb.DuckDBPyConnection, relation: Relation) -> dict[str, str]:
         described = f"DESCRIBE {self.dialect.sql(exp.select('*').from_(relation.table.copy()))}"
@@ -90,7 +90,7 @@ class Embedded:
 
     def _begun(self, relations: list[Relation], copies: Copies) -> duckdb.DuckDBPyConnection:
         """A transaction in which every table is what it was when it was opened: expressions are total for its types."""
-        cursor = self._cursor([one for one in relations if not isinstance(one.frame, EncodedFile)])
+        cursor = self._cursor([relation for relation in relations if not isinstance(relation.frame, EncodedFile)])
         for relation in relations:
             if isinstance(relation.frame, EncodedFile):
                 shown = self.dialect.sql(exp.select("*").from_(_copied(relation.frame, copies)))
@@ -104,8 +104,8 @@ class Embedded:
         """The columns of a Parquet file and how it stores them, by its schema alone."""
         described = exp.select("name", "converted_type", "logical_type")
         text = self.dialect.sql(described.from_(_function("parquet_schema", literal(path))))
-        found = reached(NAME, lambda: waited(lambda: self._cursor([]).execute(text).fetchall()))
-        return {name: f"{old} {new}" for name, old, new in found}
+        rows = reached(NAME, partial(waited, lambda: self._cursor([]).execute(text).fetchall()))
+        return {name: f"{old} {new}" for name, old, new in rows}
 
     def _cursor(self, relations: Iterable[Relation]) -> duckdb.DuckDBPyConnection:
         cursor = (self.own if self.given is None else self.given).cursor()
@@ -113,7 +113,8 @@ class Embedded:
             cursor.execute(f"SET SESSION {name} = '{value}'")  # for this cursor, not for the user's connection
         for relation in relations:
             if relation.frame is not None:
-                cursor.register(relation.table.name, _taken_in(relation.frame))
+                # A frame without cells that stop DuckDB. It reads rows, so a failure is one of the engine.
+                cursor.register(relation.table.name, contained(NAME, partial(cells.total, relation.frame)))
         return cursor
 
 
@@ -121,37 +122,30 @@ class Embedded:
 class _Cursor:
     cursor: duckdb.DuckDBPyConnection
     dialect: Dialect
-    stopped: Callable[[], bool]
+    stopped: Callable[[], bool] | None
     """Whether somebody else interrupted this cursor on purpose."""
 
     def fetch(self, query: exp.Query) -> list[tuple[Any, ...]]:
-        return self._run(lambda: self.cursor.execute(self.dialect.sql(query)).fetchall())
+        text = self.dialect.sql(query)
+        rows: list[tuple[Any, ...]] = self._run(lambda: self.cursor.execute(text).fetchall())
+        return rows
 
     def keep(self, query: exp.Query) -> exp.Table:
         name = f"lapwing_kept_{next(_NUMBER)}"
-        self._run(lambda: self.cursor.execute(f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"))
+        text = f"CREATE TEMP TABLE {name} AS {self.dialect.sql(query)}"
+        self._run(lambda: self.cursor.execute(text))
         return exp.to_table(name)
 
-    def _run(self, what: Callable[[], Result]) -> Result:
+    def _run(self, work: Callable[[], Any]) -> Any:
         def share() -> float:
             return self.cursor.query_progress() / 100
 
-        return told(lambda: waited(what, self.cursor.interrupt, fraction=share, stopped=self.stopped))
-
-
-def _taken_in(frame: Any) -> Any:
-    """A frame without cells that stop DuckDB. It reads rows, so a failure is one of the engine."""
-    return told(lambda: cells.total(frame))
-
-
-def told(what: Callable[[], Result]) -> Result:
-    """The result, or our own error, which says nothing about a record."""
-    return contained(NAME, what)
+        return answered(NAME, work, self.cursor.interrupt, fraction=share, stopped=self.stopped)
 
 
 def from_file(
     path: Path,
-    engine: Embedded,
+    engine: EmbeddedDuckDB,
     *,
     delimiter: str | None,
     encoding: Encoding = UTF_8,
@@ -183,7 +177,7 @@ def literal(path: Path) -> exp.Expr:
     return exp.Literal.string(re.sub(r"[*?[]", r"[\g<0>]", whole))
 
 
-def _parquet(path: Path, engine: Embedded, name: str, names: Sequence[str] | None) -> Source:
+def _parquet(path: Path, engine: EmbeddedDuckDB, name: str, names: Sequence[str] | None) -> Source:
     """A Parquet file. DuckDB's reader turns bytes that are no UTF-8 into question marks if it is told to.
 
     Then what the file says about its least and greatest text is not about the text that is read, and of NaN it says
@@ -232,7 +226,7 @@ def _header(
     if encoding == UTF_8 and any("\ufffd" in name for name in names):
         hint = "Say which, for example encoding='windows-1252', 'latin-1' or 'utf-16', or save the file as UTF-8."
         raise InvalidParameter("encoding", encoding.name, "the first line is written in another one", hint)
-    other = next((one for one in OTHER_DELIMITERS if len(names) == 1 and not stated and one in names[0]), None)
+    other = next((sign for sign in OTHER_DELIMITERS if len(names) == 1 and not stated and sign in names[0]), None)
     if other is not None:
         why = f"the first line has no {delimiter!r}, so this would be a table of one column, called {names[0][:60]!r}"
         hint = f"Write delimiter={other!r}, or delimiter={delimiter!r} if it really has one column."
@@ -259,7 +253,7 @@ def _distinct(path: Path, names: Sequence[str], columns: int) -> None:
         raise InvalidParameter("names", list(names), why, "Name every column of the file, in its order.")
 
 
-def _encoded(file: EncodedFile, engine: Embedded, name: str) -> Source:
+def _encoded(file: EncodedFile, engine: EmbeddedDuckDB, name: str) -> Source:
     """A CSV of which every session makes a copy in UTF-8. Its columns are all text, so nothing is asked."""
     types = dict.fromkeys(file.names, "VARCHAR")
     table = exp.to_table(f"lapwing_file_{next(_NUMBER)}")
@@ -267,8 +261,8 @@ def _encoded(file: EncodedFile, engine: Embedded, name: str) -> Source:
 
 
 def _copied(file: EncodedFile, copies: Copies) -> exp.Expr:
-    with source_of(file) as found:  # no such file: no row was read
-        copy = told(lambda: copies.of(found, file.encoding))
+    with source_of(file) as path:  # no such file: no row was read
+        copy = contained(NAME, partial(copies.of, path, file.encoding))
     return _csv(copy, file.names, file.delimiter, file.skipped)
 
 
@@ -304,12 +298,12 @@ def _function(name: str, path: exp.Expr, **options: exp.Expr) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this=name, expressions=[path, *named]))
 
 
-def from_frame(frame: Any, engine: Embedded, name: str) -> Source:
+def from_frame(frame: Any, engine: EmbeddedDuckDB, name: str) -> Source:
     """A pandas, Polars or Arrow table, or a dictionary of numpy arrays."""
     return source(engine, exp.to_table(f"lapwing_frame_{next(_NUMBER)}"), name, frame)
 
 
-def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> Source:
+def source(engine: EmbeddedDuckDB, table: exp.Expr, name: str, frame: Any = None) -> Source:
     """A table by its catalogue."""
     types = engine.types(Relation(table, {}, frame))
     kinds = {column: kind_of(declared) for column, declared in types.items()}
@@ -319,4 +313,4 @@ def source(engine: Embedded, table: exp.Expr, name: str, frame: Any = None) -> S
 
 def from_database(path: Path, table: str) -> Source:
     """A table of a DuckDB database file, opened for reading."""
-    return source(Embedded(Database(file=path.absolute())), exp.to_table(table, dialect="duckdb"), table)
+    return source(EmbeddedDuckDB(Database(file=path.absolute())), exp.to_table(table, dialect="duckdb"), table)

@@ -12,7 +12,7 @@ from lapwing.curator.plan.expressions import Kind
 if TYPE_CHECKING:
     from sqlglot import exp
 
-    from lapwing.curator.engines.compile import Relation
+    from lapwing.curator.engines.compiler import Relation
     from lapwing.curator.engines.dialects import Dialect
 
 

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from sqlglot import exp
 
-from lapwing.curator.engines.bounded import constant_of
 from lapwing.curator.engines.dialects import cast, inline, whole
-from lapwing.mechanisms.quantile_draw import QuantileDraw
+from lapwing.curator.engines.statements import constant_of
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
-    from lapwing.curator.ask.pricing import Picks
-    from lapwing.curator.engines.bounded import Bounded
+    from lapwing.curator.ask.pricing import Draw, Picks
     from lapwing.curator.engines.engine import Session
-    from lapwing.curator.plan.gridded import Gridded
+    from lapwing.curator.engines.statements import BoundedStatements
+    from lapwing.curator.plan.grids import GridExpression
 
 MOST_CELLS = 1 << 12
 MOST_COUNTS = 1 << 19
@@ -47,23 +46,23 @@ class Cells(Protocol):
 def draw_all(item: Picks, cells: Cells, groups: Sequence[Group], entropy: Entropy) -> list[int]:
     """One step of the grid for each group."""
     low, high = item.pick.grid.steps
-    mechanism = item.mechanism
     most = min(MOST_CELLS, max(64, MOST_COUNTS // max(1, len(groups))))
     shift = max(0, (high - low).bit_length() - most.bit_length() + 1)
     coarse: dict[Group, list[tuple[int, int, int]]] = {}
     for *of, number, count in cells.coarse(low, shift):
         start = low + (int(number) << shift)
         coarse.setdefault(tuple(of), []).append((start, min(1 << shift, high + 1 - start), int(count)))
-    draws = {group: mechanism.start(coarse.get(group, []), entropy) for group in groups}
+    started = item.draws([coarse.get(group, []) for group in groups], entropy)
+    draws = dict(zip(groups, started, strict=True))
     while wanted := {group: draw for group, draw in draws.items() if draw.wanted is not None}:
-        asked = dict(islice(((group, _ends(draw)) for group, draw in wanted.items()), AT_ONCE))
-        finer = cells.finer(asked)
-        for group in asked:
+        batch = dict(islice(((group, _ends(draw)) for group, draw in wanted.items()), AT_ONCE))
+        finer = cells.finer(batch)
+        for group in batch:
             draws[group].refine(*finer.get(group, ((), ())))
     return [int(draw.value or 0) for draw in draws.values()]
 
 
-def _ends(draw: QuantileDraw) -> tuple[int, int]:
+def _ends(draw: Draw) -> tuple[int, int]:
     assert draw.wanted is not None
     return draw.wanted.start, draw.wanted.start + draw.wanted.width - 1
 
@@ -72,9 +71,9 @@ def _ends(draw: QuantileDraw) -> tuple[int, int]:
 class SqlCells:
     """Counts from the engine."""
 
-    statement: Bounded
+    statement: BoundedStatements
     rows: Rows
-    grid: Gridded
+    grid: GridExpression
     session: Session
 
     @property
@@ -107,12 +106,12 @@ class SqlCells:
         rows = exp.alias_(self.rows.copy(), "b", table=True)
         query = exp.select(*groups, value, exp.Count(this=exp.Star()).as_("n")).from_(rows)
         query = query.join(table, on=exp.and_(*on)).group_by(*(group.copy() for group in groups), value.copy())
-        found: dict[Group, tuple[list[int], list[int]]] = {}
+        cells: dict[Group, tuple[list[int], list[int]]] = {}
         for *group, step, count in sorted(self.session.fetch(query), key=lambda row: int(row[-2])):
-            steps, counts = found.setdefault(tuple(group), ([], []))
+            steps, counts = cells.setdefault(tuple(group), ([], []))
             steps.append(int(step))
             counts.append(int(count))
-        return found
+        return cells
 
     def _constants(self, group: Group) -> list[exp.Expr]:
         if self.statement.grouping.secret:

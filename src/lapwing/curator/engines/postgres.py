@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from lapwing.curator.engines.compile import Relation
-from lapwing.curator.engines.contained import contained, reached, unchanged
+from lapwing.curator.engines.compiler import Relation
+from lapwing.curator.engines.containment import answered, closing, contained, reached, unchanged
 from lapwing.curator.engines.dialects import (
     SQL_TYPES,
     Dialect,
@@ -24,7 +24,6 @@ from lapwing.curator.engines.dialects import (
     whole_part,
 )
 from lapwing.curator.engines.engine import Session, Source
-from lapwing.curator.engines.waited import closing, waited
 from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
@@ -243,7 +242,7 @@ class _Transaction:
 
     def _run(self, text: str) -> psycopg.Cursor[Any]:
         run = partial(self.connection.execute, text.encode())
-        return contained(NAME, lambda: waited(run, partial(self.connection.cancel_safe, timeout=1.0)))
+        return answered(NAME, run, partial(self.connection.cancel_safe, timeout=1.0))
 
 
 def _lively(url: str) -> str:

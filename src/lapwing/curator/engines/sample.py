@@ -58,7 +58,11 @@ class Sample:
         """What is `shown` of the rows that are kept, from those columns; `first` is true for one row of each group."""
         rows = self._drawn(self._placed(source, columns), [*columns, "r", "n"])
         first = [self._is_first().as_("first")] if marked else []
-        return exp.select(*shown, *first).from_(rows.subquery("f", copy=False), copy=False).where(self._is_kept())
+        return (
+            exp.select(*shown, *first)
+            .from_(rows.subquery("f", copy=False), copy=False)
+            .where(self._is_kept(), copy=False)
+        )
 
     def _placed(self, source: exp.Query, columns: Sequence[str]) -> exp.Query:
         """The rows with their number in their group, r, and the number of rows there, n."""
@@ -130,7 +134,7 @@ class Sample:
 
     def _window(self, function: exp.Expr, order: Sequence[Order], spec: exp.WindowSpec | None = None) -> exp.Expr:
         """A function over the rows of a unit."""
-        ordered = [one.sql(self.dialect) for one in order]
+        ordered = [term.sql(self.dialect) for term in order]
         return exp.Window(
             this=function,
             partition_by=[exp.column("u")],

@@ -16,12 +16,11 @@ from uuid import uuid4
 
 from sqlglot import exp
 
-from lapwing.curator.engines.compile import Relation
-from lapwing.curator.engines.contained import contained, reached
+from lapwing.curator.engines.compiler import Relation
+from lapwing.curator.engines.containment import contained, reached, waited
 from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, frame, in_calendar, md5_digits, whole, whole_part
 from lapwing.curator.engines.encodings import LATIN_1, UTF_8, WINDOWS, Encoding
 from lapwing.curator.engines.engine import Session, Source
-from lapwing.curator.engines.waited import waited
 from lapwing.curator.plan import patterns
 from lapwing.curator.plan.expressions import Kind
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
@@ -341,14 +340,17 @@ def _parquet(session: SparkSession, path: str) -> DataFrame:
     from pyspark.sql.types import LongType, StructField, StructType
 
     frame = session.read.parquet(path)
-    found = [_milliseconds(session, file) for file in frame.inputFiles()]
-    late = frozenset().union(*found)
+    by_file = [_milliseconds(session, file) for file in frame.inputFiles()]
+    late = frozenset().union(*by_file)
     if not late:
         return frame
-    if any(names != late for names in found):
+    if any(names != late for names in by_file):
         hint = "Write all of them with microseconds."
         raise InvalidParameter("table", path, "some of its files have a moment in milliseconds, others not", hint)
-    fields = [StructField(one.name, LongType() if one.name in late else one.dataType) for one in frame.schema.fields]
+    fields = [
+        StructField(column.name, LongType() if column.name in late else column.dataType)
+        for column in frame.schema.fields
+    ]
     numbers = session.read.schema(StructType(fields)).parquet(path)
     for name in late:
         number = functions.col("`" + name.replace("`", "``") + "`")

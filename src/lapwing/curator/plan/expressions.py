@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
 from typing import Any, Literal
 
-from lapwing.curator.plan import patterns
 from lapwing.errors import InvalidParameter, MissingBounds, UnsupportedQuery
 
 Kind = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
@@ -95,7 +92,7 @@ class Call:
     """Parts of it when it is written out, where a part that stands in two places counts twice."""
 
     def __post_init__(self) -> None:
-        length = 1 + sum(one.length if isinstance(one, Call) else 1 for one in self.arguments)
+        length = 1 + sum(argument.length if isinstance(argument, Call) else 1 for argument in self.arguments)
         if self.operator == "to number":
             length *= 2  # of a truth value, both cases are asked for
         if self.operator in ("floor", "ceil") and self.span is not None and self.span.size > 1 << 53:
@@ -114,6 +111,7 @@ class Call:
         return f"{self.operator}({', '.join(shown)})"
 
 
+_INFIX = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or")
 Expression = Column | Constant | Call
 NULL = Constant(None, None)
 
@@ -140,7 +138,7 @@ def span_of(expression: Expression) -> Span:
         return expression.span
     if isinstance(expression, Constant) and expression.kind in NUMERIC:
         value = Fraction(expression.value)
-        return Span(value, value, max(0, -_exponent(value)))
+        return Span(value, value, max(0, -exponent_of(value)))
     if isinstance(expression, Column) and expression.bounds is not None:
         return span_of(clamp(expression))
     raise MissingBounds(_unbounded(expression))
@@ -151,9 +149,9 @@ def _unbounded(expression: Expression) -> str:
     if isinstance(expression, Call):
         for argument in expression.arguments:
             if argument.kind in NUMERIC and not isinstance(argument, Constant):
-                found = _unbounded(argument)
-                if found != str(argument) or isinstance(argument, Column):
-                    return found
+                name = _unbounded(argument)
+                if name != str(argument) or isinstance(argument, Column):
+                    return name
     return str(expression)
 
 
@@ -171,276 +169,42 @@ def clamp(column: Expression) -> Expression:
         ends = tuple(map(float, column.bounds))
     low, high = map(Fraction, ends)
     # A bound itself may be tiny, and is a value of every row beyond it.
-    depth = 0 if column.kind == "integer" else max(100, -_exponent(low), -_exponent(high))
+    depth = 0 if column.kind == "integer" else max(100, -exponent_of(low), -exponent_of(high))
     span = Span(low, high, depth)
     return Call("clamp", (column, *(Constant(end, column.kind) for end in ends)), column.kind, span)
 
 
-def call(operator: str, *arguments: Expression) -> Expression:
-    """An operator applied, or `UnsupportedQuery` if the kinds do not fit."""
-    fewest, most = PLACES[operator]
-    if not fewest <= len(arguments) <= most or (operator == "case" and len(arguments) % 2 == 0):
-        raise UnsupportedQuery(operator, f"{len(arguments)} arguments are not what it takes", "See docs/curator.md.")
-    return _OPERATORS[operator](operator, *arguments)
-
-
-def _exponent(value: Fraction) -> int:
+def exponent_of(value: Fraction) -> int:
     """The largest e with 2^e ≤ |value|, about; 0 for 0."""
     return value.numerator.bit_length() - value.denominator.bit_length() - 1 if value else 0
 
 
-def _misfit(operator: str, arguments: tuple[Expression, ...], why: str, instead: str) -> UnsupportedQuery:
-    shown = ", ".join(str(argument) for argument in arguments)
-    return UnsupportedQuery(f"{operator}({shown})", why, instead)
+TRUTH: tuple[Kind | None, ...] = ("boolean", None)
+"""What a condition is; NULL counts as not true."""
 
 
-def _number(operator: str, *arguments: Expression) -> tuple[Expression, ...]:
-    """Arguments of arithmetic: columns clamped to their bounds."""
-    for argument in arguments:
-        if argument.kind is not None and argument.kind not in NUMERIC:
-            why = f"{argument} is of kind {argument.kind}, not a number"
-            raise _misfit(operator, arguments, why, "Declare its type, or cast it: CAST(x AS number).")
-    return tuple(clamp(argument) for argument in arguments)
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What a node takes of each row: an expression over these columns, of one of these kinds."""
 
+    role: str
+    expression: Expression
+    kinds: tuple[Kind | None, ...]
+    columns: Mapping[str, Column]
+    declares: bool = False
+    """Whether a column may have other bounds and keys here than below: what is declared about it."""
 
-def _spanned(operator: str, arguments: tuple[Expression, ...], span: Span) -> Expression:
-    if span.size > LARGEST or span.depth > FINEST:
-        why = "its values may leave the range of doubles"
-        raise _misfit(operator, arguments, why, "Give its columns narrower bounds, or write less arithmetic.")
-    return Call(operator, arguments, "number", span)
-
-
-def _arithmetic(operator: str, left: Expression, right: Expression) -> Expression:
-    if NULL in (left, right):
-        return NULL
-    arguments = _number(operator, left, right)
-    a, b = (span_of(argument) for argument in arguments)
-    if operator == "+":
-        span = Span(a.low + b.low, a.high + b.high, max(a.depth, b.depth) + 53)
-    elif operator == "-":
-        span = Span(a.low - b.high, a.high - b.low, max(a.depth, b.depth) + 53)
-    elif operator == "*":
-        corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-        span = Span(min(corners), max(corners), a.depth + b.depth + 1)
-    else:
-        most = a.size * Fraction(2) ** b.depth
-        low = most if a.low < 0 or b.low < 0 else Fraction(0)
-        span = Span(-low, most, a.depth + max(0, _exponent(b.size) + 2))
-        if b.low > 0:
-            corners = [x / y for x in (a.low, a.high) for y in (b.low, b.high)]
-            span = Span(min(corners), max(corners), span.depth)
-    return _spanned(operator, arguments, span)
-
-
-def _negate(operator: str, value: Expression) -> Expression:
-    if isinstance(value, Constant) and value.kind in NUMERIC and value.value != -(1 << 63):
-        return Constant(-value.value, value.kind)
-    return _arithmetic("-", Constant(0, "integer"), value)
-
-
-def _rounding(operator: str, value: Expression) -> Expression:
-    [value] = _number(operator, value)
-    span = span_of(value)
-    if operator == "abs":
-        low = Fraction(0) if span.low <= 0 <= span.high else min(abs(span.low), abs(span.high))
-        return Call(operator, (value,), "number", Span(low, span.size, span.depth))
-    low, high = (end if end.denominator == 1 else end + beyond for end, beyond in ((span.low, -1), (span.high, 1)))
-    return Call(operator, (value,), "number", Span(low, high, 0))
-
-
-def _remainder(operator: str, value: Expression, divisor: Expression) -> Expression:
-    plain = isinstance(divisor, Constant) and divisor.kind == "integer" and divisor.value > 0
-    if value.kind != "integer" or not plain:
-        raise _misfit("%", (value, divisor), "it is for whole numbers, by a positive one", "Write column % 10.")
-    assert isinstance(divisor, Constant)
-    most = Fraction(divisor.value - 1)
-    return Call("%", (value, divisor), "integer", Span(-most, most, 0))
-
-
-def _comparable(operator: str, arguments: tuple[Expression, ...]) -> tuple[Expression, ...]:
-    """Arguments that may be compared with each other; text that stands for a date becomes one."""
-    kinds = {argument.kind for argument in arguments} - {None}
-    for kind in ("date", "timestamp"):
-        if kind in kinds and kinds <= {kind, "text"}:
-            return tuple(_as_time(argument, kind) for argument in arguments)
-    if len(kinds) > 1 and not kinds <= set(NUMERIC):
-        why = f"a {' is compared with a '.join(sorted(map(str, kinds)))}"
-        raise _misfit(operator, arguments, why, "Compare values of one kind; declare types= when you open the table.")
-    return arguments
-
-
-def _as_time(argument: Expression, kind: Any) -> Expression:
-    if argument.kind != "text":
-        return argument
-    if not isinstance(argument, Constant):  # engines would cast it, and fail on a record that is no date
-        why = f"a {kind} is compared with text"
-        raise _misfit("=", (argument,), why, f"Declare types={{{str(argument)!r}: {kind!r}}} when you open the table.")
-    return time_constant(argument.value, kind)
-
-
-def time_constant(text: str, kind: Kind) -> Constant:
-    """DATE '2026-11-15' or TIMESTAMP '2026-11-15 09:30:00'."""
-    try:
-        if kind == "date":
-            return Constant(dt.date.fromisoformat(text), kind)
-        moment = dt.datetime.fromisoformat(text)
-    except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is not None:
-        raise UnsupportedQuery(repr(text), f"is no {kind}", "Write '2026-11-15', or '2026-11-15 09:30:00'.")
-    return Constant(moment, kind)
-
-
-def _compare(operator: str, left: Expression, right: Expression) -> Expression:
-    left, right = _comparable(operator, (left, right))
-    if operator not in ("=", "<>") and "text" in (left.kind, right.kind):
-        why = "the order of text depends on the engine's language settings"
-        raise _misfit(
-            operator, (left, right), why, "Compare text with = or IN, or declare the column a number or date."
-        )
-    return Call(operator, (left, right), "boolean")
-
-
-def _among(operator: str, value: Expression, *options: Expression) -> Expression:
-    for option in options:
-        if not isinstance(option, Constant):
-            raise _misfit(operator, (value, option), "the list must be written out", "Write x IN ('a', 'b').")
-    return Call("in", _comparable("in", (value, *options)), "boolean")
-
-
-def _logic(operator: str, *arguments: Expression) -> Expression:
-    for argument in arguments:
-        if argument.kind not in ("boolean", None):
-            why = f"{argument} is of kind {argument.kind}, not a truth value"
+    def check(self) -> None:
+        """Refuse another kind, which an engine would cast, row by row, and fail at some rows only."""
+        if self.expression.kind in self.kinds:
+            return
+        shown, kind = str(self.expression), self.expression.kind
+        if self.kinds == TRUTH:
+            why = f"it is of kind {kind}, not a truth value"
             hint = "Write a comparison, or declare types={'…': 'boolean'} when you open the table."
-            raise _misfit(operator, arguments, why, hint)
-    return Call(operator, arguments, "boolean")
-
-
-def _is_null(operator: str, value: Expression) -> Expression:
-    return Call(operator, (value,), "boolean")
-
-
-def _like(operator: str, value: Expression, pattern: Expression) -> Expression:
-    if value.kind != "text" or not (isinstance(pattern, Constant) and isinstance(pattern.value, str)):
-        raise _misfit(
-            operator, (value, pattern), "LIKE is for a text column and a written pattern", "Write x LIKE 'A%'."
-        )
-    misfit = patterns.misfit(pattern.value)
-    if misfit is not None:
-        raise UnsupportedQuery(f"{value} LIKE {Constant(patterns.shown(pattern.value), 'text')}", *misfit)
-    return Call(operator, (value, pattern), "boolean")
-
-
-def _common(operator: str, options: tuple[Expression, ...]) -> tuple[Kind, tuple[Expression, ...], Span | None]:
-    """Values of which one is taken: their kind and span."""
-    options = _comparable(operator, options)
-    kinds = {option.kind for option in options} - {None}
-    if not kinds:
-        raise _misfit(operator, options, "nothing in it has a kind", "Write at least one value.")
-    if kinds <= set(NUMERIC):
-        try:
-            spans = [span_of(option) for option in options if option.kind is not None]
-        except MissingBounds:
-            return ("integer" if kinds == {"integer"} else "number"), options, None
-        options = tuple(clamp(option) for option in options)
-        low, high = min(span.low for span in spans), max(span.high for span in spans)
-        kind: Kind = "integer" if kinds == {"integer"} else "number"
-        return kind, options, Span(low, high, max(span.depth for span in spans))
-    [one] = kinds
-    assert one is not None
-    return one, options, None
-
-
-def _coalesce(operator: str, *options: Expression) -> Expression:
-    kind, options, span = _common(operator, options)
-    return Call(operator, options, kind, span)
-
-
-def _case(operator: str, *parts: Expression) -> Expression:
-    """condition, value, condition, value, …, otherwise."""
-    conditions = parts[:-1:2]
-    _logic("case", *conditions)
-    kind, values, span = _common(operator, (*parts[1::2], parts[-1]))
-    paired = [part for pair in zip(conditions, values, strict=False) for part in pair]
-    return Call(operator, (*paired, values[-1]), kind, span)
-
-
-def _length(operator: str, value: Expression) -> Expression:
-    if value.kind != "text":
-        raise _misfit(operator, (value,), "LENGTH is for text", "Declare the column as text.")
-    return Call(operator, (value,), "integer", Span(Fraction(0), Fraction(2**31), 0))
-
-
-def _part(operator: str, value: Expression) -> Expression:
-    if value.kind not in ("date", "timestamp") or (operator in ("hour", "minute") and value.kind == "date"):
-        raise _misfit(operator, (value,), f"is for a {'date or ' if operator != 'hour' else ''}timestamp", _DATES)
-    most = {"year": 9999, "month": 12, "day": 31, "hour": 23, "minute": 59}[operator]
-    return Call(operator, (value,), "integer", Span(Fraction(0), Fraction(most), 0))
-
-
-def _bin(operator: str, value: Expression, *edges: Expression) -> Expression:
-    """The number i with edges[i] ≤ x < edges[i + 1] (the last bin has both its ends), otherwise NULL."""
-    if value.kind not in NUMERIC:
-        raise _misfit(
-            "histogram", (value,), f"a {value.kind} has no bins", "Declare it a number: types={'…': 'number'}."
-        )
-    ends = [edge.value for edge in edges if isinstance(edge, Constant) and edge.kind == "number"]
-    if len(ends) < len(edges) or any(not low < high for low, high in pairwise(ends)):
-        raise _misfit(operator, edges, "the edges must be numbers that rise", "Write 0.0, 10.0, 20.0.")
-    return Call(operator, (value, *edges), "integer", Span(Fraction(0), Fraction(len(edges) - 2), 0))
-
-
-def _to_number(operator: str, value: Expression) -> Expression:
-    """A number from text (plain decimal notation, otherwise NULL), a truth value, or a whole number in its bounds."""
-    if value.kind in ("number", None):
-        return value
-    if isinstance(value, Constant):  # PostgreSQL reads a written text at once, whether or not it is a number
-        known = number_of(value.value) if isinstance(value.value, str) else float(value.value)
-        return NULL if known is None else Constant(known, "number")
-    if value.kind not in ("text", "boolean", "integer"):
-        raise _misfit(operator, (value,), f"a {value.kind} is no number", "Cast text or truth values.")
-    value = clamp(value) if value.kind == "integer" else value  # else it would not lie where its bounds say
-    spans = {"boolean": Span(Fraction(0), Fraction(1), 0), "text": Span(Fraction(-(10**15)), Fraction(10**15), 60)}
-    return Call(operator, (value,), "number", spans[value.kind] if value.kind in spans else span_of(value))
-
-
-_DATES = "Declare types={'…': 'date'} when you open the table."
-_INFIX = ("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or")
-_OPERATORS: dict[str, Callable[..., Expression]] = {
-    **dict.fromkeys(("+", "-", "*", "/"), _arithmetic),
-    **dict.fromkeys(("abs", "floor", "ceil"), _rounding),
-    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _compare),
-    **dict.fromkeys(("and", "or", "not"), _logic),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute"), _part),
-    "negate": _negate,
-    "%": _remainder,
-    "in": _among,
-    "is null": _is_null,
-    "like": _like,
-    "coalesce": _coalesce,
-    "case": _case,
-    "length": _length,
-    "to number": _to_number,
-    "bin": _bin,
-}
-
-_MANY = 10_000
-PLACES: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("abs", "floor", "ceil", "not", "negate", "is null", "length", "to number"), (1, 1)),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute"), (1, 1)),
-    **dict.fromkeys(("+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "like"), (2, 2)),
-    **dict.fromkeys(("and", "or", "coalesce"), (1, _MANY)),
-    "in": (2, _MANY),
-    "case": (3, _MANY),
-    "bin": (3, _MANY),
-}
-"""The operators, and how many arguments each takes."""
-
-PLAIN_NUMBER = "[+-]?[0-9]{1,15}([.][0-9]{1,15})?"
-"""Text that counts as a number on every engine."""
-
-
-def number_of(text: str) -> float | None:
-    """What text means where a number is declared."""
-    return float(text) if re.fullmatch(PLAIN_NUMBER, text) else None
+        elif kind is None:
+            why, hint = "NULL has no kind", "Name a column."
+        else:
+            why = f"it is of kind {kind}, and {self.role} is of kind {' or '.join(map(str, self.kinds))}"
+            hint = "Declare types={'…': '…'} when you open the table."
+        raise UnsupportedQuery(shown, why, hint)

@@ -9,7 +9,8 @@ from math import prod
 from typing import Any
 
 from lapwing.checks import Number
-from lapwing.curator.plan.expressions import Call, Column, Constant, Expression, call
+from lapwing.curator.plan.expressions import Call, Column, Constant, Expression
+from lapwing.curator.plan.language import call
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 EVERYTHING_ELSE = "everything else"

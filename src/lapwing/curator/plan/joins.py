@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lapwing.curator.plan.nodes import JoinPublic, Outer, Plan, Public, Scan, Select
-from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.parser import expression
 from lapwing.errors import UnsupportedQuery
 
 
@@ -18,9 +18,9 @@ def join_public(plan: Plan, public: Public, on: Any, how: Outer) -> JoinPublic:
     pairs = dict(on) if isinstance(on, Mapping) else {name: name for name in ([on] if isinstance(on, str) else on)}
     shared = set(plan.by_name) & {field.name for field in public.fields}
     fields, names = [], {}
-    for one in public.fields:  # a column that both have would be there twice
-        names[one.name] = f"{public.table}.{one.name}" if one.name in shared else one.name
-        fields.append(replace(one, name=names[one.name]))
+    for field in public.fields:  # a column that both have would be there twice
+        names[field.name] = f"{public.table}.{field.name}" if field.name in shared else field.name
+        fields.append(replace(field, name=names[field.name]))
     for name in pairs.values():
         if name not in names:
             raise UnsupportedQuery(

@@ -93,16 +93,18 @@ class Limit:
 
 
 def trade_off(
-    found: Frequencies, epsilon: float, *, groups: int = 1, means: Sequence[Means] = ()
+    frequencies: Frequencies, epsilon: float, *, groups: int = 1, means: Sequence[Means] = ()
 ) -> tuple[tuple[Limit, ...], int]:
     """Some limits, and the one with the smallest error of a count: lost rows, and noise, which grows with the limit."""
     width = math.log(1 / (1 - CONFIDENCE)) / epsilon
     limits = []
-    for limit in _ladder(found.largest):
-        kept, noise = found.kept(limit), limit * width
-        at = {one.column: result for one in means if (result := one.over_kept(limit)) is not None}
-        limits.append(Limit(limit, kept, found.whole(limit), noise, (found.total - kept) / groups + noise, at))
-    best = min(limits, key=lambda one: one.error).limit if limits else 1
+    for limit in _ladder(frequencies.largest):
+        kept, noise = frequencies.kept(limit), limit * width
+        at = {mean.column: result for mean in means if (result := mean.over_kept(limit)) is not None}
+        limits.append(
+            Limit(limit, kept, frequencies.whole(limit), noise, (frequencies.total - kept) / groups + noise, at)
+        )
+    best = min(limits, key=lambda candidate: candidate.error).limit if limits else 1
     return tuple(limits), best
 
 

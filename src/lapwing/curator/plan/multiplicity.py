@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lapwing.curator.plan.carried import Carried
 from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.narrowing import CarriedColumns
 from lapwing.curator.plan.nodes import (
     Combine,
     Exists,
@@ -61,7 +61,7 @@ def most_rows(plan: Any) -> int | None:
             return 1
         case AtMost():
             return plan.rows
-        case Where() | Select() | Exists() | Carried():
+        case Where() | Select() | Exists() | CarriedColumns():
             return most_rows(plan.parents()[0])
         case JoinPublic():
             rows = most_rows(plan.parent)
@@ -93,7 +93,7 @@ def limited(plan: Any, most: int = LARGEST_JOIN, share: int | None = None) -> An
             return replace(plan, parent=_side(plan.parent, most, share or _share(plan, most)))
         case Exists():
             return replace(plan, parent=limited(plan.parent, most, share), other=limited(plan.other, most))
-        case Where() | Select() | JoinPublic() | Carried():
+        case Where() | Select() | JoinPublic() | CarriedColumns():
             return replace(plan, parent=limited(plan.parent, most, share))
         case PerUnit():
             return replace(plan, parent=limited(plan.parent, most))
@@ -115,10 +115,10 @@ def chains(plan: Plan, *, inside: bool = False) -> int:
     """How many chains of joins multiply rows, each for itself."""
     multiplies = isinstance(plan, JoinUnit) or _multiplies(plan)
     goes_on = multiplies or (inside and isinstance(plan, _STEPS))
-    found = int(multiplies and not inside)
+    number = int(multiplies and not inside)
     for i, parent in enumerate(plan.parents()):
-        found += chains(parent, inside=goes_on and not (isinstance(plan, Exists) and i == 1))
-    return found
+        number += chains(parent, inside=goes_on and not (isinstance(plan, Exists) and i == 1))
+    return number
 
 
 def limits_of(plan: Plan) -> Iterator[int]:
@@ -144,7 +144,7 @@ def _joined(plan: Plan) -> bool:
     return isinstance(plan, JoinUnit | JoinPublic)
 
 
-_STEPS = (Where, Select, Exists, JoinPublic, Carried)
+_STEPS = (Where, Select, Exists, JoinPublic, CarriedColumns)
 """What a chain of joins goes on through."""
 
 

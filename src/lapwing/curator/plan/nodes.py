@@ -16,11 +16,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from lapwing.curator.plan.expressions import KINDS, NUMERIC, Column, Constant, Expression, Kind
-from lapwing.curator.plan.inputs import TRUTH, Input
+from lapwing.curator.plan.expressions import KINDS, NUMERIC, TRUTH, Column, Constant, Expression, Input, Kind
 from lapwing.curator.plan.outputs import TOTALLED, check_total, output, total_column
+from lapwing.curator.plan.text_forms import LONGEST_TEXT
 from lapwing.curator.plan.values import value_of
-from lapwing.curator.plan.written import LONGEST_TEXT
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 DEEPEST = 60
@@ -45,15 +44,15 @@ class Node(ABC):
         """The columns of its rows."""
 
     def __post_init__(self) -> None:
-        for one in self.inputs():
-            one.check()
+        for entry in self.inputs():
+            entry.check()
 
     def parents(self) -> tuple[Plan, ...]:
         """The plans it is made from."""
         return ()
 
     def inputs(self) -> tuple[Input, ...]:
-        """What it takes of each row, and of which kinds; `typed` holds every question to it."""
+        """What it takes of each row, and of which kinds; `checker` holds every question to it."""
         return ()
 
     @abstractmethod
@@ -390,7 +389,7 @@ def check_depth(plan: Plan) -> None:
     """Refuse a plan of more steps, one after another, than engines can nest."""
     steps, layer = 0, [plan]
     while layer:
-        steps, layer = steps + 1, [parent for one in layer for parent in one.parents()]
+        steps, layer = steps + 1, [parent for node in layer for parent in node.parents()]
         if steps > DEEPEST:
             why = f"it takes more than {DEEPEST} steps, one after another"
             raise UnsupportedQuery("the question", why, "Join conditions with AND, and name fewer sub-queries.")
@@ -418,7 +417,7 @@ def must_have_units(plan: Plan, what: str) -> None:
 
 def same_kind(left: Expression, right: Expression) -> None:
     """Refuse to compare what engines compare differently."""
-    from lapwing.curator.plan.expressions import call
+    from lapwing.curator.plan.language import call
 
     call("=", left, right)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from lapwing.curator.plan.expressions import Column, Expression, Kind, span_of
-from lapwing.curator.plan.gridded import gridded
+from lapwing.curator.plan.grids import gridded
 from lapwing.errors import MissingBounds, UnsupportedQuery
 
 if TYPE_CHECKING:

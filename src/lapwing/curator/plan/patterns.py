@@ -65,8 +65,8 @@ def regular(pattern: str) -> str:
     if not others:
         return f"(?s)^{first}{_END}"
     *between, last = others
-    found = "".join(f"(?>.*?{piece})" for piece in between)
-    return f"(?s)^{first}{found}" + (f"(?>.*?{last}{_END})" if last else "")
+    middle = "".join(f"(?>.*?{piece})" for piece in between)
+    return f"(?s)^{first}{middle}" + (f"(?>.*?{last}{_END})" if last else "")
 
 
 _END = "(?!.)"

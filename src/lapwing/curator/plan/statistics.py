@@ -9,7 +9,7 @@ from typing import Literal
 
 from lapwing import checks
 from lapwing.curator.plan.expressions import Expression
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.plan.grids import GridExpression
 from lapwing.errors import InvalidParameter
 
 LARGEST = (1 << 31) - 1
@@ -121,7 +121,7 @@ class Statistic:
     """
 
     kind: Literal["rows", "units", "distinct", "sum", "moment"]
-    arguments: tuple[Gridded, ...] = ()
+    arguments: tuple[GridExpression, ...] = ()
     powers: tuple[int, ...] = ()
     of: Expression | None = None
 
@@ -164,6 +164,6 @@ class Pick:
     label: str
     output: str
     """What it is for: two outputs are two picks."""
-    grid: Gridded
+    grid: GridExpression
     share: Fraction
     """Of the values, how many lie below it."""

@@ -13,9 +13,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from lapwing import checks
-from lapwing.curator.aggregates import named
+from lapwing.curator.aggregates import BY_KIND
 from lapwing.errors import InvalidCall, InvalidParameter
-from lapwing.privacy.explain import Explanation
+from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.losses import Loss, as_loss
 
 if TYPE_CHECKING:
@@ -74,13 +74,13 @@ class Column:
     @property
     def is_count(self) -> bool:
         """Whether its values are numbers of rows, units or values."""
-        aggregate = named(self.kind)
+        aggregate = BY_KIND.get(self.kind)
         return aggregate is not None and aggregate.counts
 
     @property
     def adds_up(self) -> bool:
         """Whether its values are parts of a whole: counts and sums."""
-        aggregate = named(self.kind)
+        aggregate = BY_KIND.get(self.kind)
         return aggregate is not None and aggregate.adds_up
 
     @property
@@ -225,16 +225,16 @@ class Answer:
 
     def to_json(self) -> str:
         """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back."""
-        from lapwing.curator.show import stored
+        from lapwing.curator.show import storage
 
-        return stored.written(self)
+        return storage.written(self)
 
     @staticmethod
     def from_json(text: str | bytes) -> Answer:
         """The answer that `to_json` wrote."""
-        from lapwing.curator.show import stored
+        from lapwing.curator.show import storage
 
-        parts = stored.read(text)
+        parts = storage.read(text)
         return Answer(**{**parts, "columns": tuple(Column(**column) for column in parts["columns"])})
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -286,23 +286,25 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def _spans(name: str, spans: Any, count: int) -> Spans:
-    found = tuple(None if span is None else (float(span[0]), float(span[1])) for span in spans)
-    if len(found) != count:
-        raise InvalidParameter("noise", len(found), f"{name!r} has {count} values", "Write one pair for each, or None.")
-    if any(span is not None and not span[0] <= span[1] for span in found):
+    intervals = tuple(None if span is None else (float(span[0]), float(span[1])) for span in spans)
+    if len(intervals) != count:
+        raise InvalidParameter(
+            "noise", len(intervals), f"{name!r} has {count} values", "Write one pair for each, or None."
+        )
+    if any(span is not None and not span[0] <= span[1] for span in intervals):
         raise InvalidParameter("noise", name, "an interval ends before it begins", "Write (low, high).")
-    return found
+    return intervals
 
 
 def type_of(kind: str, values: tuple[Any, ...]) -> Type:
     """The type of a column of which only the kind and the values are known."""
     if kind != "key":
-        aggregate = named(kind)
+        aggregate = BY_KIND.get(kind)
         return "integer" if aggregate is not None and aggregate.whole else "number"
-    found = {name for value in values for type_, name in _TYPES if type(value) is type_}
-    if found == {"integer", "number"}:
+    types = {name for value in values for type_, name in _TYPES if type(value) is type_}
+    if types == {"integer", "number"}:
         return "number"
-    return found.pop() if len(found) == 1 else "text"
+    return types.pop() if len(types) == 1 else "text"
 
 
 def _fitting(columns: tuple[Column, ...]) -> tuple[Column, ...]:

@@ -8,10 +8,10 @@ from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from lapwing import charts
 from lapwing.curator.plan.limits import LONGEST_EXAMPLE, Limit, percent
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
-from lapwing.errors import MissingExtra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,38 +63,29 @@ def html(check: Check) -> str:
 
 def draw(check: Check, path: str | PathLike[str] | None = None) -> Figure:
     """For each limit: the error of a count by lost rows, by noise, and by both."""
-    try:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FuncFormatter
-    except ImportError:
-        raise MissingExtra("matplotlib", "experiments") from None
     parts = [part for part in check.per_unit if len(part.limits) > 1]
-    figure = Figure(figsize=(7.5, max(1, len(parts)) * 3.4), layout="constrained")
-    for number, part in enumerate(parts):
-        axes = figure.add_subplot(len(parts), 1, number + 1)
-        limits = [one.limit for one in part.limits]
-        lost = [one.error - one.noise for one in part.limits]
-        axes.plot(limits, lost, color=show.PALETTE["private"], marker="o", label="lost by the limit")
-        axes.plot(limits, [one.noise for one in part.limits], color=show.PALETTE["noise"], marker="o", label="noise")
-        axes.plot(limits, [one.error for one in part.limits], color="#22302e", lw=1, ls="--", label="both")
-        axes.axvline(part.recommended, color="#d9dfdc", zorder=0)
+    figure, panels = charts.figure(1, max(1, len(parts)), size=(7.5, max(1, len(parts)) * 3.4))
+    for axes in panels[len(parts) :]:
+        axes.set_visible(False)
+    for axes, part in zip(panels, parts, strict=False):
+        limits = [limit.limit for limit in part.limits]
+        lost = [limit.error - limit.noise for limit in part.limits]
+        axes.plot(limits, lost, color=charts.PRIVATE, marker="o", label="lost by the limit")
+        axes.plot(limits, [limit.noise for limit in part.limits], color=charts.NOISE, marker="o", label="noise")
+        axes.plot(limits, [limit.error for limit in part.limits], color=charts.INK, lw=1, ls="--", label="both")
+        axes.axvline(part.recommended, color=charts.LINE, zorder=0)
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=1)
-        axes.set_ylim(0, 3 * max(one.error for one in part.limits))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes.set_xticks([], minor=True)
-        axes.set_xticks([*(limit for limit in limits if 1.4 * limit < limits[-1]), limits[-1]])
-        axes.set_xlabel(f"{part.keyword} (grey line: {part.recommended:,})", parse_math=False)
-        axes.set_ylabel("error of a count")
-        axes.set_title(f"{digits.visible(check.table)}: {_what(part)} per {check.unit}", loc="left", parse_math=False)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
-        if not number:
-            figure.legend(*axes.get_legend_handles_labels(), frameon=False, loc="outside lower center", ncols=3)
-    figure.suptitle("Not private: for the owner of the data only", color=show.PALETTE["adversary"], fontsize=10)
+        axes.set_ylim(0, 3 * max(limit.error for limit in part.limits))
+        charts.only_ticks(axes.xaxis, [*(limit for limit in limits if 1.4 * limit < limits[-1]), limits[-1]])
+        charts.written_ticks(axes.yaxis)
+        heading = f"{digits.visible(check.table)}: {_what(part)} per {check.unit}"
+        charts.name_axes(axes, heading, f"{part.keyword} (grey line: {part.recommended:,})", "error of a count")
+    if parts:
+        charts.legend(figure, *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    figure.suptitle("Not private: for the owner of the data only", color=charts.ADVERSARY, fontsize=10)
     if path is not None:
-        figure.savefig(path, dpi=160, facecolor="white")
+        charts.save(figure, path, dpi=160)
     return figure
 
 
@@ -146,7 +137,7 @@ def _examples(check: Check) -> Iterator[str]:
 
 
 def _listed(examples: Sequence[Example]) -> str:
-    return ", ".join(f"{_cut(one.text)} ({one.cells:,})" for one in examples)
+    return ", ".join(f"{_cut(example.text)} ({example.cells:,})" for example in examples)
 
 
 def _cut(text: str) -> str:
@@ -159,11 +150,11 @@ def _what(part: PerUnit) -> str:
 
 
 def _about(check: Check, part: PerUnit) -> str:
-    found = part.frequencies
-    middle, many = found.quantile(0.5), found.quantile(0.9)
+    frequencies = part.frequencies
+    middle, many = frequencies.quantile(0.5), frequencies.quantile(0.9)
     return (
         f"{_what(part).capitalize()} per {check.unit}: half have at most {middle:,}, 90 % have at most {many:,}, "
-        f"one has {found.largest:,}."
+        f"one has {frequencies.largest:,}."
     )
 
 
@@ -176,12 +167,12 @@ def _limits(part: PerUnit) -> list[tuple[str, ...]]:
     total, units = part.frequencies.total, part.frequencies.units
     return [
         (
-            _marked(part, one),
-            percent(one.kept, total),
-            percent(one.whole, units),
-            f"± {digits.number(_short(one.noise))}",
+            _marked(part, limit),
+            percent(limit.kept, total),
+            percent(limit.whole, units),
+            f"± {digits.number(_short(limit.noise))}",
         )
-        for one in part.limits
+        for limit in part.limits
     ]
 
 
@@ -191,15 +182,15 @@ def _means(part: PerUnit) -> tuple[Sequence[str], list[tuple[str, ...]]] | tuple
     if not columns:
         return ()
     rows = []
-    for one in part.limits:
-        pairs = [one.means[name] for name in columns]
+    for limit in part.limits:
+        pairs = [limit.means[name] for name in columns]
         shown = [f"{_as_exact(mean, off)} ± {digits.number(_short(off, 2))}" for mean, off in pairs]
-        rows.append((_marked(part, one), *shown))
+        rows.append((_marked(part, limit), *shown))
     return (part.keyword, *(f"mean of {digits.visible(name)}" for name in columns)), rows
 
 
-def _marked(part: PerUnit, one: Limit) -> str:
-    return f"→ {one.limit:,}" if one.limit == part.recommended else f"{one.limit:,}"
+def _marked(part: PerUnit, limit: Limit) -> str:
+    return f"→ {limit.limit:,}" if limit.limit == part.recommended else f"{limit.limit:,}"
 
 
 def _as_exact(mean: float, off: float) -> str:

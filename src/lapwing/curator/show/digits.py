@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import TYPE_CHECKING, Any
 
-from lapwing.privacy.written import visible as visible
+from lapwing.privacy.notation import visible as visible
 
 if TYPE_CHECKING:
     from lapwing.curator.show.answer import Column, Span, Spans
@@ -21,7 +21,7 @@ _EXACT = Context(prec=20_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownValue:
     """A value with what is written beside it."""
 
     value: str
@@ -34,13 +34,13 @@ class Shown:
         return f"from {self.noise}" if " to " in self.noise else self.noise
 
 
-def shown(column: Column) -> list[Shown]:
+def shown(column: Column) -> list[ShownValue]:
     """Every value of a column, to two digits of its noise; what is shown beside it is rounded outwards.
 
     Accuracy: an interval as shown contains the one in the data, also around the value as shown.
     """
     if not column.is_number:
-        return [Shown(NOTHING if value is None else key(value)) for value in column.values]
+        return [ShownValue(NOTHING if value is None else key(value)) for value in column.values]
     noise: Spans = column.noise or (None,) * len(column.values)
     interval: Spans = column.interval or (None,) * len(column.values)
     whole = column.type == "integer"
@@ -85,15 +85,15 @@ def percent(confidence: float) -> str:
     return f"{100 * confidence:.6g} %"
 
 
-def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool) -> Shown:
+def _shown(value: Any, noise: Span | None, interval: Span | None, whole: bool) -> ShownValue:
     if value is None:
-        return Shown(NOTHING)
+        return ShownValue(NOTHING)
     place = _place(value, noise, whole)
     if place is None:
-        return Shown(number(value), _range(noise, None), _range(interval, None))
+        return ShownValue(number(value), _range(noise, None), _range(interval, None))
     rounded = _cut(_written(value), place, ROUND_HALF_EVEN)
     beside = _around(rounded, noise, place) if noise and _is_even(value, noise) else _range(noise, place)
-    return Shown(_fixed(rounded, place), beside, _range(interval, place))
+    return ShownValue(_fixed(rounded, place), beside, _range(interval, place))
 
 
 def _place(value: float, noise: Span | None, whole: bool) -> int | None:

@@ -16,16 +16,16 @@ _INT64 = range(-(2**63), 2**63)
 def flat(columns: tuple[Column, ...]) -> list[tuple[str, Type, list[Any]]]:
     """Name, type and values: each column, followed by the ends of its intervals."""
     taken = {column.name for column in columns}
-    found: list[tuple[str, Type, list[Any]]] = []
+    series: list[tuple[str, Type, list[Any]]] = []
     for column in columns:
         kind = column.type or "text"
-        found.append((column.name, kind, [_cast(value, kind) for value in column.values]))
+        series.append((column.name, kind, [_cast(value, kind) for value in column.values]))
         for spans, label in ((column.noise, column.name), (column.interval, f"{column.name}_population")):
             if spans is not None:
                 for side, end in enumerate(("low", "high")):
                     name = _free(f"{label}_{end}", taken)
-                    found.append((name, "number", _ends(spans, side)))
-    return found
+                    series.append((name, "number", _ends(spans, side)))
+    return series
 
 
 def arrow(columns: tuple[Column, ...]) -> Any:
@@ -39,9 +39,9 @@ def arrow(columns: tuple[Column, ...]) -> Any:
         "date": pa.date32(),
         "timestamp": pa.timestamp("us"),
     }
-    found = _that_fit(flat(columns))
-    schema = pa.schema([(name, types[kind]) for name, kind, _ in found])
-    return pa.table([pa.array(values, types[kind]) for _, kind, values in found], schema=schema)
+    series = _that_fit(flat(columns))
+    schema = pa.schema([(name, types[kind]) for name, kind, _ in series])
+    return pa.table([pa.array(values, types[kind]) for _, kind, values in series], schema=schema)
 
 
 def polars(columns: tuple[Column, ...]) -> Any:
@@ -74,9 +74,9 @@ def pandas(columns: tuple[Column, ...]) -> Any:
 
 def csv(columns: tuple[Column, ...]) -> str:
     """CSV with a header. Text is quoted where needed, also when empty, so that it differs from NULL."""
-    found = flat(columns)
-    lines = [",".join(_quoted(name) for name, _, _ in found)]
-    lines += [",".join(map(_quoted, row)) for row in zip(*(values for _, _, values in found), strict=True)]
+    series = flat(columns)
+    lines = [",".join(_quoted(name) for name, _, _ in series)]
+    lines += [",".join(map(_quoted, row)) for row in zip(*(values for _, _, values in series), strict=True)]
     return "\n".join(lines) + "\n"
 
 
@@ -99,13 +99,13 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _that_fit(found: list[tuple[str, Type, list[Any]]]) -> list[tuple[str, Type, list[Any]]]:
+def _that_fit(series: list[tuple[str, Type, list[Any]]]) -> list[tuple[str, Type, list[Any]]]:
     """The columns, if their whole numbers fit 64 bits, which noise of an extremely small epsilon does not."""
-    for name, kind, values in found:
+    for name, kind, values in series:
         if kind == "integer" and any(value is not None and value not in _INT64 for value in values):
             hint = "Use answer.table, to_dict() or to_json(), which hold any whole number."
             raise InvalidParameter("column", name, "has whole numbers beyond 64 bits", hint)
-    return found
+    return series
 
 
 def _needs(package: str, extra: str) -> Any:

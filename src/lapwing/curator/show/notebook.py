@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from lapwing.charts import INKS, PRIVATE
 from lapwing.curator.show import digits, words
-from lapwing.curator.show.terminal import PALETTE, ROWS
+from lapwing.curator.show.terminal import ROWS
 
 if TYPE_CHECKING:
     from lapwing.curator.plan.expressions import Column as Described
@@ -17,14 +18,13 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT = 96, 12
 _LONGEST_KEY = 200
+_LIGHT, _DARK = (" ".join(f"--{name}: {ink};" for name, ink in INKS[theme].items()) for theme in ("light", "dark"))
 _STYLE = f"""
-.lapwing {{ --ink: #22302e; --quiet: #66736f; --line: #d9dfdc; --paper: #ffffff;
-  --private: #1d7a6f; --noise: {PALETTE["noise"]}; --budget: #8f6600; --bar: {PALETTE["private"]};
+.lapwing {{ {_LIGHT} --bar: {PRIVATE};
   color: var(--ink); background: var(--paper); font: 13px/1.5 system-ui, sans-serif; padding: .7em 1em;
   border: 1px solid var(--line); border-radius: 8px; display: inline-block; max-width: 100%; box-sizing: border-box;
   overflow-x: auto; }}
-@media (prefers-color-scheme: dark) {{ .lapwing {{ --ink: #e4eae8; --quiet: #97a5a1; --line: #3a4543; --paper: #1b2221;
-  --private: #5cc9ba; --noise: #e09a55; --budget: #e6b23c; }} }}
+@media (prefers-color-scheme: dark) {{ .lapwing {{ {_DARK} }} }}
 .lapwing table {{ border-collapse: collapse; margin: 0 0 .6em; color: inherit; background: none; border: 0;
   font: inherit; font-variant-numeric: tabular-nums; }}
 .lapwing tr, .lapwing tbody tr:nth-child(even) {{ background: none; }}
@@ -59,7 +59,7 @@ def answer(answer: Answer) -> str:
 def private_table(table: PrivateTable) -> str:
     """What is public about a private table. Nothing of it was read from the rows, and none is shown."""
 
-    def told(column: Described) -> str:
+    def statement(column: Described) -> str:
         if column.unit:
             return "the unit of protection"
         if column.keys is not None:
@@ -67,8 +67,9 @@ def private_table(table: PrivateTable) -> str:
         return "" if column.bounds is None else "{:g} to {:g}".format(*map(float, column.bounds))
 
     rows = "".join(
-        f'<tr><td class="key">{escape(digits.visible(one.name))}</td><td>{one.kind}</td><td>{told(one)}</td></tr>'
-        for one in table.plan.columns
+        f'<tr><td class="key">{escape(digits.visible(column.name))}</td><td>{column.kind}</td>'
+        f"<td>{statement(column)}</td></tr>"
+        for column in table.plan.columns
     )
     head = "<tr><th>column</th><th>type</th><th>stated about it</th></tr>"
     what = escape(digits.visible(f"A private table: {table.plan.explain()}"))

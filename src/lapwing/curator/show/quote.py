@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.show import digits, notebook
 from lapwing.curator.show import terminal as show
 from lapwing.curator.show.answer import Column, Type
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import amount, risk
-from lapwing.privacy.written import written_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from lapwing.curator.ask.quote import Expected, Quote
+    from lapwing.curator.ask.quote import Expectation, Quote
 
 _SPENT = ("what is released", "for", "costs")
 _ERRORS = ("output", "off by at most")
@@ -79,8 +79,13 @@ def data(quote: Quote) -> dict[str, Any]:
         "loss": str(quote.loss),
         "items": [{"what": line.what, "serves": list(line.serves), "loss": str(line.loss)} for line in quote.lines],
         "expected": [
-            {"output": one.output, "error": one.error, "measured_in": one.measured_in or "value", "note": one.why}
-            for one in quote.expected
+            {
+                "output": expectation.output,
+                "error": expectation.error,
+                "measured_in": expectation.measured_in or "value",
+                "note": expectation.why,
+            }
+            for expectation in quote.expected
         ],
         "confidence": quote.confidence,
         "remaining": None if quote.remaining is None else str(quote.remaining),
@@ -99,11 +104,11 @@ def _costs(quote: Quote) -> Iterator[tuple[str, str, str]]:
 
 def _errors(quote: Quote) -> Iterator[tuple[str, str, bool]]:
     """An output, its error in words, and whether it is known."""
-    for one in quote.expected:
-        yield digits.visible(one.output), _error(one), one.error is not None
+    for expectation in quote.expected:
+        yield digits.visible(expectation.output), _error(expectation), expectation.error is not None
 
 
-def _error(expected: Expected) -> str:
+def _error(expected: Expectation) -> str:
     if expected.error is None:
         return f"depends on the data. {expected.why}"
     if expected.measured_in == "units":
@@ -116,7 +121,7 @@ def _error(expected: Expected) -> str:
 
 
 def _notes(quote: Quote) -> list[str]:
-    known = any(one.error is not None for one in quote.expected)
+    known = any(expectation.error is not None for expectation in quote.expected)
     often = (
         [f"the errors hold with {digits.percent(quote.confidence)} confidence, for each output by itself"]
         if known

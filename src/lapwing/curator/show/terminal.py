@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from lapwing.charts import PALETTE
 from lapwing.curator.show import digits, words
 from lapwing.curator.show.words import CLIPPED
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
 
     from lapwing.curator.show.answer import Answer, Column
 
-PALETTE: Mapping[str, str] = MappingProxyType(
-    {"private": "#2a9d8f", "noise": "#b5651d", "adversary": "#c1121f", "budget": "#d99a00"}
-)
 STYLES: Mapping[str, str] = MappingProxyType(
     {
         "exact": "grey62",

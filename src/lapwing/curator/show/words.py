@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lapwing.curator.aggregates import named
+from lapwing.curator.aggregates import BY_KIND
 from lapwing.curator.show.digits import percent, visible
-from lapwing.privacy.explain import Explanation
+from lapwing.privacy.explanation import Explanation
 from lapwing.privacy.quotes import cost as cost
 from lapwing.privacy.quotes import remains as remains
 from lapwing.privacy.quotes import risk as risk
@@ -48,7 +48,7 @@ def explain(answer: Answer) -> Explanation:
 
 def meaning(column: Column, unit: str) -> str:
     """What a column says, with what is noted about it."""
-    aggregate = named(column.kind)
+    aggregate = BY_KIND.get(column.kind)
     says = column.kind if aggregate is None else aggregate.says.format(unit=unit)
     says = "names the group" if column.is_key else says
     return "; ".join(part for part in (says, note(column)) if part)
@@ -67,15 +67,15 @@ def notes(answer: Answer) -> list[tuple[str, str]]:
 
 def beside(answer: Answer) -> list[str]:
     """What the marks beside the values mean."""
-    found = []
+    remarks = []
     sure = percent(answer.confidence)
     if any(column.noise for column in answer.columns):
         rows = " over the rows that count" if counted(answer) else ""
-        found.append(f"beside each value: {sure} interval for the exact answer{rows}")
+        remarks.append(f"beside each value: {sure} interval for the exact answer{rows}")
     if any(column.interval for column in answer.columns):
         spread = "it is wide, because it assumes nothing about how the values are spread"
-        found.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it; {spread}")
-    return found
+        remarks.append(f"in brackets: {sure} interval for the population, if these rows are a sample of it; {spread}")
+    return remarks
 
 
 def counted(answer: Answer) -> str:

@@ -1,19 +1,29 @@
-"""A SELECT with groups: everything in its list, in HAVING and in ORDER BY is made of keys and aggregates."""
+"""A SELECT with groups: everything in its list, in HAVING and in ORDER BY is made of keys and aggregates.
+
+Which node of the syntax tree belongs to which aggregate is the word of the aggregate's class.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
-from lapwing.curator.aggregates.base import Asked
+from lapwing.curator.aggregates import AGGREGATES, PER_UNIT, Aggregate
+from lapwing.curator.aggregates.base import SqlAggregate
 from lapwing.curator.plan.expressions import Call, Column, Expression
-from lapwing.curator.plan.parse import shown, translate
-from lapwing.curator.sql.aggregates import asked, has_aggregates
+from lapwing.curator.plan.parser import shown, translate
 from lapwing.curator.sql.names import Scope, named
-from lapwing.curator.sql.syntax import clauses, unique, unwrapped
-from lapwing.errors import MissingBounds, UnsupportedQuery
+from lapwing.curator.sql.syntax import clauses, part, unique, unwrapped
+from lapwing.errors import LapwingError, MissingBounds, UnsupportedQuery
+
+_NODES: dict[str, type[Aggregate]] = {
+    node: aggregate for aggregate in (*AGGREGATES, *PER_UNIT) for node in aggregate.nodes
+}
+_FUNCTIONS: dict[str, type[Aggregate]] = {name: aggregate for aggregate in AGGREGATES for name in aggregate.functions}
+_REFUSED = {node: reasons for aggregate in AGGREGATES for node, reasons in aggregate.refused.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +36,20 @@ class Item:
 
 def items(query: exp.Expr) -> list[Item]:
     """The list after SELECT."""
-    found = []
+    entries = []
     for node in query.expressions:
         if isinstance(node, exp.Alias):
             clauses(node, "this", "alias")
-            found.append(Item(unwrapped(node.this), node.alias))
+            entries.append(Item(unwrapped(node.this), node.alias))
         else:
-            found.append(Item(unwrapped(node), None))
-    if not found:
+            entries.append(Item(unwrapped(node), None))
+    if not entries:
         raise UnsupportedQuery(shown(query), "nothing is asked", "Write SELECT COUNT(*) FROM …, for example.")
-    aliases = [item.alias for item in found if item.alias is not None]
+    aliases = [item.alias for item in entries if item.alias is not None]
     for alias in aliases:
         if aliases.count(alias) > 1:
             raise UnsupportedQuery(alias, "two columns have this name", f"Write AS other_{alias} for one of them.")
-    return found
+    return entries
 
 
 class Groups:
@@ -50,56 +60,90 @@ class Groups:
         self.items = items(query)
         self.aliases = {item.alias: item for item in self.items if item.alias is not None}
         self.keys: dict[Expression, str] = {}
-        self.asked: dict[Asked, str] = {}
+        self.asked: dict[SqlAggregate, str] = {}
         self._taken = set(self.aliases)
+        self._aggregates: dict[int, SqlAggregate | LapwingError] = {}
+        """By the id of its node, each aggregate that is written, or why it cannot be asked."""
         group = query.args.get("group")
         if group is not None:
             clauses(group, "expressions")
             for node in group.expressions:
                 self._group_by(unwrapped(node))
         for item in self.items:
-            found = asked(item.node, scope)
-            if found is not None and found not in self.asked:
-                self.asked[found] = item.alias or self._fresh(found.label)
+            request = asked(item.node, scope)
+            if request is not None:
+                self._aggregates[id(item.node)] = request
+                if request not in self.asked:
+                    self.asked[request] = item.alias or self._fresh(request.label)
+        for clause in (*(item.node for item in self.items), part(query, "having"), part(query, "order")):
+            if clause is not None:
+                self._find_aggregates(clause)
 
-    def outputs(self, column: Column_of) -> list[tuple[str, Expression]]:
-        """The list after SELECT: names, and what they are made of."""
-        made: list[tuple[str, Expression]] = []
+    def _find_aggregates(self, clause: exp.Expr) -> None:
+        """Name the aggregates in a clause, from left to right."""
+        for node in clause.walk(bfs=False, prune=lambda node: id(node) in self._aggregates):
+            if id(node) in self._aggregates:
+                continue
+            try:
+                aggregate = asked(node, self.scope)
+            except LapwingError as error:
+                self._aggregates[id(node)] = error
+                continue
+            if aggregate is not None:
+                self._aggregates[id(node)] = aggregate
+                if aggregate not in self.asked:
+                    self.asked[aggregate] = self._fresh(aggregate.label)
+
+    def outputs(self, columns: Mapping[str, Expression]) -> list[tuple[str, Expression]]:
+        """The list after SELECT: names, and what they are made of, given what stands for each key and aggregate."""
+        outputs: list[tuple[str, Expression]] = []
         taken = set(self.aliases)
         for item in self.items:
-            value = self.translate(item.node, column)
+            value = self.translate(item.node, columns)
             name = item.alias or unique(self._name(item.node, value), taken)
             taken.add(name)
-            made.append((name, value))
-        return made
+            outputs.append((name, value))
+        return outputs
 
-    def translate(self, node: exp.Expr, column: Column_of, *, aliases: bool = False) -> Expression:
+    def translate(self, node: exp.Expr, columns: Mapping[str, Expression], *, aliases: bool = False) -> Expression:
         """An expression over keys and aggregates; in HAVING and ORDER BY also over what the list gives names to."""
-        found = self._translate(node, column, aliases)
-        is_column = isinstance(found, Call) and found.operator == "coalesce" and len(found.arguments) == 1
-        return found.arguments[0] if isinstance(found, Call) and is_column else found
+        expression = self._translate(node, columns, aliases)
+        is_column = (
+            isinstance(expression, Call) and expression.operator == "coalesce" and len(expression.arguments) == 1
+        )
+        return expression.arguments[0] if isinstance(expression, Call) and is_column else expression
 
-    def _translate(self, node: exp.Expr, column: Column_of, aliases: bool) -> Expression:
-        def resolve(one: exp.Expr) -> Expression | None:
-            if aliases and isinstance(one, exp.Column) and not one.table:
-                item = named(one.name, self.aliases)
-                if item is not None:
-                    return self._translate(item.node, column, False)
-            found = asked(one, self.scope)
-            if found is not None:
-                if found not in self.asked:
-                    self.asked[found] = self._fresh(found.label)
-                return column(self.asked[found], found)
-            key = self._key(one)
-            if key is not None:
-                return column(self.keys[key], key)
-            if isinstance(one, exp.Column):
-                self.scope.column(one)
-                why = "it is neither a key nor in an aggregate, and single rows are never shown"
-                raise UnsupportedQuery(shown(one), why, f"Write AVG({one.name}), or add it to GROUP BY.")
-            return None
+    def _translate(self, node: exp.Expr, columns: Mapping[str, Expression], aliases: bool) -> Expression:
+        meanings: dict[int, Expression | LapwingError] = {}
+        for inner in node.walk(bfs=False, prune=lambda inner: id(inner) in meanings):
+            try:
+                meaning = self._meaning(inner, columns, aliases)
+            except LapwingError as error:
+                meanings[id(inner)] = error
+            else:
+                if meaning is not None:
+                    meanings[id(inner)] = meaning
+        return translate(node, meanings)
 
-        return translate(node, resolve)
+    def _meaning(self, node: exp.Expr, columns: Mapping[str, Expression], aliases: bool) -> Expression | None:
+        """What stands for an aggregate, a key, or a name of the list; None for whatever is made of these."""
+        if aliases and isinstance(node, exp.Column) and not node.table:
+            item = named(node.name, self.aliases)
+            if item is not None:
+                return self._translate(item.node, columns, False)
+        aggregate = self._aggregates.get(id(node))
+        if isinstance(aggregate, LapwingError):
+            raise aggregate
+        if aggregate is not None:
+            return columns[self.asked[aggregate]]
+        key = self._key(node)
+        if key is not None:
+            return columns[self.keys[key]]
+        if isinstance(node, exp.Column):
+            self.scope.column(node)
+            why = "it is neither a key nor in an aggregate, and single rows are never shown"
+            raise UnsupportedQuery(shown(node), why, f"Write AVG({node.name}), or add it to GROUP BY.")
+        return None
 
     def at(self, node: exp.Expr, clause: str) -> Item | None:
         """The item of the list that a number in GROUP BY or ORDER BY stands for."""
@@ -127,7 +171,7 @@ class Groups:
         if key.kind is None:
             raise UnsupportedQuery("GROUP BY NULL", "NULL has no kind", "Group by a column.")
         if key not in self.keys:
-            chosen = next((one.alias for one in self.items if one.alias and self._same(one.node, key)), None)
+            chosen = next((other.alias for other in self.items if other.alias and self._same(other.node, key)), None)
             plain = self.scope.visible(key) if isinstance(key, Column) else shown(node)
             self.keys[key] = chosen or self._fresh(plain)
 
@@ -139,8 +183,8 @@ class Groups:
 
     def _key(self, node: exp.Expr) -> Expression | None:
         if isinstance(node, exp.Column):
-            found: Expression | None = self.scope.find(node)
-            return found if found in self.keys else None
+            column: Expression | None = self.scope.find(node)
+            return column if column in self.keys else None
         if all(isinstance(key, Column) for key in self.keys):
             return None
         return next((key for key in self.keys if self._same(node, key)), None)
@@ -156,5 +200,53 @@ class Groups:
         return fresh
 
 
-Column_of = Callable[[str, Expression | Asked], Expression]
-"""What stands for a key or an aggregate of this name: a column, or COALESCE of nothing but that column."""
+def has_aggregates(node: exp.Expr) -> bool:
+    """Whether an expression is about a group and not about one row."""
+    return any(isinstance(inner, exp.AggFunc) or _name(inner) in _FUNCTIONS for inner in node.walk())
+
+
+def asked(node: exp.Expr, scope: Scope) -> SqlAggregate | None:
+    """The aggregate that a node stands for, or None if it is none."""
+    if isinstance(node, exp.Filter):
+        inner = asked(unwrapped(node.this), scope)
+        if inner is None or not isinstance(node.expression, exp.Where):
+            return None
+        return inner.where(scope.translate(node.expression.this))
+    aggregate = _NODES.get(type(node).__name__) or _FUNCTIONS.get(_name(node))
+    written = None if aggregate is None else aggregate.arguments(node)
+    if aggregate is not None and written is not None:
+        others = [scope.translate(other) for other in written.others]
+        request = aggregate.read(node, tuple(_argument(node, value, scope) for value in written.of), others)
+        return replace(request, label=request.as_shown(tuple(scope.visible(expression) for expression in request.of)))
+    if aggregate is not None or isinstance(node, exp.AggFunc | exp.IgnoreNulls | exp.RespectNulls):
+        raise _unknown(node)
+    return None
+
+
+def _name(node: exp.Expr) -> str:
+    return node.name.lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def _argument(node: exp.Expr, value: Any, scope: Scope) -> Expression:
+    """An argument of an aggregate, which is about one row."""
+    if isinstance(value, exp.Expr) and has_aggregates(value):
+        why = "an aggregate of aggregates needs the units in between"
+        instead = "Group by the unit in a sub-query, and write the outer aggregate around it."
+        raise UnsupportedQuery(shown(node), why, instead)
+    if isinstance(value, exp.Distinct | exp.Order) or not isinstance(value, exp.Expr):
+        why = "an aggregate takes one value of each row"
+        raise UnsupportedQuery(shown(node), why, "Write SUM(x), or COUNT(x).")
+    expression = scope.translate(value)
+    if expression.kind is None:
+        raise UnsupportedQuery(shown(node), "NULL has no kind", "Name a column.")
+    return expression
+
+
+def _unknown(node: exp.Expr) -> UnsupportedQuery:
+    """An aggregate that is not ours."""
+    kind = type(node).__name__
+    if kind in _REFUSED:
+        return UnsupportedQuery(shown(node), *_REFUSED[kind])
+    why = "it shows values of single rows, or depends on their order"
+    known = ", ".join(aggregate.spelled for aggregate in AGGREGATES if aggregate.spelled)
+    return UnsupportedQuery(shown(node), why, f"Use {known}.")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from lapwing.curator.plan.expressions import Column, Expression, call, columns_of
+from lapwing.curator.ask.room import check_reads
+from lapwing.curator.plan.expressions import Column, Expression, columns_of
+from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import JoinPublic, JoinUnit, Outer, Plan, Public, Where
-from lapwing.curator.plan.parse import shown
-from lapwing.curator.plan.room import check_reads
+from lapwing.curator.plan.parser import shown
 from lapwing.curator.sql.names import Scope
 from lapwing.curator.sql.syntax import clauses, conjuncts, part, unwrapped
 from lapwing.errors import UnsupportedQuery
@@ -46,8 +47,8 @@ def conditions(left: Scope, right: Scope, node: exp.Expr) -> Conditions:
     """What ON or USING asks for."""
     pairs: list[tuple[Expression, Expression]] = []
     others: list[Expression] = []
-    for one in node.args.get("using") or []:
-        name = exp.column(one.copy())
+    for identifier in node.args.get("using") or []:
+        name = exp.column(identifier.copy())
         pairs.append((left.column(name), right.column(name)))
     both = Scope(left.plan, (*left.tables, *right.tables))
     for condition in [] if part(node, "on") is None else conjuncts(node.args["on"]):
@@ -70,28 +71,28 @@ def _is_about(expression: Expression, scope: Scope) -> bool:
     return columns_of(expression) <= scope.plan.by_name.keys()
 
 
-def join_public(plan: Plan, public: Public, asked: Conditions, how: Outer) -> Plan:
+def join_public(plan: Plan, public: Public, terms: Conditions, how: Outer) -> Plan:
     """Every private row with the public rows that agree with it."""
-    on = [(mine, theirs.name) for mine, theirs in asked.pairs if isinstance(theirs, Column)]
-    others = [call("=", *pair) for pair in asked.pairs if not isinstance(pair[1], Column)] + list(asked.others)
+    on = [(mine, theirs.name) for mine, theirs in terms.pairs if isinstance(theirs, Column)]
+    others = [call("=", *pair) for pair in terms.pairs if not isinstance(pair[1], Column)] + list(terms.others)
     if not on:
         why = "a public table is joined where one of its columns equals something of the private row"
-        raise UnsupportedQuery(asked.text, why, f"Write ON private.x = {public.table}.x.")
+        raise UnsupportedQuery(terms.text, why, f"Write ON private.x = {public.table}.x.")
     if others and how == "left":
         why = "an outer join with a public table takes equalities only"
-        raise UnsupportedQuery(asked.text, why, "Filter the public table beforehand, or write the condition as CASE.")
+        raise UnsupportedQuery(terms.text, why, "Filter the public table beforehand, or write the condition as CASE.")
     joined = JoinPublic(plan, public, tuple(on), how)
     return Where(joined, all_of(others)) if others else joined
 
 
-def join_unit(left: Plan, right: Plan, asked: Conditions, how: Outer) -> Plan:
+def join_unit(left: Plan, right: Plan, terms: Conditions, how: Outer) -> Plan:
     """Rows of two private tables that belong to the same unit."""
-    links = [pair for pair in asked.pairs if all(isinstance(one, Column) and one.unit for one in pair)]
+    links = [pair for pair in terms.pairs if all(isinstance(column, Column) and column.unit for column in pair)]
     if not links:
         units = [next((column.name for column in side.columns if column.unit), "unit") for side in (left, right)]
         why = "private tables are joined on the unit of both, so that no row is about two units"
-        raise UnsupportedQuery(asked.text, why, f"Write ON {units[0]} = {units[1]}, and other conditions after AND.")
-    rest = [call("=", *pair) for pair in asked.pairs if pair not in links] + list(asked.others)
+        raise UnsupportedQuery(terms.text, why, f"Write ON {units[0]} = {units[1]}, and other conditions after AND.")
+    rest = [call("=", *pair) for pair in terms.pairs if pair not in links] + list(terms.others)
     check_reads(left, right)
     return JoinUnit(left, right, how, all_of(rest) if rest else None)
 

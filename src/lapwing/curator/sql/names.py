@@ -12,15 +12,15 @@ from lapwing import checks
 from lapwing.curator.plan.declarations import fitting
 from lapwing.curator.plan.expressions import NUMERIC, Column, Expression, Kind
 from lapwing.curator.plan.nodes import Plan, Public, Select
-from lapwing.curator.plan.parse import column_hint, only, refused, shown, translate
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.curator.plan.parser import column_hint, only, refused, shown, translate
+from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
 
 T = TypeVar("T")
 _POSITIONS = ("rowid", "_rowid_", "ctid", "oid", "xmin", "xmax", "cmin", "cmax", "tableoid", "file_row_number")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedTable:
     """One table of FROM: what it is called, and which columns of the plan its columns are."""
 
     alias: str
@@ -34,7 +34,7 @@ class Scope:
     """The rows of a plan, and the names under which a SELECT knows their columns."""
 
     plan: Plan
-    tables: tuple[Named, ...]
+    tables: tuple[NamedTable, ...]
 
     def find(self, node: exp.Expr) -> Column | None:
         """The column that a name stands for, if there is one; two are an error."""
@@ -46,48 +46,54 @@ class Scope:
         name, qualifier = node.name, node.table
         among = self.tables
         if qualifier:
-            among = named(qualifier, {one.alias: (one,) for one in among}) or ()
-        found = [
+            among = named(qualifier, {table.alias: (table,) for table in among}) or ()
+        columns = [
             column
-            for one in among
-            if (column := named(name, one.columns)) and (qualifier or name.lower() not in one.repeated)
+            for table in among
+            if (column := named(name, table.columns)) and (qualifier or name.lower() not in table.repeated)
         ]
-        exact = [one.columns[name] for one in among if name in one.columns and one.columns[name] in found]
-        found = exact or found
-        if len(found) > 1:
-            whose = " or ".join(f"{one.alias}.{name}" for one in among if named(name, one.columns))
+        exact = [table.columns[name] for table in among if name in table.columns and table.columns[name] in columns]
+        columns = exact or columns
+        if len(columns) > 1:
+            whose = " or ".join(f"{table.alias}.{name}" for table in among if named(name, table.columns))
             raise UnsupportedQuery(shown(node), "several tables have such a column", f"Write {whose}.")
-        return found[0] if found else None
+        return columns[0] if columns else None
 
     def column(self, node: exp.Expr) -> Column:
         """The column that a name stands for."""
-        found = self.find(node)
-        if found is not None:
-            return found
+        column = self.find(node)
+        if column is not None:
+            return column
         if node.name.lower() in _POSITIONS:
             why = "the place of a row depends on everybody's rows"
             raise UnsupportedQuery(shown(node), why, "Name a column of the table.")
-        known = [name for one in self.tables for name in one.columns]
+        known = [name for table in self.tables for name in table.columns]
         raise UnsupportedQuery(shown(node), "there is no such column", column_hint(node, known))
 
     def translate(self, node: exp.Expr) -> Expression:
         """An expression about one row."""
-        return translate(node, lambda part: self.column(part) if isinstance(part, exp.Column) else None)
+        meanings: dict[int, Expression | LapwingError] = {}
+        for name in node.find_all(exp.Column):
+            try:
+                meanings[id(name)] = self.column(name)
+            except UnsupportedQuery as error:
+                meanings[id(name)] = error
+        return translate(node, meanings)
 
     def visible(self, expression: Expression) -> str:
         """What to call a column, without its table."""
         if isinstance(expression, Column):
-            for one in self.tables:
-                for name, column in one.columns.items():
+            for table in self.tables:
+                for name, column in table.columns.items():
                     if column == expression:
                         return name
         return str(expression)
 
-    def over(self, plan: Plan, tables: tuple[Named, ...] | None = None) -> Scope:
+    def over(self, plan: Plan, tables: tuple[NamedTable, ...] | None = None) -> Scope:
         """The same names for the columns of another plan."""
         fresh = [
-            replace(one, columns={name: plan.by_name[column.name] for name, column in one.columns.items()})
-            for one in tables or self.tables
+            replace(table, columns={name: plan.by_name[column.name] for name, column in table.columns.items()})
+            for table in tables or self.tables
         ]
         return Scope(plan, tuple(fresh))
 
@@ -103,7 +109,7 @@ def named(name: str, known: Mapping[str, T]) -> T | None:
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declarations:
     """Bounds and keys that come with a query, for every column of that name, wherever it is made."""
 
     bounds: Mapping[str, Any]
@@ -115,7 +121,7 @@ class Declared:
         for given, what, example in ((self.bounds, "bounds", "(0, 1000)"), (self.keys, "keys", "['a', 'b']")):
             if not isinstance(given, Mapping):
                 raise InvalidParameter(what, given, "must say which column", f"Write {what}={{'column': {example}}}.")
-        listed = {name: list(one) if isinstance(one, Iterator) else one for name, one in self.keys.items()}
+        listed = {name: list(values) if isinstance(values, Iterator) else values for name, values in self.keys.items()}
         object.__setattr__(self, "keys", listed)
 
     def about(self, column: Column) -> Column:

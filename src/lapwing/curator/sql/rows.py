@@ -13,7 +13,8 @@ from typing import cast
 from sqlglot import exp
 
 from lapwing.calls import closest
-from lapwing.curator.aggregates.base import Asked
+from lapwing.curator.aggregates.base import SqlAggregate
+from lapwing.curator.ask.room import check_reads
 from lapwing.curator.plan.expressions import Column, Constant, Expression
 from lapwing.curator.plan.nodes import (
     Combine,
@@ -26,12 +27,10 @@ from lapwing.curator.plan.nodes import (
     Total,
     Where,
 )
-from lapwing.curator.plan.parse import refused, shown
-from lapwing.curator.plan.room import check_reads
-from lapwing.curator.sql.aggregates import has_aggregates
-from lapwing.curator.sql.groups import Groups, Item, items
+from lapwing.curator.plan.parser import refused, shown
+from lapwing.curator.sql.groups import Groups, Item, has_aggregates, items
 from lapwing.curator.sql.joins import all_of, conditions, how_of, join_public, join_unit, member
-from lapwing.curator.sql.names import Declared, Named, Scope, named
+from lapwing.curator.sql.names import Declarations, NamedTable, Scope, named
 from lapwing.curator.sql.syntax import clauses, conjuncts, inner_query, part, unique, unwrapped
 from lapwing.errors import UnsupportedQuery
 
@@ -43,7 +42,7 @@ class Reader:
     """Reads queries about rows, given the tables that may be named."""
 
     tables: Mapping[str, Plan]
-    declared: Declared
+    declared: Declarations
     common: Mapping[str, Plan] = field(default_factory=dict)
     """What WITH gave names to."""
 
@@ -53,10 +52,10 @@ class Reader:
         if clause is None:
             return self
         clauses(clause, "expressions")
-        for one in clause.expressions:
-            clauses(one, "this", "alias", "materialized")
-            clauses(one.args["alias"], "this")
-            reader = replace(reader, common={**reader.common, one.alias: reader.rows(one.this)})
+        for cte in clause.expressions:
+            clauses(cte, "this", "alias", "materialized")
+            clauses(cte.args["alias"], "this")
+            reader = replace(reader, common={**reader.common, cte.alias: reader.rows(cte.this)})
         return reader
 
     def rows(self, query: exp.Expr) -> Plan:
@@ -107,7 +106,7 @@ class Reader:
             known = ", ".join(self.tables)
             raise UnsupportedQuery(shown(node), "only tables that were opened can be read", f"There are: {known}.")
         clauses(node, "this", "alias", "db", "catalog")
-        name = ".".join(one.name for one in node.parts)
+        name = ".".join(piece.name for piece in node.parts)
         plan = named(name, self.common) or named(name, self.tables)
         if plan is None:
             meant = closest(name, [*self.common, *self.tables])
@@ -122,24 +121,24 @@ class Reader:
 
     def _qualified(self, scope: Scope) -> Scope:
         """A table whose columns bear its name, to stand beside others."""
-        [one] = scope.tables
-        plan, names = scope.plan, {column.name: f"{one.alias}.{name}" for name, column in one.columns.items()}
+        [table] = scope.tables
+        plan, names = scope.plan, {column.name: f"{table.alias}.{name}" for name, column in table.columns.items()}
         if isinstance(plan, Public):
             plan = replace(plan, fields=tuple(replace(field, name=names[field.name]) for field in plan.fields))
         else:
             plan = Select(plan, tuple((names[column.name], column) for column in plan.columns))
         plan = self.declared.over(plan)
-        columns = {name: plan.by_name[names[column.name]] for name, column in one.columns.items()}
-        return Scope(plan, (replace(one, columns=columns),))
+        columns = {name: plan.by_name[names[column.name]] for name, column in table.columns.items()}
+        return Scope(plan, (replace(table, columns=columns),))
 
     def _join(self, left: Scope, node: exp.Expr) -> Scope:
         clauses(node, "this", "side", "kind", "on", "using")
         how, right = how_of(node), self._qualified(self._table(node.this))
         [new] = right.tables
-        if new.alias.lower() in {one.alias.lower() for one in left.tables}:
+        if new.alias.lower() in {table.alias.lower() for table in left.tables}:
             raise UnsupportedQuery(shown(node), f"two tables are called {new.alias}", f"Write {new.alias} AS other.")
-        asked = conditions(left, right, node)
-        using = frozenset(one.name.lower() for one in node.args.get("using") or [])
+        terms = conditions(left, right, node)
+        using = frozenset(identifier.name.lower() for identifier in node.args.get("using") or [])
         tables = (*left.tables, replace(new, repeated=using))
         publics = [isinstance(side.plan, Public) for side in (left, right)]
         if all(publics):
@@ -149,12 +148,12 @@ class Reader:
             why = "it keeps public rows that nobody has, and who is missing would show"
             raise UnsupportedQuery(shown(node), why, "Name the private table first: FROM private LEFT JOIN public.")
         if publics[0]:
-            swapped = replace(asked, pairs=[(one, other) for other, one in asked.pairs])
+            swapped = replace(terms, pairs=[(theirs, mine) for mine, theirs in terms.pairs])
             plan = join_public(right.plan, cast(Public, left.plan), swapped, how)
         elif publics[1]:
-            plan = join_public(left.plan, cast(Public, right.plan), asked, how)
+            plan = join_public(left.plan, cast(Public, right.plan), terms, how)
         else:
-            plan = join_unit(left.plan, right.plan, asked, how)
+            plan = join_unit(left.plan, right.plan, terms, how)
         return left.over(plan, tables)
 
     def _where(self, scope: Scope, conditions: Sequence[exp.Expr]) -> Scope:
@@ -162,11 +161,11 @@ class Reader:
         plain: list[Expression] = []
         members: list[tuple[exp.Expr, bool]] = []
         for condition in conditions:
-            found = member(condition)
-            if found is None:
+            membership = member(condition)
+            if membership is None:
                 plain.append(scope.translate(condition))
             else:
-                members.append(found)
+                members.append(membership)
         plan = Where(scope.plan, all_of(plain)) if plain else scope.plan
         for node, negated in members:
             other = self._existing(node, scope) if isinstance(node, exp.Exists) else self._listed(node, scope)
@@ -189,19 +188,21 @@ class Reader:
             if _is_link(condition, inner, outer):
                 links += 1
                 continue
-            foreign = [one for one in condition.find_all(exp.Column) if _is_foreign(one, inner, outer)]
+            foreign = [column for column in condition.find_all(exp.Column) if _is_foreign(column, inner, outer)]
             if foreign and member(condition) is None:
                 why = "only the unit may link it with the query around it"
                 instead = "Write conditions about one table only, or join the two on the unit."
                 raise UnsupportedQuery(shown(condition), why, instead)
             own.append(condition)
         if not links:
-            unit = next((name for one in outer.tables for name, column in one.columns.items() if column.unit), "unit")
+            unit = next(
+                (name for table in outer.tables for name, column in table.columns.items() if column.unit), "unit"
+            )
             why = "it must say whose rows it is about"
             raise UnsupportedQuery(shown(node), why, f"Add WHERE other.{unit} = {outer.tables[0].alias}.{unit}.")
         if any(map(has_aggregates, query.expressions)):
             raise UnsupportedQuery(shown(node), "an aggregate always exists", "Write EXISTS (SELECT 1 FROM …).")
-        if not any(isinstance(one, exp.Star) for one in query.expressions):
+        if not any(isinstance(item, exp.Star) for item in query.expressions):
             _selected(inner, query)
         return reader._where(inner, own).plan
 
@@ -243,19 +244,16 @@ class Reader:
         others = {key: name for key, name in groups.keys.items() if key not in dict(units)}
         keys = tuple((name, key) for key, name in others.items() if not isinstance(key, Constant))
         known = self.declared.over(PerUnit(scope.plan, unit_name, keys, ())).by_name
-
-        def column(name: str, what: Expression | Asked) -> Expression:
-            if isinstance(what, Asked):
-                total = _total(name, what)
-                return self.declared.about(PerUnit(scope.plan, unit_name, (), (total,)).by_name[name])
-            if isinstance(what, Constant):
-                return what
-            return known[unit_name] if isinstance(what, Column) and what.unit else known[name]
-
-        outputs = groups.outputs(column)
+        columns: dict[str, Expression] = {}
+        for key, name in groups.keys.items():
+            columns[name] = key if isinstance(key, Constant) else known[name if key in others else unit_name]
+        totals = tuple(_total(name, request) for request, name in groups.asked.items())
+        for total in totals:
+            column = PerUnit(scope.plan, unit_name, (), (total,)).by_name[total[0]]
+            columns[total[0]] = self.declared.about(column)
+        outputs = groups.outputs(columns)
         having = part(query, "having")
-        condition = None if having is None else groups.translate(having.this, column, aliases=True)
-        totals = tuple(_total(name, one) for one, name in groups.asked.items())
+        condition = None if having is None else groups.translate(having.this, columns, aliases=True)
         plan = self.declared.over(PerUnit(scope.plan, unit_name, keys, totals))
         if condition is not None:
             plan = Where(plan, condition)
@@ -263,7 +261,7 @@ class Reader:
 
 
 def _named(plan: Plan, alias: str) -> Scope:
-    return Scope(plan, (Named(alias, {column.name: column for column in plan.columns}),))
+    return Scope(plan, (NamedTable(alias, {column.name: column for column in plan.columns}),))
 
 
 def _alias(node: exp.Expr) -> str | None:
@@ -316,23 +314,23 @@ def _starred(item: Item, scope: Scope) -> list[tuple[str, Expression]] | None:
     whose = node.table if isinstance(node, exp.Column) else ""
     tables = scope.tables
     if whose:
-        found = named(whose, {one.alias: one for one in tables})
-        if found is None:
+        table = named(whose, {table.alias: table for table in tables})
+        if table is None:
             raise UnsupportedQuery(shown(node), "there is no such table", "Name the columns.")
-        tables = (found,)
+        tables = (table,)
     return [
         (name, column)
-        for one in tables
-        for name, column in one.columns.items()
-        if whose or name.lower() not in one.repeated
+        for table in tables
+        for name, column in table.columns.items()
+        if whose or name.lower() not in table.repeated
     ]
 
 
-def _total(name: str, asked: Asked) -> tuple[str, Total, Expression | None]:
+def _total(name: str, request: SqlAggregate) -> tuple[str, Total, Expression | None]:
     """A total per unit."""
-    total = asked.aggregate.total
+    total = request.aggregate.total
     if total is None:
         why = "totals per unit are those that do not depend on order and rounding"
         hint = "Use COUNT, SUM, AVG, MIN or MAX in the sub-query."
-        raise UnsupportedQuery(f"{asked.aggregate.kind} per unit", why, hint)
-    return name, total, asked.of[0] if asked.of else None
+        raise UnsupportedQuery(f"{request.aggregate.kind} per unit", why, hint)
+    return name, total, request.of[0] if request.of else None

@@ -16,28 +16,28 @@ from typing import Any
 from sqlglot import exp
 
 from lapwing import checks
-from lapwing.calls import helpful
-from lapwing.curator.aggregates.base import Aggregate, Asked
-from lapwing.curator.ask.opened import Opened, PublicTable, Tables, context_of, known_tables
-from lapwing.curator.ask.query import Post, Query, bounding_of
-from lapwing.curator.plan.evaluate import released
-from lapwing.curator.plan.expressions import Column, Constant, Expression, call
+from lapwing.curator.aggregates.base import Aggregate
+from lapwing.curator.ask.context import OpenedTable, PublicTable, Tables, context_of, known_tables
+from lapwing.curator.ask.query import Query
+from lapwing.curator.ask.question import Post, bounding_of
+from lapwing.curator.plan.evaluation import released
+from lapwing.curator.plan.expressions import Column, Constant, Expression
 from lapwing.curator.plan.groups import Grouping, Key, key_for
+from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import Plan
-from lapwing.curator.plan.parse import cut, parse_one, refused, shown
+from lapwing.curator.plan.parser import cut, parse_one, refused, shown
 from lapwing.curator.sql.groups import Groups
-from lapwing.curator.sql.names import Declared
+from lapwing.curator.sql.names import Declarations
 from lapwing.curator.sql.rows import Reader
 from lapwing.curator.sql.syntax import clauses, inner_query, part, unwrapped
 from lapwing.errors import UnsupportedQuery
 
 
-@helpful
 def read(
     sql: str,
-    table: Opened,
+    table: OpenedTable,
     *,
-    tables: Iterable[Opened | PublicTable] | Tables = (),
+    tables: Iterable[OpenedTable | PublicTable] | Tables = (),
     bounds: Mapping[str, Any] | None = None,
     keys: Mapping[str, Iterable[Any]] | None = None,
     max_groups_per_unit: int | None = None,
@@ -52,7 +52,7 @@ def read(
     """
     checks.true_or_false(everything_else=everything_else)
     known = known_tables(table, tables)
-    declared = Declared(bounds or {}, keys or {})
+    declared = Declarations(bounds or {}, keys or {})
     given = {
         "max_groups_per_unit": max_groups_per_unit,
         "max_rows_per_group": max_rows_per_group,
@@ -61,7 +61,7 @@ def read(
     bounding = table.bounding if all(bound is None for bound in given.values()) else bounding_of(given)
     try:
         select = _select(parse_one(sql, name="sql"))
-        reader = Reader({name: one.plan for name, one in known.items()}, declared).within(select)
+        reader = Reader({name: other.plan for name, other in known.items()}, declared).within(select)
         plan, grouping, aggregates, post = _grouped(reader, select, everything_else)
         declared.check()
         return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
@@ -93,27 +93,27 @@ def _grouped(
     scope = reader.scope(select)
     groups = Groups(scope, select)
     keys = {name: _key(name, key, reader.declared, everything_else) for key, name in groups.keys.items()}
-
-    def column(name: str, what: Expression | Asked) -> Expression:
-        if isinstance(what, Asked):
-            what.named(name)  # says what cannot be asked
-            return released(name, "integer" if what.aggregate.whole else "number")
-        return released(name, "text" if keys[name].everything_else else what.kind or "text")
-
-    outputs = groups.outputs(column)
+    aggregates = tuple(request.named(name) for request, name in groups.asked.items())
+    columns: dict[str, Expression] = {}
+    for name, key in keys.items():
+        columns[name] = released(name, "text" if key.everything_else else key.expression.kind or "text")
+    columns |= {
+        aggregate.output: released(aggregate.output, "integer" if aggregate.whole else "number")
+        for aggregate in aggregates
+    }
+    outputs = groups.outputs(columns)
     having, order = part(select, "having"), part(select, "order")
     post = Post(
         outputs=tuple(outputs),
-        having=None if having is None else groups.translate(having.this, column, aliases=True),
-        order=() if order is None else _order(order, groups, column),
+        having=None if having is None else groups.translate(having.this, columns, aliases=True),
+        order=() if order is None else _order(order, groups, columns),
         limit=_number(part(select, "limit")),
         offset=_number(part(select, "offset")) or 0,
     )
     if not groups.asked:
         why = "nothing is counted or totalled, and single rows are never shown"
         raise UnsupportedQuery(shown(select), why, "Write SELECT key, COUNT(*) FROM table GROUP BY key.")
-    aggregates = tuple(one.named(name) for one, name in groups.asked.items())
-    plain = [*keys, *(one.output for one in aggregates)]
+    plain = [*keys, *(aggregate.output for aggregate in aggregates)]
     if [(name, getattr(value, "name", None)) for name, value in outputs] == [(name, name) for name in plain]:
         post = replace(post, outputs=None)
     if post.having is not None and post.having.kind not in ("boolean", None):
@@ -123,38 +123,38 @@ def _grouped(
 
 
 def _refuse_star(select: exp.Select) -> None:
-    for one in select.expressions:
-        inner = one.this if isinstance(one, exp.Column) else one
+    for item in select.expressions:
+        inner = item.this if isinstance(item, exp.Column) else item
         if isinstance(inner, exp.Star):
             why = "single rows are never shown"
-            raise UnsupportedQuery(shown(one), why, "Write SELECT key, COUNT(*) FROM table GROUP BY key.")
+            raise UnsupportedQuery(shown(item), why, "Write SELECT key, COUNT(*) FROM table GROUP BY key.")
 
 
-def _key(name: str, key: Expression, declared: Declared, everything_else: bool) -> Key:
+def _key(name: str, key: Expression, declared: Declarations, everything_else: bool) -> Key:
     values: Sequence[Any] | None = declared.values(name, key.kind)
     if values is None and isinstance(key, Constant):
         values = [key.value]
-    found = key_for(name, key, values=values)
-    return replace(found, everything_else=everything_else and found.values is not None)
+    group_key = key_for(name, key, values=values)
+    return replace(group_key, everything_else=everything_else and group_key.values is not None)
 
 
-def _order(order: exp.Expr, groups: Groups, column: Any) -> tuple[tuple[Expression, bool], ...]:
+def _order(order: exp.Expr, groups: Groups, columns: Mapping[str, Expression]) -> tuple[tuple[Expression, bool], ...]:
     """What to sort by; NULLs come last unless NULLS FIRST says otherwise."""
     clauses(order, "expressions")
-    found: list[tuple[Expression, bool]] = []
-    for one in order.expressions:
-        clauses(one, "this", "desc", "nulls_first")
-        node = unwrapped(one.this)
+    terms: list[tuple[Expression, bool]] = []
+    for term in order.expressions:
+        clauses(term, "this", "desc", "nulls_first")
+        node = unwrapped(term.this)
         if isinstance(node, exp.Var):
             raise UnsupportedQuery(f"ORDER BY {node.name}", "what to sort by is not told", "Name the columns.")
         item = groups.at(node, "ORDER BY")
-        value = groups.translate(node if item is None else item.node, column, aliases=item is None)
+        value = groups.translate(node if item is None else item.node, columns, aliases=item is None)
         if value.kind is None:
-            raise UnsupportedQuery(shown(one), "NULL has no order", "Name a column of the answer.")
+            raise UnsupportedQuery(shown(term), "NULL has no order", "Name a column of the answer.")
         if not (isinstance(value, Column) and value.name in groups.asked.values()):
-            found.append((call("is null", value), bool(one.args.get("nulls_first"))))
-        found.append((value, bool(one.args.get("desc"))))
-    return tuple(found)
+            terms.append((call("is null", value), bool(term.args.get("nulls_first"))))
+        terms.append((value, bool(term.args.get("desc"))))
+    return tuple(terms)
 
 
 def _number(clause: exp.Expr | None) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from lapwing.curator.plan.parse import chain, cut, shown
+from lapwing.curator.plan.parser import chain, cut, shown
 from lapwing.errors import UnsupportedQuery
 
 _LATER = "Write it at the end of the whole query, where it works on the answer, or leave it out."
@@ -70,7 +70,7 @@ def conjuncts(node: exp.Expr) -> list[exp.Expr]:
     node = unwrapped(node)
     if not isinstance(node, exp.And):
         return [node]
-    return [one for link in chain(node) for one in conjuncts(link)]
+    return [condition for link in chain(node) for condition in conjuncts(link)]
 
 
 def inner_query(node: exp.Expr) -> exp.Expr:

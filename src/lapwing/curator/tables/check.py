@@ -19,7 +19,7 @@ from sqlglot import exp
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator.engines.compile import Compiler, constant
+from lapwing.curator.engines.compiler import Compiler, constant
 from lapwing.curator.engines.dialects import cast, double, when, whole
 from lapwing.curator.engines.encodings import is_packed
 from lapwing.curator.plan.expressions import Column, Constant, Kind, clamp
@@ -105,10 +105,10 @@ class Check:
 
     def __getitem__(self, column: str) -> ColumnCheck:
         """What was found in one column."""
-        for one in self.columns:
-            if one.name == column:
-                return one
-        known = ", ".join(one.name for one in self.columns)
+        for entry in self.columns:
+            if entry.name == column:
+                return entry
+        known = ", ".join(entry.name for entry in self.columns)
         raise InvalidParameter("column", column, "was not checked", f"There are: {known}.")
 
     @property
@@ -164,7 +164,7 @@ def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
         per_unit = () if unit is None else tuple(look.per_unit(size))
     hints = _hints(table.plan, columns, per_unit, table.bounding.rows, table.bounding.max_groups_per_unit)
     hints = (*_unreadable(context.relations[table.plan.table].table), *hints)
-    labelled = next((one.read for one in columns if one.is_unit), rows)
+    labelled = next((column.read for column in columns if column.is_unit), rows)
     return Check(table.plan.table, unit, rows, rows - labelled, labelled - distinct, size, columns, per_unit, hints)
 
 
@@ -185,7 +185,7 @@ class _Look:
                 counted: exp.Expr = whole(0) if condition is None else exp.Count(this=when(condition, whole(1)))
                 counts.append(counted.as_(f"n{i}_{j}"))
         [[rows, *numbers]] = self.session.fetch(exp.select(*counts).from_(self._table()))
-        found = []
+        column_checks = []
         for i, cells in enumerate(parts):
             absent, unread, below, above, elsewhere = map(int, numbers[5 * i : 5 * i + 5])
             examples = self._examples(cells.written, cells.unread) if unread else ()
@@ -193,20 +193,20 @@ class _Look:
             field = cells.field
             ends = None if field.bounds is None else (float(field.bounds[0]), float(field.bounds[1]))
             keys = None if field.keys is None else len(field.keys)
-            found.append(
+            column_checks.append(
                 ColumnCheck(
                     field.name, field.kind, field.unit, ends, keys, int(rows), absent, unread, below, above, elsewhere,
                     examples, others,
                 )
             )  # fmt: skip
-        return int(rows), tuple(found)
+        return int(rows), tuple(column_checks)
 
     def distinct_rows(self) -> int:
         """How many different rows there are among those with a unit."""
         columns = [exp.column(f"c{i}") for i in range(len(self.plan.columns))]
         different = exp.select(*columns).from_(self._rows()).distinct()
-        [[found]] = self.session.fetch(exp.select(exp.Count(this=exp.Star())).from_(different.subquery("d")))
-        return int(found)
+        [[number]] = self.session.fetch(exp.select(exp.Count(this=exp.Star())).from_(different.subquery("d")))
+        return int(number)
 
     def per_unit(self, epsilon: float) -> Iterable[PerUnit]:
         """Rows per unit, and groups per unit for each column with keys; the rows are read once."""
@@ -241,8 +241,8 @@ class _Look:
         counted = exp.column(f"n{place}")
         sums = [exp.Sum(this=exp.column(f"{letter}{place}")).as_(f"s{letter}") for letter in ("m", "v")]
         query = exp.select(counted, exp.Count(this=exp.Star()).as_("units"), *sums).from_(units.copy())
-        found = self.session.fetch(query.group_by(counted.copy()))
-        return Means(name, tuple((int(n), int(units), float(m), float(v)) for n, units, m, v in found if n))
+        rows = self.session.fetch(query.group_by(counted.copy()))
+        return Means(name, tuple((int(n), int(units), float(m), float(v)) for n, units, m, v in rows if n))
 
     def _examples(self, written: exp.Expr, condition: exp.Expr | None) -> tuple[Example, ...]:
         """The most frequent cells for which something holds."""
@@ -330,8 +330,8 @@ def _hints(
         if sign is not None and len(plan.columns) == 1:
             yield f"The file seems to be separated by {separators[sign]}: open it with delimiter={sign!r}."
     for column in columns:
-        found = column.rows - column.absent
-        if found and column.unread == found:
+        cells = column.rows - column.absent
+        if cells and column.unread == cells:
             yield f"No cell of {column.name} could be read as {column.kind}: declare another type."
         if column.below + column.above > column.read / 20:
             yield f"More than 5 % of {column.name} lie beyond its bounds: wider bounds would bias less."

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sqlglot import exp
 
 from lapwing import checks
-from lapwing.curator.engines.compile import Compiler
+from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
-from lapwing.curator.plan.carried import is_simple
 from lapwing.curator.plan.multiplicity import AtMost
+from lapwing.curator.plan.narrowing import is_simple
 from lapwing.curator.plan.nodes import Select, is_each_row
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, permutation
@@ -77,9 +77,9 @@ def _names(table: PrivateTable, columns: Sequence[str]) -> list[str]:
 def _array(values: list[Any], kind: Kind) -> NDArray[Any]:
     if kind in ("integer", "number"):
         return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
-    found = np.empty(len(values), dtype=object)
-    found[:] = [_written(value) for value in values] if kind == "text" else values
-    return found
+    cells = np.empty(len(values), dtype=object)
+    cells[:] = [_written(value) for value in values] if kind == "text" else values
+    return cells
 
 
 def _written(value: Any) -> str | None:

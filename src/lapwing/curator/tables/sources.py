@@ -13,8 +13,8 @@ from lapwing import checks
 from lapwing.curator.engines.encodings import UTF_8, Encoding, encoding_of, is_csv
 from lapwing.curator.plan.expressions import Column, Kind
 from lapwing.curator.plan.nodes import Public
+from lapwing.curator.plan.text_forms import PLAIN, Notation
 from lapwing.curator.plan.values import is_short
-from lapwing.curator.plan.written import PLAIN, Notation
 from lapwing.errors import EngineUnreachable, InvalidParameter, MissingExtra
 
 if TYPE_CHECKING:
@@ -43,10 +43,8 @@ def find_source(
 ) -> Source:
     """The engine and the table that a source stands for."""
     read_as = encoding_of(encoding)
-    if connection is not None and not hasattr(connection, "cursor"):
-        raise InvalidParameter(
-            "connection", connection, "is no DuckDB connection", "Write connection=duckdb.connect()."
-        )
+    if connection is not None:
+        _check_connection(connection)
     if read_as != UTF_8 and not any(is_csv(name) for name in (source, table)) and delimiter is None:
         raise InvalidParameter("encoding", encoding, "is for CSV files", "Leave it out.")
     if names is not None and not (isinstance(source, str | os.PathLike) and Path(source).is_file()):
@@ -65,7 +63,10 @@ def find_source(
 
         _pointed(notation)
         return _noted(spark.from_spark(source, table, read_as), notation)
-    found = _embedded(
+    if module in _DRIVERS:
+        database, instead = _DRIVERS[module]
+        raise InvalidParameter("source", type(source), f"is a connection to {database}", instead)
+    origin = _embedded(
         source,
         module,
         read_as,
@@ -76,11 +77,32 @@ def find_source(
         names=names,
         connection=connection,
     )
-    return _noted(found, notation)
+    return _noted(origin, notation)
 
 
-def _noted(found: Source, notation: Notation) -> Source:
-    return replace(found, relation=replace(found.relation, notation=notation))
+_POSTGRES = "Write its address as the source: lw.open('postgresql://…', table='visits')."
+_DRIVERS = {
+    "pyspark": ("Spark", "Write it as the source: lw.open(spark, table='visits'), or a DataFrame: lw.open(frame)."),
+    **dict.fromkeys(("psycopg", "psycopg2", "asyncpg", "pg8000", "sqlalchemy"), ("PostgreSQL", _POSTGRES)),
+    "sqlite3": ("SQLite", "Write a file or a frame as the source: lw.open('visits.csv'), lw.open(frame)."),
+}
+"""By the package of a connection: what it is to, and what to write instead."""
+
+
+def _check_connection(connection: Any) -> None:
+    """Refuse whatever is not a connection of DuckDB, or an object that hands out its cursors."""
+    module = type(connection).__module__.partition(".")[0]
+    if module in _DRIVERS:
+        database, instead = _DRIVERS[module]
+        why = f"is one to {database}, and files and frames are read by DuckDB"
+        raise InvalidParameter("connection", type(connection), why, instead)
+    if not hasattr(connection, "cursor"):
+        why = "is no DuckDB connection"
+        raise InvalidParameter("connection", connection, why, "Write connection=duckdb.connect().")
+
+
+def _noted(origin: Source, notation: Notation) -> Source:
+    return replace(origin, relation=replace(origin.relation, notation=notation))
 
 
 def _pointed(notation: Notation) -> None:
@@ -117,10 +139,10 @@ def _embedded(
     if connection is not None and (memory is not None or threads is not None):
         why = "brings limits of its own"
         raise InvalidParameter("connection", connection, why, "Leave memory= and threads= out, or set them there.")
-    engine = engines.Embedded(Database(memory, threads), connection)
+    engine = engines.EmbeddedDuckDB(Database(memory, threads), connection)
     if module in ("duckdb", "_duckdb"):
         return engines.source(
-            engines.Embedded(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)
+            engines.EmbeddedDuckDB(given=source), exp.to_table(_needed(table), dialect="duckdb"), _needed(table)
         )
     if isinstance(source, str | os.PathLike):
         path = Path(source.removeprefix("duckdb://") if isinstance(source, str) else source)
@@ -188,23 +210,23 @@ def rows_of(
 
     if isinstance(source, list):
         return _listed(source, types or {}, most)
-    found = find_source(source, table=table, notation=notation, encoding=encoding)
-    kinds = {name: (types or {}).get(name, kind) for name, kind in found.kinds.items()}
+    origin = find_source(source, table=table, notation=notation, encoding=encoding)
+    kinds = {name: (types or {}).get(name, kind) for name, kind in origin.kinds.items()}
     fields = tuple(Column(name, kind) for name, kind in kinds.items() if kind is not None)
     columns = [
-        found.engine.dialect.read(
+        origin.engine.dialect.read(
             exp.column(exp.to_identifier(field.name, quoted=True), table="s"),
-            found.relation.types[field.name],
+            origin.relation.types[field.name],
             field.kind,
             notation=notation,
         ).as_(f"c{i}")
         for i, field in enumerate(fields)
     ]
-    query = exp.select(*columns).from_(exp.alias_(found.relation.table.copy(), "s", table=True)).limit(most + 1)
-    with found.engine.session([found.relation]) as session:
+    query = exp.select(*columns).from_(exp.alias_(origin.relation.table.copy(), "s", table=True)).limit(most + 1)
+    with origin.engine.session([origin.relation]) as session:
         rows = tuple(session.fetch(query))
     _check_length(rows, most)
-    return found.name, _known(fields, rows), rows
+    return origin.name, _known(fields, rows), rows
 
 
 def _listed(

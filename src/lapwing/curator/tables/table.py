@@ -11,18 +11,19 @@ from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
-from lapwing.curator.ask import reread
+from lapwing.curator.ask import reader
 from lapwing.curator.ask.breaker import Fuse
-from lapwing.curator.ask.context import Context, together
-from lapwing.curator.ask.opened import Opened, PublicTable
-from lapwing.curator.ask.query import Query, ask, bounding_of, named
+from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
+from lapwing.curator.ask.query import Query, ask, named
+from lapwing.curator.ask.question import bounding_of
+from lapwing.curator.ask.release import release
 from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
 from lapwing.curator.plan.expressions import Column, Expression, Kind
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.joins import apart, join_public
 from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
-from lapwing.curator.plan.parse import expression
-from lapwing.curator.plan.written import notation
+from lapwing.curator.plan.parser import expression
+from lapwing.curator.plan.text_forms import notation
 from lapwing.curator.sql.select import read
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import find_source, rows_of
@@ -42,7 +43,7 @@ LONGEST_PUBLIC = 100_000
 
 
 @dataclass(frozen=True, repr=False)
-class PrivateTable(Opened):
+class PrivateTable(OpenedTable):
     """Rows about units of protection. Nothing is read before a release is paid for."""
 
     def __repr__(self) -> str:
@@ -123,10 +124,10 @@ class PrivateTable(Opened):
         checks.true_or_false(everything_else=everything_else)
         parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
-        found = [key_for(name, one, values=values) for name, one, values in _declared(parsed, keys)]
+        group_keys = [key_for(name, by, values=values) for name, by, values in _declared(parsed, keys)]
         if everything_else:
-            found = [replace(key, everything_else=key.values is not None) for key in found]
-        return Grouped(self, Grouping(tuple(found)))
+            group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
+        return Grouped(self, Grouping(tuple(group_keys)))
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
@@ -135,16 +136,11 @@ class PrivateTable(Opened):
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
         """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit."""
-        for word in options:
-            if word not in _READ:
-                meant = closest(word, _READ) or closest(word, _RELEASE)
-                hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
-                raise InvalidCall("sql", f"there is no {word}", hint)
-        return read(sql, self, **options)
+        return _question(self, sql, options)
 
     def reread(self, data: Any, tables: Any = ()) -> Query:
         """The question that plain data stands for: what `Query.from_yaml` has read."""
-        return reread.read(data, self, tables)
+        return reader.read(data, self, tables)
 
     @helpful
     def sql(self, sql: str, *, epsilon: Number | None = None, **options: Any) -> Answer:
@@ -153,7 +149,7 @@ class PrivateTable(Opened):
         Other options are those of `query` and of `Query.release`.
         """
         asking = {name: options.pop(name) for name in _RELEASE if name in options}
-        return self.query(sql, **options).release(epsilon=epsilon, **asking)
+        return release(_question(self, sql, options), epsilon=epsilon, **asking)
 
     def bounds(self, column: str, **options: Any) -> Proposal:
         """Propose bounds for a column by a private step: `low, high = visits.bounds("cost", epsilon=0.1)`."""
@@ -206,6 +202,15 @@ _READ = (
     "tables", "bounds", "keys", "max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit", "everything_else"
 )  # fmt: skip
 _RELEASE = ("delta", "rho", "within", "confidence", "count", "analyst", "key", "entropy")
+
+
+def _question(table: PrivateTable, sql: str, options: Mapping[str, Any]) -> Query:
+    for word in options:
+        if word not in _READ:
+            meant = closest(word, _READ) or closest(word, _RELEASE)
+            hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(_READ)}, and those of release."
+            raise InvalidCall("sql", f"there is no {word}", hint)
+    return read(sql, table, **options)
 
 
 @dataclass(frozen=True)
@@ -270,7 +275,7 @@ def open(
         if facts is not None and not isinstance(facts, Mapping):
             raise InvalidParameter(what, facts, "must be a mapping", f"Write {what}={{'column': …}}.")
     way = notation(decimal, thousands, true, false)
-    found = find_source(
+    origin = find_source(
         source,
         table=table,
         delimiter=delimiter,
@@ -281,11 +286,11 @@ def open(
         names=names,
         connection=connection,
     )
-    for column in found.opaque & set(types or ()):
+    for column in origin.opaque & set(types or ()):
         why = f"{column} is of a type whose cells are not checked, so that one of them could stop DuckDB"
         raise InvalidParameter("types", (types or {})[column], why, "Convert the column in the source.")
-    called = name or found.name
-    fields = completed(declared_fields(found.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
+    called = name or origin.name
+    fields = completed(declared_fields(origin.kinds, unit, bounds or {}, keys or {}, types or {}), complete)
     scan = Scan(called, fields, each_row=isinstance(unit, EachRow))
     book = ledger if isinstance(ledger, Ledger) or ledger is None else Ledger(ledger)
     about = dataset or called
@@ -294,7 +299,7 @@ def open(
     if population is not None:
         checks.whole(population=population)
     context = Context(
-        found.engine, {called: found.relation}, word, (about,), book, analyst, population, sizes, (Fuse(about),)
+        origin.engine, {called: origin.relation}, word, (about,), book, analyst, population, sizes, (Fuse(about),)
     )
     given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
     return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))
@@ -334,11 +339,11 @@ def _declared(
     for name in given:
         if name not in parsed:
             raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
-    for name, one in parsed.items():
+    for name, by in parsed.items():
         values = different(name, given[name]) if name in given else None
         if values is not None:
-            fitting(name, one.kind or "text", values)
-        yield name, one, values
+            fitting(name, by.kind or "text", values)
+        yield name, by, values
 
 
 def _is_unit(on: object, left: Plan, right: Plan) -> bool:
@@ -346,7 +351,7 @@ def _is_unit(on: object, left: Plan, right: Plan) -> bool:
     units = [{column.name for column in plan.columns if column.unit} for plan in (left, right)]
     given = [(on, on)] if isinstance(on, str) else list(on.items()) if isinstance(on, Mapping) else None
     if given is None and isinstance(on, Sequence):
-        given = [(one, one) for one in on]
+        given = [(name, name) for name in on]
     return given is not None and len(given) == 1 and given[0][0] in units[0] and given[0][1] in units[1]
 
 

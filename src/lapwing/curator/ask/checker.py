@@ -4,40 +4,40 @@ Nodes of a plan state of which kinds they take what (`Node.inputs`). Here each o
 columns and constants upwards, by the constructors of the language, and must be what they make: a kind, a span or bounds
 that somebody merely claims are not believed. An engine that got another kind than its node states would cast it row by
 row and fail at some rows only, which is an exact answer about a person. Proof: curator.md, point 1
+
+How deep expressions nest, and how often they read text, is limited once the columns they read are written out. Engines
+merge the steps of a plan, so a column of a column of a column is one deep expression to them. Spark hands it to its
+workers by a recursion that exceeded their stack between 180 and 225 nested CASEs, after rows had been read; and whether
+a worker gets to such a step at all may depend on the rows. PostgreSQL, and DuckDB where it must look whether text is
+UTF-8, hold a copy of a cell for each time an expression reads it: 1,000 times 1 MB for one cell of one person. Here
+both are refused for everybody, before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
-from lapwing.curator.aggregates import Aggregate, argument
-from lapwing.curator.plan import nesting, room
-from lapwing.curator.plan.evaluate import released
-from lapwing.curator.plan.expressions import (
-    KINDS,
-    NUMERIC,
-    Call,
-    Column,
-    Constant,
-    Expression,
-    call,
-    clamp,
-)
+from lapwing.curator.aggregates import argument
+from lapwing.curator.ask import room
+from lapwing.curator.ask.question import Question
+from lapwing.curator.plan.evaluation import released
+from lapwing.curator.plan.expressions import KINDS, NUMERIC, TRUTH, Call, Column, Constant, Expression, Input, clamp
 from lapwing.curator.plan.groups import Key
-from lapwing.curator.plan.inputs import TRUTH, Input
-from lapwing.curator.plan.nodes import Plan, Public, Scan
+from lapwing.curator.plan.language import call
+from lapwing.curator.plan.nodes import Combine, JoinPublic, JoinUnit, PerUnit, Plan, Public, Scan, Select, Where
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
 from lapwing.errors import UnsupportedQuery
 
-if TYPE_CHECKING:
-    from lapwing.curator.ask.query import Query
-
+DEEPEST = 100
+"""Operators inside one another, half of what Spark was seen to take."""
+TEXTS = 256
+"""How often one expression may read text, of at most 1 MB each time."""
 _HINT = "Make questions with lw.open(…), table.query(…) or Query.from_yaml(…)."
 
 
-class _Seen:
+class _CheckedExpressions:
     """Expressions that were found to be in order: what stands in two places is looked at once."""
 
     def __init__(self, columns: Mapping[str, Column], *, answer: bool = False) -> None:
@@ -69,8 +69,8 @@ class _Seen:
         if self.answer and isinstance(first, Column) and expression == released(first.name, first.kind):
             self._column(first)
             return
-        for one in expression.arguments:
-            self.check(one)
+        for operand in expression.arguments:
+            self.check(operand)
         try:
             known = clamp(first) if expression.operator == "clamp" and first else _made(expression)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -105,22 +105,23 @@ def _fits(value: Any, kind: Any, *, exactly: bool = False) -> bool:
     return plain == value and (type(plain) is type(value) or not exactly)
 
 
-def check(query: Query) -> None:
+def check(query: Question) -> None:
     """Refuse a question unless all its parts are of the kinds that whatever takes them states."""
     checked: set[int] = set()
     _plan(query.plan, query, checked)
-    depths = nesting.check_plan(query.plan)
-    rows = _Seen(query.plan.by_name)
+    depths = _depths(query.plan)
+    rows = _CheckedExpressions(query.plan.by_name)
     for key in query.grouping.keys:
         _key(key, rows)
-        nesting.check(key.expression, depths)
-    for asked in query.aggregates:
-        _aggregate(asked, rows)
-        for text in asked.of:
-            nesting.check(argument(text, rows.columns), depths)
+        _nested(key.expression, depths)
+    for aggregate in query.aggregates:
+        for text in aggregate.of:
+            value = argument(text, rows.columns)
+            _taken(str(aggregate), value, aggregate.takes, rows)
+            _nested(value, depths)
     for grid in query.contents[0]:  # what an aggregate itself computes from its columns
-        nesting.check(grid.expression, depths)
-    shown, post = _Seen(query.output_columns(), answer=True), query.post
+        _nested(grid.expression, depths)
+    shown, post = _CheckedExpressions(query.output_columns(), answer=True), query.post
     for _, output in post.outputs or ():
         _taken("a column of the answer", output, (*KINDS, None), shown)
     for by, _ in post.order:
@@ -130,34 +131,30 @@ def check(query: Query) -> None:
     room.check(query)
 
 
-def _plan(plan: Plan, query: Query, checked: set[int]) -> None:
+def _plan(plan: Plan, query: Question, checked: set[int]) -> None:
     """A plan, from its tables upwards."""
     if id(plan) in checked:
         return
     for parent in plan.parents():
         _plan(parent, query, checked)
     if isinstance(plan, Scan):
-        _scan(plan, query)
+        relation = query.context.relations.get(plan.table)
+        if relation is None or any(field.name not in relation.types for field in plan.fields):
+            raise UnsupportedQuery(plan.table, "no such table was opened", _HINT)
     if not isinstance(plan, Public):  # whose values were compared with their kinds, and cannot change
         plan.__post_init__()
-    seen: dict[int, _Seen] = {}
-    for one in plan.inputs():
-        columns = seen.setdefault(id(one.columns), _Seen(one.columns))
-        if one.declares and isinstance(one.expression, Column):
-            _declared(one.expression, columns)
+    seen: dict[int, _CheckedExpressions] = {}
+    for entry in plan.inputs():
+        columns = seen.setdefault(id(entry.columns), _CheckedExpressions(entry.columns))
+        if entry.declares and isinstance(entry.expression, Column):
+            _declared(entry.expression, columns)
         else:
-            columns.check(one.expression)
-        one.check()
+            columns.check(entry.expression)
+        entry.check()
     checked.add(id(plan))
 
 
-def _scan(plan: Scan, query: Query) -> None:
-    relation = query.context.relations.get(plan.table)
-    if relation is None or any(field.name not in relation.types for field in plan.fields):
-        raise UnsupportedQuery(plan.table, "no such table was opened", _HINT)
-
-
-def _declared(column: Column, below: _Seen) -> None:
+def _declared(column: Column, below: _CheckedExpressions) -> None:
     """A column under a name: here, and only here, bounds and keys may be declared; all uses clamp to these bounds."""
     known = below.columns.get(column.name)
     if known is None or replace(column, bounds=known.bounds, keys=known.keys) != known:
@@ -169,7 +166,7 @@ def _declared(column: Column, below: _Seen) -> None:
     _values(column.name, column.keys or (), column.kind)
 
 
-def _key(key: Key, rows: _Seen) -> None:
+def _key(key: Key, rows: _CheckedExpressions) -> None:
     _taken(f"the key {key.name}", key.expression, KINDS, rows)
     _values(key.name, key.values or (), key.expression.kind)
     if key.labels is not None and len(key.labels) != len(key.values or ()):
@@ -185,15 +182,79 @@ def _values(name: str, values: tuple[Any, ...], kind: Any) -> None:
         _short(value)
 
 
-def _aggregate(asked: Aggregate, rows: _Seen) -> None:
-    for text in asked.of:
-        _taken(str(asked), argument(text, rows.columns), asked.takes, rows)
-
-
-def _taken(role: str, expression: Expression, kinds: tuple[Any, ...], columns: _Seen) -> None:
+def _taken(role: str, expression: Expression, kinds: tuple[Any, ...], columns: _CheckedExpressions) -> None:
     columns.check(expression)
     Input(role, expression, kinds, columns.columns).check()
 
 
 def _refused(expression: Any, why: str) -> UnsupportedQuery:
     return UnsupportedQuery(str(expression), why, _HINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How many operators are inside one another, and how often text is read."""
+
+    operators: int = 0
+    texts: int = 0
+
+
+Depths = Mapping[str, Depth]
+"""Of each column."""
+
+
+def _nested(expression: Expression, below: Depths) -> Depth:
+    """The depth of an expression over columns of these depths, or `UnsupportedQuery`."""
+    depth = _depth(expression, below, {})
+    for number, most, what in ((depth.operators, DEEPEST, "nests"), (depth.texts, TEXTS, "reads text")):
+        if number > most:
+            counted = f"{number:,} operators" if what == "nests" else f"{number:,} times"
+            why = f"it {what} {counted}, with what its columns are computed from, and at most {most} are allowed"
+            hint = "Write a flatter expression, fewer steps of CASE, or x IN ('a', 'b', …)."
+            raise UnsupportedQuery(str(expression)[:80] + "…", why, hint)
+    return depth
+
+
+def _depth(expression: Expression, below: Depths, known: dict[int, Depth]) -> Depth:
+    if isinstance(expression, Column):
+        return below.get(expression.name, Depth(0, int(expression.kind == "text")))
+    if not isinstance(expression, Call):
+        return Depth()
+    if id(expression) not in known:  # what stands in two places is looked at once
+        parts = [_depth(operand, below, known) for operand in expression.arguments]
+        deepest = max((part.operators for part in parts), default=0)
+        known[id(expression)] = Depth(1 + deepest, sum(part.texts for part in parts))
+    return known[id(expression)]
+
+
+def _depths(plan: Plan, seen: dict[int, Depths] | None = None) -> Depths:
+    """The depths of the columns of a plan, whose expressions are all checked."""
+    seen = {} if seen is None else seen
+    if id(plan) not in seen:
+        seen[id(plan)] = _columns(plan, [_depths(parent, seen) for parent in plan.parents()])
+    return seen[id(plan)]
+
+
+def _columns(plan: Plan, parents: list[Depths]) -> Depths:
+    below = {name: depth for parent in parents for name, depth in parent.items()}
+    for entry in plan.inputs():
+        _nested(entry.expression, below)
+    match plan:
+        case Select():
+            return {name: _nested(expression, below) for name, expression in plan.outputs}
+        case Scan():
+            return {column.name: Depth(0, int(column.kind == "text")) for column in plan.columns}
+        case PerUnit():  # a total is a new beginning: no engine merges what comes after it with what comes before
+            return {name: _nested(expression, below) for name, expression in plan.keys}
+        case Combine():
+            names = [[column.name for column in side.columns] for side in plan.sides]
+            sides = [[depths.get(name, Depth()) for name in some] for some, depths in zip(names, parents, strict=True)]
+            return dict(zip(names[0], map(_larger, zip(*sides, strict=True)), strict=True))
+        case Where() | JoinPublic() | JoinUnit():
+            return below
+        case _:
+            return parents[0] if parents else {}
+
+
+def _larger(depths: tuple[Depth, ...]) -> Depth:
+    return Depth(max(depth.operators for depth in depths), max(depth.texts for depth in depths))

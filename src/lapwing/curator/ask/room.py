@@ -2,23 +2,21 @@
 
 An engine that runs out of memory at the rows of one person answers something about that person. Who asks decides how
 often a table is read, how many columns are computed from a row and how many rows a join makes of one. So all of that is
-limited before anything is charged: few reads, few columns, text of a public length (`carried`), and the fewer rows of
+limited before anything is charged: few reads, few columns, text of a public length (`narrowing`), and the fewer rows of
 a unit in a join (`multiplicity`) the wider they are. Proof: curator.md, point 1
 """
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lapwing.curator.ask.question import Question
 from lapwing.curator.plan import multiplicity
-from lapwing.curator.plan.carried import DISTINCT, NARROW, bytes_of, distinct_totals, held, label_bytes
+from lapwing.curator.plan.narrowing import DISTINCT, NARROW, bytes_of, distinct_totals, held, label_bytes
 from lapwing.curator.plan.nodes import Plan, scans
-from lapwing.curator.plan.written import LONGEST_KEY
+from lapwing.curator.plan.text_forms import LONGEST_KEY
 from lapwing.errors import UnsupportedQuery
-
-if TYPE_CHECKING:
-    from lapwing.curator.ask.query import Query
 
 ROOM = 1 << 28
 """Bytes for the rows that joins make of one unit."""
@@ -42,7 +40,7 @@ def check_reads(*plans: Plan) -> None:
             raise UnsupportedQuery("FROM …", f"private tables are read more than {READS} times", "Join fewer of them.")
 
 
-def check(query: Query) -> None:
+def check(query: Question) -> None:
     """Refuse a question of which one row of one unit could need more than there is room for."""
     check_reads(query.plan)
     values, others = query.contents
@@ -67,7 +65,7 @@ def _few(number: int, most: int, what: str) -> None:
         raise UnsupportedQuery("the question", f"{number:,} {what}, and {most:,} is the most", hint)
 
 
-def row_bytes(query: Query) -> int:
+def row_bytes(query: Question) -> int:
     """How wide a row of one unit can be, wherever it is held."""
     values, others = query.contents
     label, keys = label_bytes(query.plan), NARROW
@@ -78,12 +76,12 @@ def row_bytes(query: Query) -> int:
     return max([counted, *(bytes_ for _, bytes_ in held(query.narrow))])
 
 
-def joined_rows(query: Query) -> int:
+def joined_rows(query: Question) -> int:
     """How many rows of a unit a chain of joins may make; several chains share the room."""
     room = ROOM // max(1, multiplicity.chains(query.plan))
     return min(multiplicity.LARGEST_JOIN, room // row_bytes(query))
 
 
-def limited(query: Query) -> Any:
+def limited(query: Question) -> Any:
     """The plan of a question as engines get it."""
     return multiplicity.limited(query.narrow, joined_rows(query))

@@ -25,7 +25,7 @@ LARGEST_WHOLE = Fraction(2) ** 62
 
 
 @dataclass(frozen=True, slots=True)
-class Gridded:
+class GridExpression:
     """An expression, its public bounds, and its grid of 2^-exponent."""
 
     expression: Expression
@@ -60,7 +60,7 @@ class Gridded:
         low, high = self.steps
         return max(high - self.middle, self.middle - low)
 
-    def filled(self) -> tuple[Gridded, int] | None:
+    def filled(self) -> tuple[GridExpression, int] | None:
         """For COALESCE(column, constant) within the bounds of the column: the column alone, and the constant in steps.
 
         Clamped once instead of twice, to the same bounds, it has the same steps. A constant beyond the bounds, which
@@ -106,7 +106,7 @@ def _steps(low: float, high: float, exponent: int | None) -> tuple[int, int]:
     return math.floor(float(low) * scale + 0.5), math.floor(float(high) * scale + 0.5)
 
 
-def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int = SUM_BITS) -> Gridded:
+def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int = SUM_BITS) -> GridExpression:
     """The finest grid on which no value is more than 2^bits steps from 0; of whole numbers, 1 at the finest."""
     low: float | int
     high: float | int
@@ -126,4 +126,4 @@ def gridded(expression: Expression, bounds: tuple[Fraction, Fraction], bits: int
         exponent -= 1
     if expression.kind == "integer":
         exponent = min(exponent, 0)
-    return Gridded(expression, low, high, exponent)
+    return GridExpression(expression, low, high, exponent)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from lapwing.curator.plan.expressions import NUMERIC, Call, Column, Constant, Expression, Kind, Span, number_of
+from lapwing.curator.plan.expressions import NUMERIC, Call, Column, Constant, Expression, Kind, Span
+from lapwing.curator.plan.language import number_of
 
 _ANYWHERE = Span(Fraction(-(2**100)), Fraction(2**100), 100)
 
@@ -30,6 +31,11 @@ def evaluate(expression: Expression, row: Mapping[str, Any]) -> Any:
     if None in values:
         return None
     return _PLAIN[expression.operator](*values)
+
+
+def sortable(value: Any) -> tuple[bool, bool, Any]:
+    """NULL before everything, words after numbers: "everything else" may stand beside keys of any kind."""
+    return value is not None, isinstance(value, str), "" if value is None else value
 
 
 def _told(expression: Expression, row: Mapping[str, Any]) -> Any:
@@ -87,10 +93,10 @@ def _like(text: str, pattern: str) -> bool:
     if not _begins(text, first, 0):
         return False
     for piece in between:
-        found = next((i for i in range(place, len(text) + 1) if _begins(text, piece, i)), None)
-        if found is None:
+        start = next((i for i in range(place, len(text) + 1) if _begins(text, piece, i)), None)
+        if start is None:
             return False
-        place = found + len(piece)
+        place = start + len(piece)
     return place <= len(text) - len(last) and _begins(text, last, len(text) - len(last))
 
 

@@ -6,18 +6,21 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
-from lapwing.curator.plan.expressions import NULL, Column, Constant, Expression, call, span_of, time_constant
+from lapwing.curator.plan.expressions import NULL, Column, Constant, Expression, span_of
+from lapwing.curator.plan.language import call, time_constant
 from lapwing.curator.plan.values import storable
-from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
-Resolve = Callable[["exp.Expr"], Expression | None]
-"""Gives a meaning to nodes that the language itself has none for (columns, aggregates), or None."""
+Meanings = Mapping[int, Expression | LapwingError]
+"""By its id, what a node stands for that the language itself has no meaning for (columns, aggregates), or why it stands
+for nothing: which is only told where it is read."""
 
 _OPERATORS = {
     "Add": "+",
@@ -129,23 +132,20 @@ _SAID = ("_type", "big_int", "typed", "safe", "_comments")
 
 def expression(text: str, columns: Mapping[str, Column], *, name: str = "expression") -> Expression:
     """The expression that a text stands for, over these columns."""
-    return translate(parse_one(text, name=name), lambda node: resolve_column(node, columns))
-
-
-def resolve_column(node: exp.Expr, columns: Mapping[str, Column]) -> Expression | None:
-    """A column by its name; upper and lower case only matter where two names differ in nothing else."""
     from sqlglot import exp
 
-    if not isinstance(node, exp.Column):
-        return None
+    tree = parse_one(text, name=name)
+    return translate(tree, {id(node): _column_named(node, columns) for node in tree.find_all(exp.Column)})
+
+
+def _column_named(node: exp.Column, columns: Mapping[str, Column]) -> Expression | LapwingError:
+    """A column by its name; upper and lower case only matter where two names differ in nothing else."""
     name = node.name
-    found = (columns.get(f"{node.table}.{name}") if node.table else None) or columns.get(name)
-    if found is None:
+    column = (columns.get(f"{node.table}.{name}") if node.table else None) or columns.get(name)
+    if column is None:
         alike = [column for key, column in columns.items() if key.lower() == name.lower()]
-        found = alike[0] if len(alike) == 1 else None
-    if found is None:
-        raise UnsupportedQuery(name, "there is no such column", column_hint(node, columns))
-    return found
+        column = alike[0] if len(alike) == 1 else None
+    return column or UnsupportedQuery(name, "there is no such column", column_hint(node, columns))
 
 
 def column_hint(node: exp.Expr, known: Iterable[str]) -> str:
@@ -158,17 +158,16 @@ def column_hint(node: exp.Expr, known: Iterable[str]) -> str:
     return f"Did you mean {meant}?" if meant else f"There are: {', '.join(names)}."
 
 
-def translate(node: exp.Expr, resolve: Resolve, depth: int = 0) -> Expression:
+def translate(node: exp.Expr, meanings: Meanings, depth: int = 0) -> Expression:
     """One node of sqlglot's tree as ours."""
     if depth > _TOO_DEEP:
         raise UnsupportedQuery("…", "the expression is nested too deeply", "Write a flatter one.")
-    known = resolve(node)
+    known = meanings.get(id(node))
+    if isinstance(known, LapwingError):
+        raise known
     if known is not None:
         return known
-
-    def inner(child: Any) -> Expression:
-        return translate(child, resolve, depth + 1)
-
+    inner = partial(translate, meanings=meanings, depth=depth + 1)
     kind = type(node).__name__
     if kind in ("And", "Or"):
         return call(_OPERATORS[kind], *map(inner, chain(node)))
@@ -192,11 +191,11 @@ def chain(node: exp.Expr) -> list[exp.Expr]:
     parts: list[exp.Expr] = []
     todo = [node]
     while todo:
-        one = todo.pop()
-        if type(one) is type(node):
-            todo += [one.expression, one.this]
+        link = todo.pop()
+        if type(link) is type(node):
+            todo += [link.expression, link.this]
         else:
-            parts.append(one)
+            parts.append(link)
     return parts
 
 

@@ -15,30 +15,31 @@ from typing import Any
 
 from sqlglot import exp
 
-from lapwing.curator.engines.compile import Compiler, Names, constant
+from lapwing.curator.engines.compiler import Compiler, Names, constant
 from lapwing.curator.engines.dialects import attempt, cast, double, inline, when, whole
 from lapwing.curator.engines.sample import Order, Sample
 from lapwing.curator.engines.selection import Salt, Word, packing, stages, word
-from lapwing.curator.plan.expressions import Column, Constant, Expression, Kind, columns_of, never_null
-from lapwing.curator.plan.gridded import Gridded
+from lapwing.curator.engines.steps import LONG, in_steps
+from lapwing.curator.plan.expressions import Call, Column, Constant, Expression, Kind, columns_of, never_null
+from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.groups import Grouping, Key
 from lapwing.curator.plan.nodes import Plan, Scan, Where, is_each_row, unit_kind
 from lapwing.curator.plan.statistics import Bounding, Statistic
-from lapwing.curator.plan.written import LONGEST_KEY
+from lapwing.curator.plan.text_forms import LONGEST_KEY
 
 FEW = 16
 """Up to so many public values are told apart by CASE, more by a join."""
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedStatements:
     """The statements of one release over one plan."""
 
     compiler: Compiler
     plan: Plan
     grouping: Grouping
     bounding: Bounding
-    values: tuple[Gridded, ...]
+    values: tuple[GridExpression, ...]
     """Numbers that are needed, on their grids."""
     others: tuple[Expression, ...]
     """Expressions whose different values are counted."""
@@ -77,6 +78,12 @@ class Bounded:
         """Every row of the plan with its group and contents; rows of no public group do not compete with others."""
         compiler = replace(self.compiler, untested=self._only_gridded())
         below, names = compiler.from_(self.plan, "r")
+        expressions = [value.expression for value in self.values]
+        levels: Sequence[Sequence[tuple[str, Expression]]] = ()
+        if any(isinstance(what, Call) and what.length > LONG for what in expressions):
+            expressions, levels = in_steps(expressions)
+        for level in levels:
+            below, names = self._computed(below, names, level)
         query = exp.select().from_(below, copy=False)
         places: list[exp.Expr] = []
         for i, key in enumerate(self.grouping.keys):
@@ -95,21 +102,32 @@ class Bounded:
                     table, on=exp.EQ(this=value.copy(), expression=exp.column("value", table=f"p{i}")), join_type="left"
                 )
             if self.grouping.secret:
-                query = query.where(exp.not_(exp.Is(this=exp.Paren(this=place), expression=exp.null())))
+                query = query.where(exp.not_(exp.Is(this=exp.Paren(this=place), expression=exp.null())), copy=False)
             else:
                 places.append(place)
         if self.grouping.keys and not self.grouping.secret:
             number: exp.Expr = cast(_number(places, self.grouping), "INT")
             if not is_each_row(self.plan):  # there nothing is bounded, and a group NULL is dropped at the end
-                query = query.where(*(_is_known(place) for place in places))
+                query = query.where(*(_is_known(place.copy()) for place in places), copy=False)
                 number = _plain_column(places) or number
             places = [number]
         selected = [place.as_(name) for place, name in zip(places, self.groups, strict=True)]
         if not is_each_row(self.plan):
             selected.insert(0, exp.column("u", table="r").as_("u"))
-        selected += [compiler.steps(value, names).as_(f"v{i}") for i, value in enumerate(self.values)]
+        for i, (grid, expression) in enumerate(zip(self.values, expressions, strict=True)):
+            selected.append(compiler.steps(replace(grid, expression=expression), names).as_(f"v{i}"))
         selected += [self._different(other, names).as_(f"d{i}") for i, other in enumerate(self.others)]
         return query.select(*(selected or [whole(1).as_("one")]), copy=False)
+
+    def _computed(
+        self, below: exp.Subquery, names: Names, level: Sequence[tuple[str, Expression]]
+    ) -> tuple[exp.Subquery, dict[str, exp.Expr]]:
+        """The same rows with further columns."""
+        kept = [*([] if is_each_row(self.plan) else ["u"]), *(column.name for column in names.values())]
+        fresh = {name: exp.column(f"e{len(names) + i}", table="r") for i, (name, _) in enumerate(level)}
+        computed = [self.compiler.expression(what, names).as_(fresh[name].name) for name, what in level]
+        rows = exp.select(*(exp.column(name, table="r") for name in kept), *computed).from_(below, copy=False)
+        return self.compiler.dialect.fenced(rows).subquery("r", copy=False), {**names, **fresh}
 
     def _different(self, other: Expression, names: Names) -> exp.Expr:
         """What stands for a value where different ones are counted: of a public width, whatever the row has."""
@@ -132,7 +150,8 @@ class Bounded:
 
     def _survivors(self, flat: exp.Query) -> exp.Query:
         """The rows that the bounding keeps."""
-        unit, group = self._unit_word(), self._group_words()
+        unit = word(self.compiler.dialect, "u", unit_kind(self.plan), nullable=False)
+        group = self._group_words()
         content = (
             *(Order(f"v{i}") for i in range(len(self.values))),
             *(Order(f"d{i}", other.kind) for i, other in enumerate(self.others)),
@@ -177,9 +196,6 @@ class Bounded:
         if self.grouping.secret:
             return tuple(Order(f"k{i}", key.expression.kind) for i, key in enumerate(self.grouping.keys))
         return tuple(Order(name) for name in self.groups)
-
-    def _unit_word(self) -> Word:
-        return word(self.compiler.dialect, "u", unit_kind(self.plan), nullable=False)
 
     def _group_words(self) -> list[Word]:
         """The group as numbers to be hashed."""

@@ -44,7 +44,7 @@ def observe(
     *,
     coarse: bool = False,
     until: float = math.inf,
-    tick: Tick = lambda made: None,
+    tick: Tick = lambda releases: None,
 ) -> tuple[list[Observation], list[Observation]]:
     """Release `samples` times on each of two data sets, in turns, and write everything down.
 
@@ -53,7 +53,7 @@ def observe(
     bits, as if they were real numbers.
     """
     seen: tuple[list[Observation], list[Observation]] = [], []
-    turn, made = max(samples // TURNS, 1), 0
+    turn, total = max(samples // TURNS, 1), 0
     with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
         while len(seen[0]) < samples and (time.monotonic() < until or len(seen[0]) < LEAST):
@@ -63,8 +63,8 @@ def observe(
                     side.append(_once(release, data, entropy, log))
                     if until != math.inf and time.monotonic() >= until and len(side) >= LEAST:
                         break
-            tick(sum(map(len, seen)) - made)
-            made = sum(map(len, seen))
+            tick(sum(map(len, seen)) - total)
+            total = sum(map(len, seen))
     both = min(map(len, seen))
     if coarse:
         return [without_bits(output) for output in seen[0][:both]], [without_bits(output) for output in seen[1][:both]]

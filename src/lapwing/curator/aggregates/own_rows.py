@@ -11,16 +11,16 @@ from typing import Any
 from lapwing import checks
 from lapwing.calls import helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates.base import Aggregate, Bound, Shared
+from lapwing.curator.aggregates.base import Aggregate, Bound, QueryFacts
 from lapwing.curator.aggregates.counts import Count, Units
 from lapwing.curator.plan.expressions import KINDS, Column, Expression
 from lapwing.curator.plan.groups import Grouping, binned, key_for
-from lapwing.curator.plan.parse import expression
+from lapwing.curator.plan.parser import expression
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 
 @dataclass(frozen=True, slots=True)
-class Arranged:
+class Arrangement:
     """What is asked instead: of which groups, and how many of those with the largest values are shown."""
 
     grouping: Grouping
@@ -35,10 +35,10 @@ class Alone(Aggregate):
     whole = True
 
     @abstractmethod
-    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
         """What is asked instead."""
 
-    def bind(self, shared: Shared) -> Bound:
+    def bind(self, shared: QueryFacts) -> Bound:
         why = "it makes rows of its own"
         raise UnsupportedQuery(str(self), why, "Ask it in a query of its own.")
 
@@ -67,10 +67,10 @@ class Histogram(Alone):
             raise InvalidParameter("edges", self.edges, why, "Write edges=[0, 10, 20].")
         object.__setattr__(self, "edges", ends)
 
-    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
         """A count with the bins as one more key."""
         name, value = self._column(columns)
-        return Arranged(Grouping((*grouping.keys, binned(name, value, self.edges))), Count(name=self.output))
+        return Arrangement(Grouping((*grouping.keys, binned(name, value, self.edges))), Count(name=self.output))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -89,7 +89,7 @@ class TopK(Alone):
         Aggregate.__post_init__(self)
         checks.whole(k=self.most)
 
-    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arranged:
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
         """Of public keys, itself. Of secret ones those that may be shown, by their noisy numbers of units, which
         were paid for anyway."""
         name, value = self._column(columns)
@@ -98,8 +98,8 @@ class TopK(Alone):
             raise UnsupportedQuery(str(self), "it is asked of all rows together", "Filter with where() instead.")
         candidates = Grouping((key,))
         if candidates.secret:
-            return Arranged(candidates, Units(name=self.name), self.most)
-        return Arranged(candidates, self)
+            return Arrangement(candidates, Units(name=self.name), self.most)
+        return Arrangement(candidates, self)
 
     def saved_options(self) -> dict[str, Any]:
         return {"k": self.most}

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds, repeatable
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds, repeatable
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
@@ -115,11 +115,11 @@ def remembered(
 ) -> list[Rating]:
     """What an acquaintance remembers: so many ratings, a little off, and `wrong` of them of films never seen."""
     all_of_them = table.of(viewer)
-    told = checks.whole(count=count)
-    if checks.whole(minimum=0, wrong=wrong) > told:
-        raise InvalidParameter("wrong", wrong, f"is more than all {told}", f"Write wrong={told} or less.")
+    number = checks.whole(count=count)
+    if checks.whole(minimum=0, wrong=wrong) > number:
+        raise InvalidParameter("wrong", wrong, f"is more than all {number}", f"Write wrong={number} or less.")
     seen = {rating.film for rating in all_of_them}
-    right = [all_of_them[place] for place in permutation(len(all_of_them), entropy)[: told - wrong]]
+    right = [all_of_them[place] for place in permutation(len(all_of_them), entropy)[: number - wrong]]
 
     def off(value: int | None, most: int, low: int, high: int) -> int:
         return min(max((value or 0) + uniform_below(2 * most + 1, entropy=entropy) - most, low), high)
@@ -149,7 +149,7 @@ class Matcher:
 
         Σ over the known films of (e^(−|stars apart|/ρ₀) + e^(−|days apart|/d₀)) / log(viewers of the film).
         """
-        found = np.zeros(self.table.viewers)
+        scores = np.zeros(self.table.viewers)
         for rating in known:
             if not 0 <= rating.film < self.table.films:
                 hint = f"Films have numbers from 0 to {self.table.films - 1}."
@@ -160,8 +160,8 @@ class Matcher:
                 alike += np.exp(-np.abs(self.table.stars[rows] - rating.stars) / STAR_SCALE)
             if rating.day is not None:
                 alike += np.exp(-np.abs(self.table.day[rows] - rating.day) / DAY_SCALE)
-            found[self.table.viewer[rows]] += alike / np.log(max(len(rows), 2))
-        return found
+            scores[self.table.viewer[rows]] += alike / np.log(max(len(rows), 2))
+        return scores
 
     def match(self, known: Iterable[Rating], *, eccentricity: Number = ECCENTRICITY) -> Match:
         """The viewer whose row stands out, or none."""
@@ -189,7 +189,7 @@ def sparse_match(table: Ratings, known: Iterable[Rating], *, eccentricity: Numbe
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HitRate:
     """How often somebody was found, over many people."""
 
     known: int
@@ -206,9 +206,9 @@ class Found:
         return (self.people * self.right + 1) / (self.people * (self.right + self.mistaken) + 2)
 
 
-def found_by(
+def hit_rate(
     table: Ratings, *, count: int, wrong: int = 0, people: int = 200, days: bool = True, entropy: Entropy = SYSTEM
-) -> Found:
+) -> HitRate:
     """How often people are found of whom `count` ratings are remembered, `wrong` of them wrongly.
 
     People who rated enough are chosen at random; without `days` only stars are remembered.
@@ -223,7 +223,7 @@ def found_by(
         match = matcher.match(known if days else [Rating(rating.film, rating.stars) for rating in known])
         hits += match.viewer == viewer
         misses += match.viewer not in (viewer, None)
-    return Found(count, wrong, people, hits / people, misses / people)
+    return HitRate(count, wrong, people, hits / people, misses / people)
 
 
 def perturbed(table: Ratings, entropy: Entropy = SYSTEM) -> Ratings:
@@ -323,26 +323,26 @@ def _posterior(epsilon: float, viewers: Whole, secrets: NDArray[np.bool_], entro
     likelier = np.exp(-rate * (np.abs(gap - 1) - np.abs(gap)))
     likelier *= np.exp(-rate / 2 * (np.abs(more - liked) - np.abs(more)))
     yes = kept * likelier + (1 - kept)
-    found: Floats = yes / (1 + yes)
-    return found
+    beliefs: Floats = yes / (1 + yes)
+    return beliefs
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     """Somebody who watched the film, by three releases."""
     world = _world()
     some = world.targets[world.watched[world.targets]]
     viewer, truth = int(some[uniform_below(len(some), entropy=entropy)]), True
     known = remembered(world.table, viewer, entropy=entropy)
-    told = []
+    conclusions = []
     for method, table in (
         ("ratings under pseudonyms", world.table),
         ("ratings changed a little", perturbed(world.table, entropy)),
     ):
-        match, tried = sparse_match(table, known), found_by(table, count=8, wrong=2, people=100, entropy=entropy)
+        match, tried = sparse_match(table, known), hit_rate(table, count=8, wrong=2, people=100, entropy=entropy)
         shown = table is world.table or bernoulli(Fraction(19, 20), entropy=entropy)
         seen = None if match.viewer is None else bool(world.watched[match.viewer]) and shown
-        told.append(
-            Learned(
+        conclusions.append(
+            Conclusion(
                 about=f"viewer {viewer} watched the film, from {method}",
                 guess=seen,
                 sure=0.5 if seen is None else tried.sure,
@@ -352,14 +352,14 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
             )
         )
     yes = float(_posterior(1.0, np.array([viewer]), np.array([truth]), entropy)[0])
-    private = Learned(
+    private = Conclusion(
         about=f"viewer {viewer} watched the film, from private statistics (epsilon = 1)",
         guess=yes > 0.5,
         sure=max(yes, 1 - yes),
         because="The film has about as many ratings either way.",
         truth=truth,
     )
-    return [*told, private]
+    return [*conclusions, private]
 
 
 SPARSE = Attack(

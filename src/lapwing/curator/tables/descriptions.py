@@ -62,14 +62,16 @@ def open_described(path: str | os.PathLike[str], **more: Any) -> PrivateTable:
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The fields of a description, each of the right type, places seen from where the file is."""
     place = Path(path)
-    found = read_file(place)
-    if not isinstance(found, dict) or "source" not in found:
+    document = read_file(place)
+    if not isinstance(document, dict) or "source" not in document:
         raise InvalidParameter(place.name, "", "is no description of a data set", "Begin with lapwing describe.")
-    _known(found, _FIELDS, place.name)
-    facts = {name: value for name, value in found.items() if value is not None}
+    _known(document, _FIELDS, place.name)
+    facts = {name: value for name, value in document.items() if value is not None}
     if facts.pop("lapwing_dataset", VERSION) != VERSION:
         why = "was written for another version of Lapwing"
-        raise InvalidParameter("lapwing_dataset", found["lapwing_dataset"], why, f"Write lapwing_dataset: {VERSION}.")
+        raise InvalidParameter(
+            "lapwing_dataset", document["lapwing_dataset"], why, f"Write lapwing_dataset: {VERSION}."
+        )
     for name, value in facts.items():
         _fitting(name, value)
     for name in _PLACES:
@@ -134,7 +136,7 @@ def rules_of(value: Any) -> Rules:
         return value
     if not isinstance(value, Mapping):
         raise InvalidParameter("rules", value, "must be a mapping", "Write {questions: 1000, failures: 1}.")
-    _known(value, tuple(one.name for one in fields(Rules)), "rules")
+    _known(value, tuple(field.name for field in fields(Rules)), "rules")
     return Rules(**value)
 
 
@@ -152,9 +154,9 @@ def describe(
     Privacy: it is made from the names and declared types of the columns. No record is read, also not from a CSV file,
     whose columns are all text as long as nobody declares them.
     """
-    found = find_source(source, table=table, delimiter=delimiter, encoding=encoding)
+    origin = find_source(source, table=table, delimiter=delimiter, encoding=encoding)
     said = {"table": table, "delimiter": delimiter, "encoding": encoding}
-    text = "\n".join(_template(source, path, found.name, found.kinds, said)) + "\n"
+    text = "\n".join(_template(source, path, origin.name, origin.kinds, said)) + "\n"
     if path is not None:
         try:
             with open(path, "x", encoding="utf-8") as file:
@@ -243,8 +245,8 @@ def _one_line(text: str) -> str:
     return " ".join(text.split()) if text.isprintable() else ascii(text)
 
 
-def _known(found: Iterable[str], known: tuple[str, ...], where: str) -> None:
-    for name in found:
+def _known(names: Iterable[str], known: tuple[str, ...], where: str) -> None:
+    for name in names:
         if name not in known:
             meant = closest(name, known)
             hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(known)}."
@@ -261,11 +263,11 @@ def _fitting(name: str, value: Any) -> None:
         wanted, fits = "a whole number", isinstance(value, int) and not isinstance(value, bool)
     elif name in _WORDS:
         words = [value] if isinstance(value, str) else value
-        wanted, fits = "text", isinstance(words, list) and bool(words) and all(isinstance(one, str) for one in words)
+        wanted, fits = "text", isinstance(words, list) and bool(words) and all(isinstance(text, str) for text in words)
     elif name == "each_row":
         wanted, fits = "true or false", isinstance(value, bool)
     elif name in _LISTS:
-        wanted, fits = "a list of columns", isinstance(value, list) and all(isinstance(one, str) for one in value)
+        wanted, fits = "a list of columns", isinstance(value, list) and all(isinstance(column, str) for column in value)
     else:
         return
     if not fits:

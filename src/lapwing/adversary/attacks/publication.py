@@ -23,7 +23,7 @@ _BEYOND = re.compile(rf"(<=|>=|<|>|≤|≥){_NUMBER}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Published:
+class Publication:
     """The classes of a published table, and how often each sensitive value occurs in each of them."""
 
     classes: tuple[dict[str, Any], ...]
@@ -33,24 +33,24 @@ class Published:
     kinds: list[Any]
 
     @classmethod
-    def of(cls, table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> Published:
+    def of(cls, table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> Publication:
         """Read a table."""
         columns = columns_of(table)
         names = named(columns, quasi_identifiers=quasi_identifiers)
         named(columns, sensitive=sensitive)
         if not rows_of(columns):
             raise InvalidParameter("table", 0, "has no rows", "Pass a table with at least one row.")
-        found = classes_of(columns, names)
+        classes = classes_of(columns, names)
         codes, kinds = encoded(columns[sensitive])
-        first = np.unique(found.member, return_index=True)[1]
+        first = np.unique(classes.member, return_index=True)[1]
         shown = tuple({name: columns[name][row] for name in names} for row in first.tolist())
-        return cls(shown, found.counts(codes, len(kinds)), kinds)
+        return cls(shown, classes.counts(codes, len(kinds)), kinds)
 
     @property
     def shares(self) -> NDArray[np.float64]:
         """Of each kind in the whole table."""
-        found: NDArray[np.float64] = self.counts.sum(axis=0) / self.counts.sum()
-        return found
+        shares: NDArray[np.float64] = self.counts.sum(axis=0) / self.counts.sum()
+        return shares
 
     def suspects(self, targets: Targets | None) -> Iterator[tuple[str, NDArray[np.intp]]]:
         """Everybody asked about, with the counts of the rows that may be theirs; everybody in a class if none is named.
@@ -74,8 +74,8 @@ class Published:
             names = ", ".join(self.classes[0])
             raise InvalidParameter("targets", unknown[0], "is no quasi-identifier", f"Those are {names}.")
         fits = [all(covers(shown[name], known[name]) for name in shown if name in known) for shown in self.classes]
-        found: NDArray[np.intp] = self.counts[np.array(fits)].sum(axis=0)
-        return found
+        counts: NDArray[np.intp] = self.counts[np.array(fits)].sum(axis=0)
+        return counts
 
 
 def covers(published: Any, known: Any) -> bool:

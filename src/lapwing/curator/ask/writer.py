@@ -36,19 +36,21 @@ from lapwing.curator.plan.nodes import (
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:
-    from lapwing.curator.ask.query import Post, Query
+    from lapwing.curator.ask.question import Post, Question
 
 VERSION = 1
 Data = Any
 """What JSON can hold."""
 
 
-def written(query: Query) -> dict[str, Data]:
+def written(query: Question) -> dict[str, Data]:
     """A question as data."""
     record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
     if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
         record["group_by"] = [_key(key, query.plan.by_name) for key in query.grouping.keys]
-    record["ask"] = [one.saved(lambda value: expression(value, query.plan.by_name)) for one in query.aggregates]
+    record["ask"] = [
+        aggregate.saved(lambda value: expression(value, query.plan.by_name)) for aggregate in query.aggregates
+    ]
     bounding = query.bounding
     if bounding.max_rows_per_unit is not None:
         record["bounding"] = {"max_rows_per_unit": bounding.max_rows_per_unit}

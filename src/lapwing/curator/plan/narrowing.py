@@ -26,8 +26,8 @@ from lapwing.curator.plan.nodes import (
     is_each_row,
     unit_kind,
 )
+from lapwing.curator.plan.text_forms import LONGEST_CARRIED, LONGEST_UNIT
 from lapwing.curator.plan.values import LONGEST
-from lapwing.curator.plan.written import LONGEST_CARRIED, LONGEST_UNIT
 
 NARROW = 8
 """Bytes of everything but text."""
@@ -38,7 +38,7 @@ LONGEST_CONSTANT = 4 * LONGEST
 
 
 @dataclass(frozen=True)
-class Carried(Node):
+class CarriedColumns(Node):
     """Some columns of each row, text of more than `LONGEST_CARRIED` bytes as NULL; `narrowed` alone makes one."""
 
     parent: Plan
@@ -63,7 +63,7 @@ def narrowed(plan: Plan, read: set[str]) -> Any:
         case Where():
             return replace(plan, parent=narrowed(plan.parent, read | columns_of(plan.condition)))
         case Select():
-            outputs = tuple(one for one in plan.outputs if one[0] in read) or plan.outputs[:1]
+            outputs = tuple(output for output in plan.outputs if output[0] in read) or plan.outputs[:1]
             below = set().union(*(columns_of(what) for _, what in outputs))
             return replace(plan, outputs=outputs, parent=narrowed(plan.parent, below))
         case JoinPublic():
@@ -89,7 +89,7 @@ def _carried(plan: Plan, read: set[str]) -> Any:
     if not kept and is_each_row(plan):
         kept = inside.columns[:1]
     needless = kept == inside.columns and all(column.kind != "text" for column in kept)
-    return inside if needless else Carried(inside, kept)
+    return inside if needless else CarriedColumns(inside, kept)
 
 
 def bytes_of(kind: Kind | None, longest: int) -> int:
@@ -110,7 +110,7 @@ def held(plan: Plan) -> Iterator[tuple[int, int]]:
     """Of every step of a narrowed plan that holds rows: how many columns of one, and of how many bytes."""
     label = label_bytes(plan)
     for side in plan.parents():
-        if not isinstance(plan, Where | Select | Carried):
+        if not isinstance(plan, Where | Select | CarriedColumns):
             bytes_, own = label + sum(map(_width, side.columns)), 0
             if isinstance(plan, PerUnit):
                 bytes_ += _totalled(plan, label)
@@ -129,13 +129,13 @@ def _totalled(plan: PerUnit, label: int) -> int:
 
 def carries_text(plan: Plan) -> bool:
     """Whether text is held on the way, where long text is left out."""
-    own = isinstance(plan, Carried) and any(column.kind == "text" and not column.unit for column in plan.kept)
+    own = isinstance(plan, CarriedColumns) and any(column.kind == "text" and not column.unit for column in plan.kept)
     return own or any(carries_text(parent) for parent in plan.parents())
 
 
-def is_simple(plan: Plan | Carried) -> bool:
+def is_simple(plan: Plan | CarriedColumns) -> bool:
     """Whether nothing happens but to single rows of a table."""
-    while isinstance(plan, Where | Select | Carried):
+    while isinstance(plan, Where | Select | CarriedColumns):
         plan = plan.parent
     return isinstance(plan, Scan)
 

@@ -7,22 +7,22 @@ break out of its quotes.
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
 
 from sqlglot import exp
 
-from lapwing.curator.engines.bins import bin_of
 from lapwing.curator.engines.dialects import SQL_TYPES, Dialect, cast, clamped_if_finite, double, inline, whole
+from lapwing.curator.engines.operators import EXACT, OPERATORS, clamped, is_tiny, truth
 from lapwing.curator.engines.sample import Order, Sample
 from lapwing.curator.engines.selection import Salt, word
 from lapwing.curator.plan import patterns
-from lapwing.curator.plan.carried import Carried, is_simple
-from lapwing.curator.plan.expressions import Call, Column, Constant, Expression, span_of
-from lapwing.curator.plan.gridded import Gridded, gridded
+from lapwing.curator.plan.expressions import Column, Constant, Expression, span_of
+from lapwing.curator.plan.grids import GridExpression, gridded
 from lapwing.curator.plan.multiplicity import AtMost
+from lapwing.curator.plan.narrowing import CarriedColumns, is_simple
 from lapwing.curator.plan.nodes import (
     Combine,
     Exists,
@@ -38,13 +38,11 @@ from lapwing.curator.plan.nodes import (
     scans,
     unit_kind,
 )
-from lapwing.curator.plan.written import LONGEST_CARRIED, LONGEST_TEXT, LONGEST_UNIT, PLAIN, Notation
+from lapwing.curator.plan.text_forms import LONGEST_CARRIED, LONGEST_TEXT, LONGEST_UNIT, PLAIN, Notation
 
 Names = Mapping[str, exp.Expr]
 """What stands for each column."""
 UNSALTED = Salt(b"")
-EXACT = 1 << 53
-"""Totals per unit are cut here: up to it a double holds every whole number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +88,7 @@ class Compiler:
             return self.dialect.number_from(arguments[0])
         if expression.operator == "like" and isinstance(pattern := expression.arguments[1], Constant):
             return exp.Paren(this=self.dialect.like(arguments[0], patterns.joined(pattern.value)))
-        return _OPERATORS[expression.operator](expression, arguments)
+        return OPERATORS[expression.operator](expression, arguments)
 
     def cell(self, table: Scan, field: Column) -> exp.Expr:
         """A cell of a table, which is called `s`, as what its owner declared it to be."""
@@ -103,7 +101,7 @@ class Compiler:
             column, declared, field.kind, tested=tested, notation=relation.notation, longest=longest
         )
 
-    def steps(self, value: Gridded, names: Names) -> exp.Expr:
+    def steps(self, value: GridExpression, names: Names) -> exp.Expr:
         """A value on its grid, as a whole number, or NULL."""
         filled = value.filled()
         if filled is not None:  # one COALESCE of whole numbers is less work than another CASE of doubles
@@ -111,17 +109,17 @@ class Compiler:
             return exp.Coalesce(this=self.steps(column, names), expressions=[whole(missing)])
         raw = self.expression(value.expression, names)
         if value.expression.kind == "integer":
-            clamped: exp.Expr = _clamped(raw, whole(int(value.low)), whole(int(value.high)))
+            inside: exp.Expr = clamped(raw, whole(int(value.low)), whole(int(value.high)))
             if value.is_whole:
-                return clamped
-            clamped = cast(clamped, "DOUBLE")
+                return inside
+            inside = cast(inside, "DOUBLE")
         else:
             low, high = double(value.low), double(value.high)
             is_untested = isinstance(value.expression, Column) and value.expression.name in self.untested
-            clamped = clamped_if_finite(raw, low, high) if is_untested else _clamped(raw, low, high)
+            inside = clamped_if_finite(raw, low, high) if is_untested else clamped(raw, low, high)
             if value.exponent < 0:  # PostgreSQL raises where a product is too small; on this grid both are 0
-                clamped = exp.Case().when(_is_tiny(clamped), double(0.0)).else_(clamped)
-        scaled = clamped * double(2.0**value.exponent) + double(0.5)
+                inside = exp.Case().when(is_tiny(inside), double(0.0)).else_(inside)
+        scaled = inside * double(2.0**value.exponent) + double(0.5)
         return cast(exp.func("FLOOR", scaled), "INT" if max(map(abs, value.steps)) < 1 << 31 else "BIGINT")
 
 
@@ -142,147 +140,7 @@ def constant(value: Constant) -> exp.Expr:
     return exp.Literal.string(value.value)
 
 
-def _clamped(value: exp.Expr, low: exp.Expr, high: exp.Expr) -> exp.Case:
-    # CASE is twice as fast as GREATEST and LEAST, whose NULL differs between engines besides.
-    below, above = exp.LT(this=value.copy(), expression=low), exp.GT(this=value.copy(), expression=high)
-    return exp.Case().when(below, low.copy(), copy=False).when(above, high.copy(), copy=False).else_(value, copy=False)
-
-
-def _is_tiny(value: exp.Expr) -> exp.Expr:
-    return exp.func("ABS", value.copy()) < double(2.0**-100)
-
-
-def _as_double(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
-    kinds = [argument.kind for argument in call.arguments]
-    return [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(arguments, kinds, strict=True)]
-
-
-def _binary(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
-    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-        left, right = _as_double(call, arguments)
-        if kind is exp.Div:
-            right = exp.Nullif(this=right, expression=double(0.0))
-        return exp.Paren(this=kind(this=exp.Paren(this=left), expression=exp.Paren(this=right)))
-
-    return compiled
-
-
-def _comparison(kind: type[exp.Binary]) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
-    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-        left, right = _alike(call, arguments)
-        return exp.Paren(this=kind(this=left, expression=right))
-
-    return compiled
-
-
-def _alike(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
-    """Arguments as doubles if one of them is a double."""
-    mixed = {argument.kind for argument in call.arguments} >= {"integer", "number"}
-    return _as_double(call, arguments) if mixed else arguments
-
-
-def _clamp(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    value, low, high = arguments
-    if call.kind == "integer":
-        return _clamped(value, low, high)
-    low, high = (double(float(end.value)) for end in call.arguments[1:] if isinstance(end, Constant))
-    return (
-        exp.Case()
-        .when(value.copy() < low, low.copy())
-        .when(value.copy() > high, high.copy())
-        .when(_is_tiny(value), double(0.0))
-        .else_(value)
-    )
-
-
-def _whole_part(function: str) -> Callable[[Call, list[exp.Expr]], exp.Expr]:
-    def compiled(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-        [value] = _as_double(call, arguments)
-        part: exp.Expr = cast(exp.func(function, value), "DOUBLE")  # Spark's are of 64 bits, and would wrap around
-        if span_of(call).size > EXACT:  # so large a double is whole
-            part = exp.Case().when(exp.func("ABS", value.copy()) < double(EXACT), part).else_(value.copy())
-        return part
-
-    return compiled
-
-
-def _truths(call: Call, arguments: list[exp.Expr]) -> list[exp.Expr]:
-    return [_truth(one, sql) for one, sql in zip(call.arguments, arguments, strict=True)]
-
-
-def _truth(value: Expression, sql: exp.Expr) -> exp.Expr:
-    """A condition; Spark takes no NULL without a type for one."""
-    return cast(sql, "BOOLEAN") if value.kind is None else sql
-
-
-def _case(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    values = [*arguments[1::2], arguments[-1]]
-    conditions = [_truth(one, sql) for one, sql in zip(call.arguments[:-1:2], arguments[:-1:2], strict=True)]
-    if call.kind == "number":
-        kinds = [*(part.kind for part in call.arguments[1::2]), call.arguments[-1].kind]
-        values = [cast(sql, "DOUBLE") if kind == "integer" else sql for sql, kind in zip(values, kinds, strict=True)]
-    case = exp.Case()
-    for condition, value in zip(conditions, values, strict=False):
-        case = case.when(condition, value, copy=False)
-    return case.else_(cast(values[-1], SQL_TYPES[call.kind]), copy=False)
-
-
-def _among(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    value, *options = _alike(call, arguments)
-    return exp.Paren(this=exp.In(this=value, expressions=options))
-
-
-def _part(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    return cast(exp.Extract(this=exp.Var(this=call.operator.upper()), expression=arguments[0]), "BIGINT")
-
-
-def _coalesce(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    first, *others = _alike(call, arguments)
-    return exp.Coalesce(this=first, expressions=others)
-
-
-def _to_number(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    if call.arguments[0].kind == "integer":
-        return cast(arguments[0], "DOUBLE")
-    return exp.Case().when(arguments[0], double(1.0)).when(exp.not_(arguments[0].copy()), double(0.0))
-
-
-def _bin(call: Call, arguments: list[exp.Expr]) -> exp.Expr:
-    edges = [float(edge.value) for edge in call.arguments[1:] if isinstance(edge, Constant)]
-    return bin_of(_as_double(call, arguments)[0], edges)
-
-
-_OPERATORS: dict[str, Callable[[Call, list[exp.Expr]], exp.Expr]] = {
-    "+": _binary(exp.Add),
-    "-": _binary(exp.Sub),
-    "*": _binary(exp.Mul),
-    "/": _binary(exp.Div),
-    "%": lambda call, arguments: exp.Paren(this=exp.Mod(this=exp.Paren(this=arguments[0]), expression=arguments[1])),
-    "=": _comparison(exp.EQ),
-    "<>": _comparison(exp.NEQ),
-    "<": _comparison(exp.LT),
-    "<=": _comparison(exp.LTE),
-    ">": _comparison(exp.GT),
-    ">=": _comparison(exp.GTE),
-    "and": lambda call, arguments: exp.Paren(this=exp.and_(*_truths(call, arguments))),
-    "or": lambda call, arguments: exp.Paren(this=exp.or_(*_truths(call, arguments))),
-    "not": lambda call, arguments: exp.Paren(this=exp.not_(exp.Paren(this=_truths(call, arguments)[0]))),
-    "is null": lambda call, arguments: exp.Paren(this=exp.Is(this=exp.Paren(this=arguments[0]), expression=exp.null())),
-    "in": _among,
-    "abs": lambda call, arguments: exp.func("ABS", *_as_double(call, arguments)),
-    "floor": _whole_part("FLOOR"),
-    "ceil": _whole_part("CEIL"),
-    "length": lambda call, arguments: cast(exp.Length(this=arguments[0]), "BIGINT"),
-    **dict.fromkeys(("year", "month", "day", "hour", "minute"), _part),
-    "clamp": _clamp,
-    "case": _case,
-    "coalesce": _coalesce,
-    "to number": _to_number,
-    "bin": _bin,
-}
-
-
-def _listed(plan: Plan | Carried, compiler: Compiler, names: Names, unit: exp.Expr | None) -> list[exp.Expr]:
+def _listed(plan: Plan | CarriedColumns, compiler: Compiler, names: Names, unit: exp.Expr | None) -> list[exp.Expr]:
     """The columns of a plan by position, after the unit."""
     columns = [names[column.name].copy().as_(f"c{i}") for i, column in enumerate(plan.columns)]
     return columns if unit is None else [unit.as_("u"), *columns]
@@ -293,7 +151,7 @@ def _unit(plan: Plan, alias: str) -> exp.Expr | None:
 
 
 @singledispatch
-def _rows(plan: Plan | AtMost | Carried, compiler: Compiler) -> exp.Query:
+def _rows(plan: Plan | AtMost | CarriedColumns, compiler: Compiler) -> exp.Query:
     raise TypeError(type(plan))
 
 
@@ -306,14 +164,15 @@ def _scan(plan: Scan, compiler: Compiler) -> exp.Query:
         return exp.select(*_listed(plan, compiler, names, None)).from_(table, copy=False)
     unit = next(field.name for field in plan.fields if field.unit)
     query = exp.select(*_listed(plan, compiler, names, names[unit].copy())).from_(table, copy=False)
-    return query.where(exp.not_(exp.Is(this=exp.Paren(this=names[unit].copy()), expression=exp.null())))
+    has_unit = exp.not_(exp.Is(this=exp.Paren(this=names[unit].copy()), expression=exp.null()), copy=False)
+    return query.where(has_unit, copy=False)
 
 
 @_rows.register
 def _where(plan: Where, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "r")
     query = exp.select(*_listed(plan, compiler, names, _unit(plan, "r"))).from_(below, copy=False)
-    return query.where(_truth(plan.condition, compiler.expression(plan.condition, names)), copy=False)
+    return query.where(truth(plan.condition, compiler.expression(plan.condition, names)), copy=False)
 
 
 @_rows.register
@@ -354,13 +213,13 @@ def _join_unit(plan: JoinUnit, compiler: Compiler) -> exp.Query:
     names.update(others)
     on: list[exp.Expr] = [exp.EQ(this=exp.column("u", table="l"), expression=exp.column("u", table="r"))]
     if plan.condition is not None:
-        on.append(_truth(plan.condition, compiler.expression(plan.condition, names)))
+        on.append(truth(plan.condition, compiler.expression(plan.condition, names)))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(left, copy=False)
     return query.join(right, on=exp.and_(*on), join_type=plan.how, copy=False)
 
 
 @_rows.register
-def _carried(plan: Carried, compiler: Compiler) -> exp.Query:
+def _carried(plan: CarriedColumns, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "r")
     kept = {column.name: names[column.name] for column in plan.kept}
     for column in plan.kept:
@@ -399,9 +258,9 @@ def _exists(plan: Exists, compiler: Compiler) -> exp.Query:
     below, names = compiler.from_(plan.parent, "l")
     other, _ = compiler.from_(plan.other, "r")
     same = exp.EQ(this=exp.column("u", table="r"), expression=exp.column("u", table="l"))
-    found: exp.Expr = exp.Exists(this=exp.select("1").from_(other, copy=False).where(same, copy=False))
+    condition: exp.Expr = exp.Exists(this=exp.select("1").from_(other, copy=False).where(same, copy=False))
     query = exp.select(*_listed(plan, compiler, names, exp.column("u", table="l"))).from_(below, copy=False)
-    return query.where(exp.not_(found, copy=False) if plan.negated else found, copy=False)
+    return query.where(exp.not_(condition, copy=False) if plan.negated else condition, copy=False)
 
 
 @_rows.register
@@ -439,11 +298,11 @@ def _total(total: str, argument: Expression | None, compiler: Compiler, names: N
     if total == "count distinct":
         return cast(exp.Count(this=exp.Distinct(expressions=[value])), "BIGINT")
     if total == "sum" and argument.kind == "integer":
-        return cast(_clamped(compiler.dialect.wide_sum(value), whole(-EXACT), whole(EXACT)), "BIGINT")
+        return cast(clamped(compiler.dialect.wide_sum(value), whole(-EXACT), whole(EXACT)), "BIGINT")
     span = span_of(argument)
     grid = gridded(argument, (span.low, span.high))
     steps = compiler.steps(grid, names)
-    summed: exp.Expr = cast(_clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
+    summed: exp.Expr = cast(clamped(compiler.dialect.wide_sum(steps), whole(-EXACT), whole(EXACT)), "DOUBLE")
     if total == "avg":
         count = exp.Nullif(this=cast(exp.Count(this=steps.copy()), "DOUBLE"), expression=double(0.0))
         summed = exp.Paren(this=exp.Div(this=summed, expression=count))

@@ -105,12 +105,12 @@ def likelihood_ratios(scores: Floats, inside: Bools, seen: Floats) -> Floats:
     varied = max(float(np.mean((apart[both] - common) ** 2 - shared * noise[both])), 0.0)
     moved = common + np.where(both, varied / (varied + shared * noise + _TINY), 0.0) * (apart - common)
     level = np.mean(scores - np.where(inside, moved, 0.0), axis=0)
-    first, found = slice(len(seen)), []
+    first, likelihoods = slice(len(seen)), []
     for mean, group, count in zip((level + moved, level), (inside, ~inside), counts, strict=True):
         own = np.sum(np.where(group, centred**2, 0.0), axis=0) / np.maximum(count - 1, 1)
         spread = np.where((len(scores) >= ENOUGH) & (count > 1), own, shared)[first] + _TINY
-        found.append(-((seen - mean[first]) ** 2) / (2 * spread) - np.log(spread) / 2)
-    return np.asarray(found[0] - found[1])
+        likelihoods.append(-((seen - mean[first]) ** 2) / (2 * spread) - np.log(spread) / 2)
+    return np.asarray(likelihoods[0] - likelihoods[1])
 
 
 def bell_shaped(model: Any, X: Any, y: Any) -> Floats:

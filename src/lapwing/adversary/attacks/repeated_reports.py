@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing import checks
-from lapwing.adversary.attacks.attack import Attack, Learned, Rounds
+from lapwing.adversary.attacks.attack import Attack, Conclusion, Rounds
 from lapwing.adversary.attacks.bounds import best_guess
 from lapwing.checks import Number
 from lapwing.crowd.bits import unpack_rows
@@ -45,9 +45,9 @@ def bit_odds(ones: NDArray[np.int64], reports: int, protocol: PermanentResponse,
     with it one permanent coin is behind all reports of a bit, and the likelihoods of its two sides are mixed.
     """
     if memoised:
-        one, zero = (_log_coin(ones, reports, protocol.instantaneous_probability(side)) for side in (True, False))
+        if_one, if_zero = (_log_coin(ones, reports, protocol.instantaneous_probability(side)) for side in (True, False))
         sides = [protocol.permanent_probability(set) for set in (True, False)]
-        said = [np.logaddexp(math.log(side) + one, math.log(1 - side) + zero) for side in sides]
+        said = [np.logaddexp(math.log(side) + if_one, math.log(1 - side) + if_zero) for side in sides]
     else:
         said = [_log_coin(ones, reports, protocol.one_probability(set)) for set in (True, False)]
     return np.asarray(said[0] - said[1], dtype=np.float64)
@@ -55,10 +55,10 @@ def bit_odds(ones: NDArray[np.int64], reports: int, protocol: PermanentResponse,
 
 def bits_set(candidates: Sequence[Any], protocol: PermanentResponse, *, cohort: int = 0) -> NDArray[np.bool_]:
     """Which bits each candidate sets in a cohort: a row for a candidate."""
-    found = np.zeros((len(candidates), protocol.width), dtype=np.bool_)
-    for row, candidate in zip(found, candidates, strict=True):
+    table = np.zeros((len(candidates), protocol.width), dtype=np.bool_)
+    for row, candidate in zip(table, candidates, strict=True):
         row[protocol.set_places(cohort, candidate)] = True
-    return found
+    return table
 
 
 def evidence(rows: Rows, places: NDArray[np.bool_], protocol: PermanentResponse, *, memoised: bool = True) -> Floats:
@@ -73,11 +73,11 @@ def evidence(rows: Rows, places: NDArray[np.bool_], protocol: PermanentResponse,
     return np.asarray(np.where(places, odds, 0.0).sum(axis=1), dtype=np.float64)
 
 
-def likeliest(scores: Floats, candidates: Sequence[Any], *, about: str, because: str) -> Learned:
+def likeliest(scores: Floats, candidates: Sequence[Any], *, about: str, because: str) -> Conclusion:
     """The candidate that explains most, all having been as likely beforehand."""
     weights, best = np.exp(scores - scores.max()), int(scores.argmax())
     others = float(np.delete(weights, best).sum())
-    return Learned(about=about, guess=candidates[best], sure=1 / (1 + max(others, 2.3e-16)), because=because)
+    return Conclusion(about=about, guess=candidates[best], sure=1 / (1 + max(others, 2.3e-16)), because=because)
 
 
 def repeated_reports(
@@ -88,7 +88,7 @@ def repeated_reports(
     cohort: int = 0,
     memoised: bool = True,
     about: str = "the target",
-) -> Learned:
+) -> Conclusion:
     """Which of some answers is behind many reports of one person, all having been as likely beforehand.
 
     `rows` are the packed bits of the reports (`reports.column("bits")`); `memoised` says how the device made them.
@@ -127,10 +127,10 @@ def _log_coin(ones: NDArray[np.int64], total: int, probability: Fraction) -> Flo
 
 def reported_again(count: int, protocol: Rappor, rounds: int, entropy: Entropy, *, memoised: bool) -> Rounds:
     """Somebody's home page is one of `SITES`, each as likely; the attacker has many of their reports and names one."""
-    made, places = memoised_reports if memoised else fresh_reports, bits_set(SITES, protocol)
+    reporter, places = memoised_reports if memoised else fresh_reports, bits_set(SITES, protocol)
     won = []
     for truth in uniform_below(len(SITES), rounds, entropy):
-        scores = evidence(made(protocol, SITES[truth], count, entropy), places, protocol, memoised=memoised)
+        scores = evidence(reporter(protocol, SITES[truth], count, entropy), places, protocol, memoised=memoised)
         won.append(float(scores.argmax() == truth))
     return won
 
@@ -143,9 +143,9 @@ def _memoised(epsilon: float, rounds: int, entropy: Entropy) -> Rounds:
     return reported_again(TIMES, survey(epsilon), rounds, entropy, memoised=True)
 
 
-def _example(entropy: Entropy) -> Sequence[Learned]:
+def _example(entropy: Entropy) -> Sequence[Conclusion]:
     page, quiet = SITES[uniform_below(len(SITES), entropy=entropy)], survey(1)
-    found = [
+    conclusions = [
         repeated_reports(
             fresh_reports(CHROME, page, count, entropy),
             SITES,
@@ -157,7 +157,10 @@ def _example(entropy: Entropy) -> Sequence[Learned]:
     ]
     kept = memoised_reports(quiet, page, TIMES, entropy)
     about = f"Ada's home page, {TIMES} reports from a memoised response (epsilon = 1 for a lifetime)"
-    return [replace(one, truth=page) for one in (*found, repeated_reports(kept, SITES, quiet, about=about))]
+    return [
+        replace(conclusion, truth=page)
+        for conclusion in (*conclusions, repeated_reports(kept, SITES, quiet, about=about))
+    ]
 
 
 REPEATED_REPORTS = Attack(

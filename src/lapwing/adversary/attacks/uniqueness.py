@@ -71,18 +71,18 @@ class Uniqueness:
 
 def uniqueness(table: Any, on: str | Sequence[str]) -> Uniqueness:
     """How unique the rows of a table are, seen through some of its columns."""
-    found = columns_of(table)
-    names = some(found, on=on)
-    return Uniqueness(tuple(names), classes_of(found, names).sizes)
+    columns = columns_of(table)
+    names = some(columns, on=on)
+    return Uniqueness(tuple(names), classes_of(columns, names).sizes)
 
 
 def uniqueness_curve(table: Any, on: Sequence[str], *, strongest_first: bool = False) -> list[Uniqueness]:
     """The same as columns are released one after another, in the order given or always the one that tells most next."""
-    found = columns_of(table)
-    left, taken, curve = named(found, on=on), list[str](), list[Uniqueness]()
+    columns = columns_of(table)
+    left, taken, curve = named(columns, on=on), list[str](), list[Uniqueness]()
     while left:
         some = left if strongest_first else left[:1]
-        best = max((uniqueness(found, [*taken, name]) for name in some), key=lambda one: one.surprise)
+        best = max((uniqueness(columns, [*taken, name]) for name in some), key=lambda candidate: candidate.surprise)
         curve.append(best)
         taken.append(best.columns[-1])
         left.remove(best.columns[-1])
@@ -98,14 +98,14 @@ def coarsen(table: Any, **how: Coarser) -> Columns:
     >>> coarsen({"born": [date(1971, 10, 2)], "zip": ["02138"], "age": [53]}, born="year", zip=3, age=10)
     {'born': [1971], 'zip': ['021**'], 'age': ['50–59']}
     """
-    found = columns_of(table)
+    columns = columns_of(table)
     changed: Columns = {}
-    for name in named(found, how=list(how)):
-        column = found[name]
+    for name in named(columns, how=list(how)):
+        column = columns[name]
         values = column.tolist() if isinstance(column, np.ndarray) else column
         known = {value: None if value is None else _coarser(name, value, how[name]) for value in set(values)}
         changed[name] = [known[value] for value in values]
-    return {**found, **changed}
+    return {**columns, **changed}
 
 
 def _coarser(name: str, value: Any, how: Coarser) -> Any:

@@ -1,4 +1,4 @@
-"""Questions from plain data: what `saved.written` wrote, or somebody by hand, made anew by the usual constructors.
+"""Questions from plain data: what `writer.written` wrote, or somebody by hand, made anew by the usual constructors.
 
 A file is believed nothing: names must be those of the tables at hand, operators and aggregates those of the language,
 in the numbers they take, and whatever the constructors refuse in Python or SQL they refuse here.
@@ -15,23 +15,15 @@ from typing import Any, TypeVar, get_args
 from lapwing import checks
 from lapwing.calls import closest
 from lapwing.curator.aggregates import AGGREGATES, Aggregate
-from lapwing.curator.ask.opened import Opened, PublicTable, context_of, known_tables
-from lapwing.curator.ask.query import Post, Query, ask, bounding_of
-from lapwing.curator.ask.saved import VERSION
+from lapwing.curator.ask.context import OpenedTable, PublicTable, context_of, known_tables
+from lapwing.curator.ask.query import Query, ask
+from lapwing.curator.ask.question import Post, bounding_of
+from lapwing.curator.ask.writer import VERSION
 from lapwing.curator.plan.declarations import fitting
-from lapwing.curator.plan.evaluate import released
-from lapwing.curator.plan.expressions import (
-    KINDS,
-    NUMERIC,
-    PLACES,
-    Column,
-    Constant,
-    Expression,
-    Kind,
-    call,
-    time_constant,
-)
+from lapwing.curator.plan.evaluation import released
+from lapwing.curator.plan.expressions import KINDS, NUMERIC, Column, Constant, Expression, Kind
 from lapwing.curator.plan.groups import Grouping, Key, key_for
+from lapwing.curator.plan.language import PLACES, call, time_constant
 from lapwing.curator.plan.nodes import (
     Combine,
     Exists,
@@ -61,7 +53,7 @@ T = TypeVar("T")
 class _Tables:
     """The tables at hand, by their own names."""
 
-    private: Mapping[str, Opened]
+    private: Mapping[str, OpenedTable]
     public: Mapping[str, Public]
 
 
@@ -69,7 +61,7 @@ class _Answer(dict[str, Column]):
     """The columns of an answer, which is public: arithmetic on them needs no bounds."""
 
 
-def read(data: Any, table: Opened, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
+def read(data: Any, table: OpenedTable, tables: Iterable[Any] | Mapping[str, Any] = ()) -> Query:
     """The question that data stands for, about these tables."""
     try:
         return _query(_mapping(data, "question", _FIELDS), table, known_tables(table, tables))
@@ -80,28 +72,28 @@ def read(data: Any, table: Opened, tables: Iterable[Any] | Mapping[str, Any] = (
     raise InvalidParameter("question", "", "is none that can be asked", _HINT)
 
 
-def _query(data: Mapping[str, Any], table: Opened, known: Mapping[str, Opened | PublicTable]) -> Query:
+def _query(data: Mapping[str, Any], table: OpenedTable, known: Mapping[str, OpenedTable | PublicTable]) -> Query:
     if data.get("lapwing_query") != VERSION or type(data["lapwing_query"]) is not int:
         why = "is no question, or one of a later version of Lapwing"
         raise InvalidParameter("lapwing_query", data.get("lapwing_query"), why, f"Write lapwing_query: {VERSION}.")
     plan = _rows(data.get("rows"), _by_name(known.values()), 0)
     bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
-    keys = tuple(_key(one, plan.by_name) for one in _list(data.get("group_by", []), "group_by"))
-    asked = [_aggregate(one, plan.by_name) for one in _list(data.get("ask"), "ask")]
-    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(asked), bounding)
+    keys = tuple(_key(entry, plan.by_name) for entry in _list(data.get("group_by", []), "group_by"))
+    aggregates = [_aggregate(entry, plan.by_name) for entry in _list(data.get("ask"), "ask")]
+    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(aggregates), bounding)
     return replace(query, post=_post(data, _Answer(query.output_columns())))
 
 
-def _by_name(tables: Iterable[Opened | PublicTable]) -> _Tables:
-    private: dict[str, Opened] = {}
+def _by_name(tables: Iterable[OpenedTable | PublicTable]) -> _Tables:
+    private: dict[str, OpenedTable] = {}
     public: dict[str, Public] = {}
-    for one in tables:
-        if isinstance(one, Opened):
-            name = next(scans(one.plan)).table
-            clash = private.setdefault(name, one) is not one
+    for table in tables:
+        if isinstance(table, OpenedTable):
+            name = next(scans(table.plan)).table
+            clash = private.setdefault(name, table) is not table
         else:
-            name = one.name
-            clash = public.setdefault(name, one.plan) is not one.plan
+            name = table.name
+            clash = public.setdefault(name, table.plan) is not table.plan
         if clash:
             raise InvalidParameter("tables", name, "two tables have this name", "Open one with another name=.")
     return _Tables(private, public)
@@ -135,7 +127,7 @@ def _join(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
     if len(names) != len(public.fields):
         why = f"{public.table} has {len(public.fields)} columns"
         raise InvalidParameter("columns", names, why, "Name each of them as it is called after the join.")
-    fields = tuple(replace(one, name=name) for one, name in zip(public.fields, names, strict=True))
+    fields = tuple(replace(field, name=name) for field, name in zip(public.fields, names, strict=True))
     on = []
     for pair in _list(parts.get("on"), "on"):
         mine, theirs = _list(pair, "on")
@@ -146,8 +138,8 @@ def _join(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
 def _join_unit(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
     parts = _mapping(content, "join_unit", ("rows", "how", "condition"))
     other, how = _rows(parts.get("rows"), tables, depth), _one_of(Outer, parts, "how")
-    asked, both = parts.get("condition"), {**plan.by_name, **other.by_name}
-    return JoinUnit(plan, other, how, None if asked is None else _expression(asked, both))
+    condition, both = parts.get("condition"), {**plan.by_name, **other.by_name}
+    return JoinUnit(plan, other, how, None if condition is None else _expression(condition, both))
 
 
 def _exists(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
@@ -158,7 +150,7 @@ def _exists(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
 
 def _combine(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
     parts = _mapping(content, "combine", ("setting", "with"))
-    others = [_rows(one, tables, depth) for one in _list(parts.get("with"), "with")]
+    others = [_rows(side, tables, depth) for side in _list(parts.get("with"), "with")]
     setting = _one_of(Setting, parts, "setting")
     if not others and setting != "union":
         raise InvalidParameter("combine", setting, "needs another side", "Write setting: union for distinct rows.")
@@ -168,8 +160,8 @@ def _combine(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
 def _per_unit(plan: Plan, content: Any, tables: _Tables, depth: int) -> Plan:
     parts = _mapping(content, "per_unit", ("unit", "keys", "totals"))
     totals = []
-    for name, one in _mapping(parts.get("totals", {}), "totals").items():
-        total, of = _single(one, "totals")
+    for name, entry in _mapping(parts.get("totals", {}), "totals").items():
+        total, of = _single(entry, "totals")
         argument = None if of is None else _expression(of, plan.by_name)
         if argument is None and total != "count":
             raise InvalidParameter("totals", total, "needs an expression", "Write {sum: {column: cost}}.")
@@ -202,7 +194,7 @@ def _expression(data: Any, columns: Columns, depth: int = 0) -> Expression:
     if name in KINDS:
         return _constant(content, name)
     fewest, most = _known(name, PLACES, "there is no such operator")
-    arguments = [_expression(one, columns, depth + 1) for one in _list(content, name)]
+    arguments = [_expression(argument, columns, depth + 1) for argument in _list(content, name)]
     if not fewest <= len(arguments) <= most or (name == "case" and len(arguments) % 2 == 0):
         raise InvalidParameter(name, len(arguments), "takes another number of arguments", _HINT)
     first = arguments[0]
@@ -223,7 +215,7 @@ def _column(data: Any, columns: Columns) -> Column:
         ends = [_number(end, "bounds") for end in _list(parts["bounds"], "bounds")]
         column = replace(column, bounds=checks.interval(bounds=ends))
     if "keys" in parts:
-        values = tuple(_value(one, column.kind) for one in _list(parts["keys"], "keys"))
+        values = tuple(_value(value, column.kind) for value in _list(parts["keys"], "keys"))
         fitting(column.name, column.kind, values)
         column = replace(column, keys=tuple(dict.fromkeys(values)))
     return column
@@ -251,7 +243,7 @@ def _constant(value: Any, kind: Kind | None) -> Constant:
 
 
 def _named(data: Any, columns: Columns) -> tuple[tuple[str, Expression], ...]:
-    return tuple((name, _expression(one, columns)) for name, one in _mapping(data, "columns").items())
+    return tuple((name, _expression(entry, columns)) for name, entry in _mapping(data, "columns").items())
 
 
 def _key(data: Any, columns: Columns) -> Key:
@@ -262,7 +254,7 @@ def _key(data: Any, columns: Columns) -> Key:
     rest = checks.true_or_false(everything_else=parts.get("everything_else", False))
     if parts.get("values") is None:
         return key_for(name, by, everything_else=rest)
-    values = tuple(_value(one, by.kind) for one in _list(parts["values"], "values"))
+    values = tuple(_value(value, by.kind) for value in _list(parts["values"], "values"))
     if len(set(values)) < len(values):
         raise InvalidParameter("values", name, "one of them is there twice", "Leave one out.")
     fitting(name, by.kind, values)
@@ -281,14 +273,16 @@ def _value(value: Any, kind: Kind | None) -> Any:
     return dt.datetime.fromisoformat(value) if isinstance(value, str) and kind == "timestamp" else value
 
 
-_ASK: dict[str, type[Aggregate]] = {one.kind: one for one in AGGREGATES if one.options is not None}
+_ASK: dict[str, type[Aggregate]] = {
+    aggregate.kind: aggregate for aggregate in AGGREGATES if aggregate.options is not None
+}
 
 
 def _aggregate(data: Any, columns: Columns) -> Aggregate:
     parts = _mapping(data, "ask")
     kind = next((name for name in parts if name in _ASK), next(iter(parts), ""))
     aggregate = _known(kind, _ASK, "there is no such aggregate")
-    of = [one if isinstance(one, str) else _expression(one, columns) for one in _list(parts[kind], kind)]
+    of = [part if isinstance(part, str) else _expression(part, columns) for part in _list(parts[kind], kind)]
     if len(of) not in aggregate.places:
         raise InvalidParameter(kind, len(of), "takes another number of columns", _HINT)
     given = _mapping({name: value for name, value in parts.items() if name != kind}, kind, aggregate.options)
@@ -343,10 +337,10 @@ def _known(name: Any, known: Mapping[str, T], why: str) -> T:
 
 
 def _mapping(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
-    if not isinstance(data, dict) or not all(isinstance(one, str) for one in data):
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
         raise InvalidParameter(name, type(data), "must be a mapping", _HINT)
-    for one in data if known is not None else ():
-        _known(one, dict.fromkeys(known or ()), f"{name} has no such field")
+    for key in data if known is not None else ():
+        _known(key, dict.fromkeys(known or ()), f"{name} has no such field")
     return data
 
 

@@ -71,11 +71,11 @@ def _column(column: Column) -> dict[str, Any]:
 
 
 def _read_column(record: dict[str, Any]) -> dict[str, Any]:
-    found = {**record, "values": tuple(_read_value(value) for value in record["values"])}
+    column = {**record, "values": tuple(_read_value(value) for value in record["values"])}
     for name in ("noise", "interval"):
         if record[name] is not None:
-            found[name] = tuple(None if s is None else (_read_value(s[0]), _read_value(s[1])) for s in record[name])
-    return found
+            column[name] = tuple(None if s is None else (_read_value(s[0]), _read_value(s[1])) for s in record[name])
+    return column
 
 
 def _value(value: Any) -> Any:
@@ -115,15 +115,15 @@ def _loss(loss: Loss) -> dict[str, Any]:
 
 
 def _read_loss(record: dict[str, Any]) -> Loss:
-    found: dict[str, Any] = {}
+    arguments: dict[str, Any] = {}
     for name, value in record.items():
         if isinstance(value, list):
-            found[name] = [_read_fraction(item) for item in value]
+            arguments[name] = [_read_fraction(item) for item in value]
         elif name not in ("kind", "relation", "unit"):
-            found[name] = _read_fraction(value)
+            arguments[name] = _read_fraction(value)
         else:
-            found[name] = value
-    return _LOSSES[found.pop("kind")](**found)
+            arguments[name] = value
+    return _LOSSES[arguments.pop("kind")](**arguments)
 
 
 def _fraction(value: Fraction) -> str:

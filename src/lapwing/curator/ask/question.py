@@ -1,0 +1,168 @@
+"""A question as a value: rows of a plan, groups, aggregates, and what follows from these before anything is read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Aggregate, Bound, QueryFacts, TopK
+from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.pricing import Budget, Item, budget, price, price_top
+from lapwing.curator.plan.expressions import Column, Expression, Kind, columns_of
+from lapwing.curator.plan.grids import GridExpression
+from lapwing.curator.plan.groups import Grouping
+from lapwing.curator.plan.narrowing import narrowed
+from lapwing.curator.plan.nodes import Plan, is_each_row
+from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import PureDP
+
+
+@dataclass(frozen=True)
+class Post:
+    """What is done with the answer afterwards, at no cost: columns, HAVING, ORDER BY, LIMIT."""
+
+    outputs: tuple[tuple[str, Expression], ...] | None = None
+    having: Expression | None = None
+    order: tuple[tuple[Expression, bool], ...] = ()
+    """What to sort by, and whether the largest come first."""
+    limit: int | None = None
+    offset: int = 0
+
+
+@dataclass(frozen=True, repr=False)
+class Question:
+    """What is asked, and the facts that it decides: integers to fetch, what one unit can change, what it costs."""
+
+    context: Context = field(compare=False, repr=False)
+    plan: Plan
+    grouping: Grouping
+    aggregates: tuple[Aggregate, ...]
+    bounding: Bounding = field(default_factory=Bounding)
+    post: Post = field(default_factory=Post)
+    text: str | None = None
+    """The SQL it was written in, if it was."""
+
+    @cached_property
+    def bounds(self) -> tuple[Bound, ...]:
+        """The aggregates with the integers they need; those that can share one do."""
+        if self.top is not None:
+            return ()
+        columns = self.plan.by_name
+        squared = frozenset(
+            key for aggregate in self.aggregates if aggregate.squares for key in aggregate.keys(columns)
+        )
+        averaged = frozenset(
+            key for aggregate in self.aggregates if aggregate.averages for key in aggregate.keys(columns)
+        )
+        shared = QueryFacts(columns, squared, averaged - squared)
+        return tuple(aggregate.bind(shared) for aggregate in self.aggregates)
+
+    @property
+    def connection(self) -> Any:
+        """The DuckDB connection that was given to read its tables, if any."""
+        return self.context.connection
+
+    @property
+    def top(self) -> TopK | None:
+        """The question for the most frequent keys, which is asked alone."""
+        first = self.aggregates[0]
+        return first if isinstance(first, TopK) else None
+
+    @cached_property
+    def effective(self) -> Bounding:
+        """What one unit can change: where every row is a unit, or there are few groups, less than was asked for."""
+        if is_each_row(self.plan):
+            return Bounding()
+        if not self.grouping.keys:
+            return self.bounding.without_groups()
+        fair = self.bounding.by_rows()
+        return fair if self.grouping.secret else fair.among(self.grouping.size)
+
+    @cached_property
+    def statistics(self) -> tuple[Statistic, ...]:
+        """The integers to fetch for each group."""
+        wanted = [statistic for bound in self.bounds for statistic in bound.statistics]
+        if self.grouping.secret or self.top is not None:
+            wanted.append(Statistic("units"))
+        return tuple(dict.fromkeys(wanted))
+
+    @cached_property
+    def contents(self) -> tuple[tuple[GridExpression, ...], tuple[Expression, ...]]:
+        """What is needed of each row: numbers on their grids, and expressions whose different values are counted."""
+        grids = [grid for statistic in self.statistics for grid in statistic.arguments]
+        grids += [grid for bound in self.bounds if bound.pick is not None for grid in bound.grids]
+        others = [statistic.of for statistic in self.statistics if statistic.of is not None]
+        return tuple(dict.fromkeys(grids)), tuple(dict.fromkeys(others))
+
+    @cached_property
+    def narrow(self) -> Any:
+        """The plan without what the question does not read."""
+        values, others = self.contents
+        read = [*others, *(value.expression for value in values), *(key.expression for key in self.grouping.keys)]
+        return narrowed(self.plan, set().union(*map(columns_of, read)))
+
+    def output_columns(self) -> dict[str, Column]:
+        """The columns of the answer, for HAVING and ORDER BY."""
+        columns = {}
+        for key in self.grouping.keys:
+            shown: Kind = "text" if key.labels or key.everything_else else key.expression.kind or "text"
+            columns[key.name] = Column(key.name, shown)
+        for aggregate in self.aggregates:
+            columns[aggregate.output] = Column(aggregate.output, "integer" if aggregate.whole else "number")
+        return columns
+
+    def digest(self) -> str:
+        """A fingerprint of the question."""
+        return hashlib.sha256(
+            repr((self.plan, self.grouping, self.aggregates, self.effective, self.post)).encode()
+        ).hexdigest()
+
+    def explain(self) -> str:
+        """What happens, step by step."""
+        steps = [self.plan.explain()]
+        if self.grouping.keys:
+            steps.append("group by " + ", ".join(key.name for key in self.grouping.keys))
+        steps.append(", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates))
+        return " → ".join(steps)
+
+    def items(self, spend: Budget) -> tuple[Item, ...]:
+        """What a release consists of."""
+        if self.top is not None:
+            outputs, candidates = (self.top.output,), self.grouping.size
+            return price_top(self.top.most, spend, candidates=candidates, unit=self.context.unit, outputs=outputs)
+        return price(self.bounds, spend, self.effective, unit=self.context.unit, secret_keys=self.grouping.secret)
+
+    def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        """What was written down, checked."""
+        secret = [key.name for key in self.grouping.keys if key.values is None and self.top is None]
+        if secret and delta is None and (epsilon is None) != (rho is None):
+            why = f"which values of {' and '.join(secret)} occur is a secret, and showing some of them needs a delta"
+            declared = ", ".join(f"{name!r}: […]" for name in secret)
+            hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
+            raise InvalidParameter("delta", None, why, hint)
+        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=self.context.unit)
+        people = self.context.population
+        chance = getattr(spend.stated, "delta", Fraction(0))
+        if people is not None and chance * people >= 1:
+            why = f"with {people} units or more, it allows to publish one of them"
+            raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
+        if spend.noise_delta and not any(item.concentrated for item in self.items(spend)):
+            return replace(
+                spend, stated=PureDP(spend.size, unit=self.context.unit)
+            )  # no delta is lost, so none is paid
+        return spend
+
+
+def bounding_of(given: Mapping[str, Any]) -> Bounding:
+    """Bounds on what counts of one unit, from keywords."""
+    known = ("max_groups_per_unit", "max_rows_per_group", "max_rows_per_unit")
+    for name in given:
+        checks.one_of(known, bound=name)
+    return Bounding(**{name: value for name, value in given.items() if value is not None})
