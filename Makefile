@@ -24,6 +24,7 @@ help: ## print this list
 demo: $(WEB) $(ASSETS) ## a private analysis of a bundled data set, then the school at http://127.0.0.1:8000
 	@$(BIN)/lapwing demo
 	@echo "  Now yours: run . $(BIN)/activate and follow \"Private tables and SQL\" in README.md."
+	@echo "  A live collection with 10,000 devices: lapwing collect demo. Then a phone of yours: docs/collect.md."
 	@$(BIN)/lapwing serve
 
 test: ready ## set up, then every check and every test that must pass before a change lands
@@ -51,8 +52,8 @@ format: $(DEV) ## let ruff and prettier sort imports, fix what they can and form
 	$(BIN)/ruff format
 	tools/frontend .venv format
 
-bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, the school, the lab, the ledger, the engines, the start, a large model
-	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
+bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, the school, the lab, the ledger, the engines, the live collection, the start, a large model
+	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.collect || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
 
 bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 seeds in every cell
 	@.venv-bench/bin/python -m bench.models
@@ -74,7 +75,7 @@ $(CORE): $(PROJECT)
 	@tools/setup .venv && touch $@
 
 $(WEB): $(PROJECT)
-	@tools/setup .venv --extra web && touch $(CORE) $@
+	@tools/setup .venv --extra web --extra collect && touch $(CORE) $@
 
 $(DEV): $(PROJECT)
 	@tools/setup .venv --extra dev && touch $(CORE) $(WEB) $@

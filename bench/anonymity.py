@@ -34,7 +34,7 @@ from rich.table import Table
 
 from lapwing.anonymity.adult import ADULT_HIERARCHIES
 from lapwing.anonymity.full_domain import FullDomain
-from lapwing.anonymity.generalised import GeneralisedTable
+from lapwing.anonymity.generalisation import GeneralisedTable
 from lapwing.anonymity.mondrian import Mondrian
 from lapwing.anonymity.table import encoded
 from lapwing.datasets import adult

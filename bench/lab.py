@@ -74,12 +74,12 @@ def ask(folder: Path) -> None:
     from lapwing.privacy import Ledger
     from lapwing.web.lab.analyses import ANALYSES
     from lapwing.web.lab.analysis import Data
-    from lapwing.web.lab.statement import DATASET, Stated, Statement
+    from lapwing.web.lab.statement import DATASET, StatedColumn, Statement
 
     columns = (
-        Stated("person", "integer"),
-        Stated("ward", "text", keys=tuple(GROUPS)),
-        Stated("cost", "number", (0, 2000)),
+        StatedColumn("person", "integer"),
+        StatedColumn("ward", "text", keys=tuple(GROUPS)),
+        StatedColumn("cost", "number", (0, 2000)),
     )
     statement = Statement(name="people", columns=columns, unit="person", people=1_000_000)
     ledger = Ledger(folder / "ledger.db")

@@ -3,12 +3,16 @@
 
     tools/way.py            files, functions, and pairs of files that call each other
 
-A pair of files in which each calls the other is a place where a reader goes in circles.
+A pair of files in which each calls the other is a place where a reader goes in circles. Threads that a question starts
+are followed, too. A comprehension is a part of the function it stands in, not one of its own (from Python 3.12 on most
+of them have no frame); a lambda counts.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import threading
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import FrameType
@@ -34,16 +38,18 @@ def way(path: Path) -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
         here = frame.f_code.co_filename
         if event != "call" or not here.startswith(HOUSE):
             return
-        functions.add((here, frame.f_code.co_qualname))
+        functions.add((here, re.sub(r"(\.<locals>)?\.<(genexpr|(list|dict|set)comp)>", "", frame.f_code.co_qualname)))
         above = frame.f_back.f_code.co_filename if frame.f_back else ""
         if above.startswith(HOUSE) and above != here:
             calls.add((above, here))
 
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
         table.sql(SQL, epsilon=1)
     finally:
         sys.setprofile(None)
+        threading.setprofile(None)
     return functions, calls
 
 

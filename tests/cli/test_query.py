@@ -15,7 +15,7 @@ from cases import together
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
-from lapwing.cli import waiting
+from lapwing.cli import progress
 from lapwing.cli.commands import app
 from lapwing.curator.show.answer import Answer
 
@@ -307,16 +307,16 @@ def test_nothing_on_the_screen_is_obeyed_as_an_escape_code() -> None:
 
 
 def test_a_bar_moves_on_a_terminal_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "PATIENCE", 0)
+    monkeypatch.setattr(progress, "PATIENCE", 0)
     shown = io.StringIO()
-    with waiting.waiting("reading", Console(file=shown, force_terminal=True, width=80)):
+    with progress.waiting("reading", Console(file=shown, force_terminal=True, width=80)):
         while "reading" not in shown.getvalue():
             pass
 
 
 def test_nothing_moves_where_nobody_looks() -> None:
     before = threading.active_count()
-    with waiting.waiting("reading", Console(file=io.StringIO(), force_terminal=False)):
+    with progress.waiting("reading", Console(file=io.StringIO(), force_terminal=False)):
         assert threading.active_count() == before
 
 

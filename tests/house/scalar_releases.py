@@ -27,6 +27,8 @@ PARAMETERS = {
     "blocks": 2,
     "function": max,
     "sigma": 10,
+    "mean_drop": 60,
+    "largest": 3,
     "categories": 3,
     "keep": 0.75,
     "yes_if_yes": 0.75,

@@ -54,6 +54,8 @@ def numbered(decorator: ast.expr) -> bool:
     if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "pytest.mark.parametrize"):
         return False
     values, ids = decorator.args[1], [word.value for word in decorator.keywords if word.arg == "ids"]
+    if isinstance(values, ast.Call) and ast.unparse(values.func) == "few":
+        values = values.args[0]
     if any(ast.unparse(given).startswith("range(") for given in (values, *ids)):
         return True
     if ids or not isinstance(values, ast.List | ast.Tuple) or len(values.elts) < 3:
@@ -67,15 +69,20 @@ def numbered(decorator: ast.expr) -> bool:
 
 
 def test_no_test_is_counted_by_numbers() -> None:
-    """A test that takes fixtures may be: those are made anew for each number. The curator's tests are older."""
+    """A test that takes fixtures may be: those are made anew for each number."""
     found = []
     for path in sorted(TESTS.rglob("test_*.py")):
-        if path.is_relative_to(TESTS / "curator"):
-            continue
         for test in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(test, ast.FunctionDef) and any(map(numbered, test.decorator_list)) and not fixtures(test):
                 found.append(f"{path.relative_to(TESTS)}: {test.name}")
     assert not found, "write @together instead of @pytest.mark.parametrize:\n" + "\n".join(found)
+
+
+def test_no_test_opens_an_event_loop_where_a_browser_may_have_one() -> None:
+    """It would fail only in a whole run, after a test that drives a browser in the same process."""
+    call = "asyncio" + ".run("
+    found = [str(path.relative_to(TESTS)) for path in TESTS.rglob("test_*.py") if call in path.read_text("utf-8")]
+    assert not found, "write loops.in_a_loop(…) instead: " + ", ".join(found)
 
 
 def fixtures(test: ast.FunctionDef) -> set[str]:

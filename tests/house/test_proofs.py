@@ -100,7 +100,7 @@ def test_imports_are_followed_inside_a_room(tmp_path: Path) -> None:
     ("proof", "file", "code", "broken"),
     [
         ("laplace", "mechanisms/laplace.py", "SMALLEST_SCALE = Fraction(1, 512)", "SMALLEST_SCALE = Fraction(1, 4)"),
-        ("curator", "curator/engines/compile.py", "_clamped(raw, low, high)", "raw"),
+        ("curator", "curator/engines/compiler.py", "else clamped(raw, low, high)", "else raw"),
         ("curator", "curator/engines/postgres.py", "query.offset(0, copy=False)", "query"),
     ],
 )

@@ -21,7 +21,7 @@ from lapwing.exact import exp_neg
 from lapwing.models.cube import STEP, Cube, cube_radius
 from lapwing.models.logistic import LogisticRegression, class_totals, product_totals
 from lapwing.models.logistic_frame import Frame, overview_totals
-from lapwing.models.logistic_objective import GRID, Objective, Tilted, falling
+from lapwing.models.logistic_objective import GRID, Objective, ObjectiveNoise, falling
 from lapwing.models.logistic_search import Search, likely
 from lapwing.models.spending import Spending
 from lapwing.noise import Reproducible
@@ -121,7 +121,7 @@ def test_no_row_changes_a_statistic_by_more_than_is_stated(kind: str, classes: i
 def test_gradient_and_curvature_of_a_row_stay_within_their_parts(classes: int, epsilon: Fraction) -> None:
     rng = np.random.default_rng(5)
     columns = 4
-    tilted = Tilted(Spending.of(epsilon), columns, classes, float(columns))
+    tilted = ObjectiveNoise(Spending.of(epsilon), columns, classes, float(columns))
     parts = tilted.tilt.privacy_loss().epsilon + epsilon * tilted.percent / 100 + epsilon / 100
     assert parts <= epsilon
     most = 0.0
@@ -144,7 +144,7 @@ def test_the_density_of_the_ideal_minimum_changes_by_no_more_than_epsilon_and_by
 ) -> None:
     rng = np.random.default_rng(6)
     columns, most = 2, 0.0
-    tilted = Tilted(Spending.of(epsilon), columns, classes, float(columns), least_ridge=0.0)
+    tilted = ObjectiveNoise(Spending.of(epsilon), columns, classes, float(columns), least_ridge=0.0)
 
     def logarithm(X: NDArray[Any], places: NDArray[Any], theta: NDArray[Any]) -> float:
         """Of the density at Θ: that of the only tilt whose minimum it is, times the determinant."""
@@ -185,13 +185,13 @@ def exact_size(objective: Objective, theta: NDArray[Any]) -> Any:
         return mpmath.sqrt(mpmath.fsum(slope**2 for slope in slopes))
 
 
-def problem(classes: int, kind: str, seed: int, rows: int = 150) -> tuple[Tilted, Objective]:
+def problem(classes: int, kind: str, seed: int, rows: int = 150) -> tuple[ObjectiveNoise, Objective]:
     rng = np.random.default_rng(seed)
     columns = 4
     X = extreme(rng, rows, columns, kind)
     one_class = np.zeros(rows, dtype=int)
     places = (X @ rng.normal(size=(columns, classes))).argmax(axis=1) if seed % 2 else one_class
-    tilted = Tilted(Spending.of(10 ** (seed - 1)), columns, classes, float(columns))
+    tilted = ObjectiveNoise(Spending.of(10 ** (seed - 1)), columns, classes, float(columns))
     return tilted, Objective(X, places, classes, tilted.ridge, tilted.tilt.noise(fixed(seed)).T)
 
 
@@ -260,7 +260,7 @@ def test_a_search_that_went_astray_is_not_believed() -> None:
 
 def test_many_parameters_are_solved_without_a_matrix() -> None:
     X, y = blobs(60, 600, 3, 0)
-    tilted = Tilted(Spending.of(5), 600, 3, 600.0)
+    tilted = ObjectiveNoise(Spending.of(5), 600, 3, 600.0)
     rows = np.rint(np.clip(X, -1, 1) * STEP)
     objective = Objective(rows, y, 3, tilted.ridge, tilted.tilt.noise(fixed(2)).T)
     slope = objective.slope(objective.search.minimum(tilted.slack / 4))
@@ -271,7 +271,7 @@ def test_many_parameters_are_solved_without_a_matrix() -> None:
 def test_doubles_certify_as_many_rows_as_there_may_be_with_little_noise_on_the_parameters() -> None:
     for rows in (1e2, 1e5, 1e7, 1e10):
         frame = Frame(rows, rows, np.zeros(10), np.ones(10), 10.0, 50.0)
-        tilted = Tilted(Spending.of(1), 11, 2, 11.0).suited(frame)
+        tilted = ObjectiveNoise(Spending.of(1), 11, 2, 11.0).suited(frame)
         noise, grid = tilted.output
         assert math.sqrt(noise.variance) * float(grid) < 0.02
         assert 2 * rows * (11 * 2.0**-53 * 100 + 3 * 2.0**-48) * math.sqrt(11) < tilted.slack / 2

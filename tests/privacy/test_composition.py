@@ -16,7 +16,7 @@ from scipy import stats
 
 from lapwing.errors import IncompatibleLosses, InvalidParameter
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP, compose
-from lapwing.privacy.optimal import optimal_delta_at, optimal_epsilon_at
+from lapwing.privacy.optimal_composition import optimal_delta_at, optimal_epsilon_at
 
 
 def brute_force_delta(epsilons: list[float], target: float) -> float:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP, explain
-from lapwing.privacy.explain import posterior, power
+from lapwing.privacy.explanation import posterior, power
 
 EVERY = [
     PureDP(1),

@@ -13,7 +13,7 @@ from cases import together
 
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedConversion
 from lapwing.privacy import PLD, ZCDP, AdditiveNoise, ApproxDP, Loss, PureDP, RenyiDP, compose
-from lapwing.privacy.written import written_up
+from lapwing.privacy.notation import written_up
 
 JUST_BELOW = Fraction(1, 1024) - Fraction(1, 2**600)
 

@@ -93,7 +93,7 @@ def inhabitants(houses: Homes, people: int, entropy: Entropy) -> People:
 
 def _listed(houses: Homes, there: Flags, days: Codes, people: int, entropy: Entropy) -> People:
     """The people who are there, one after another, with their sex."""
-    home, place = (found[:people] for found in np.nonzero(there))
+    home, place = (indices[:people] for indices in np.nonzero(there))
     lived, kind = days[home, place], houses.kind[home]
     alone_and_old = (kind == ALONE) & (lived > 65 * YEAR)
     share = np.select([alone_and_old, (kind == ONE_PARENT) & (place == 0), place >= ADULTS], [0.67, 0.8, 0.488], 0.5)

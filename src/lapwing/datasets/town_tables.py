@@ -80,9 +80,9 @@ def hospital(people: Table, today: datetime.date, entropy: Entropy) -> tuple[Tab
     reason = drawn.argmax(axis=0)
     acute = labels(tuple(facts.ACUTE), choice(list(facts.ACUTE.values()), len(seen), entropy))
     chronic = labels((*ILLNESSES.values(), "else"), reason)
-    told = {name: people[name][seen] for name in ("birth_date", "sex", "postcode")}
+    details = {name: people[name][seen] for name in ("birth_date", "sex", "postcode")}
     return {
-        **told,
+        **details,
         "admission": day,
         "diagnosis": np.where(reason < len(ILLNESSES), chronic, acute),
     }, seen
@@ -154,13 +154,13 @@ def _illnesses(female: Flags, age: Codes, smoker: Flags, entropy: Entropy) -> Ta
     def share(steps: tuple[tuple[int, float, float], ...]) -> Floats:
         return np.where(female, by_age(steps, age, 1), by_age(steps, age, 2))
 
-    found: Table = {}
+    illnesses: Table = {}
     for column, illness in ILLNESSES.items():
         # scaled so that smokers and others together come to the published share, one adult in nine smoking
         risk = facts.SMOKERS_RISK.get(illness, 1.0)
         scaled = np.where(smoker, risk, 1.0) / (1 + (risk - 1) / 9)
-        found[column] = happens(scaled * share(facts.PREVALENCE[illness]), len(age), entropy)
-    return found
+        illnesses[column] = happens(scaled * share(facts.PREVALENCE[illness]), len(age), entropy)
+    return illnesses
 
 
 def _names(houses: Homes, people: People, age: Codes, entropy: Entropy) -> NDArray[Any]:

@@ -83,12 +83,12 @@ class Box:
         """The same in whole steps from −2^bits to 2^bits, held in doubles; by the block, to stay in the cache."""
         largest, columns = 1.0 if bits is None else float(1 << bits), len(self.bounds)
         scaled, rows = np.empty(values.shape), min(max(1, _BLOCK // columns), len(values))
-        given, made, size = values.reshape(-1), scaled.reshape(-1), rows * columns
+        given, results, size = values.reshape(-1), scaled.reshape(-1), rows * columns
         with np.errstate(all="ignore"):  # a warning would depend on a record
             factor = np.minimum(largest / self.half, np.finfo(float).max)  # 0 times infinity would be no number
             middles, factors = np.tile(self.middle, rows), np.tile(factor, rows)  # long loops are fast
             for start in range(0, len(given), size or 1):
-                block, out = given[start : start + size], made[start : start + size]
+                block, out = given[start : start + size], results[start : start + size]
                 np.subtract(block, middles[: len(out)], out=out)
                 out *= factors[: len(out)]
                 if bits is not None:

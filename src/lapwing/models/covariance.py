@@ -64,8 +64,8 @@ class Covariance(PrivateEstimator[Recipe]):
     Proof: covariance.md
 
     >>> rows = [[low, low + high] for low in range(10) for high in range(10)] * 20
-    >>> found = Covariance(epsilon=10, bounds=(0, 20)).fit(rows)
-    >>> bool(found.correlation_[0, 1] > 0.4)
+    >>> covariance = Covariance(epsilon=10, bounds=(0, 20)).fit(rows)
+    >>> bool(covariance.correlation_[0, 1] > 0.4)
     True
     """
 

@@ -47,10 +47,10 @@ class Recipe(Protocol):
 
 
 R = TypeVar("R", bound=Recipe)
-Choice = TypeVar("Choice", bound="Rated")
+Choice = TypeVar("Choice", bound="RatedRecipe")
 
 
-class Rated(Recipe, Protocol):
+class RatedRecipe(Recipe, Protocol):
     """A recipe that says how far off it is, so that two of them can be compared."""
 
     @property
@@ -106,7 +106,7 @@ class PrivateEstimator(BaseEstimator, Generic[R], metaclass=Helpful):  # type: i
         `columns` is how many there are, or their names; it may be left out after a fit, or if `bounds` tells.
         """
         if columns is None:
-            columns = self._names() or getattr(self, "n_features_in_", None) or _told(self.bounds)
+            columns = self._names() or getattr(self, "n_features_in_", None) or _columns_of(self.bounds)
         names = list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else None
         if names is None and isinstance(self.bounds, Mapping) and len(self.bounds) == columns:
             names = list(self.bounds)
@@ -232,7 +232,7 @@ def _unpriced(estimator: object, score: float) -> float:
 _COLUMNS = "Write quote(columns=10), or their names: quote(columns=['age', 'height'])."
 
 
-def _told(bounds: Any) -> int | list[str]:
+def _columns_of(bounds: Any) -> int | list[str]:
     """The columns, if bounds name or number them."""
     if isinstance(bounds, Mapping):
         return list(bounds)

@@ -206,7 +206,7 @@ def _middle(recipe: _Recipe, target: Floats, entropy: Entropy) -> int:
 def _number_scores(rows: Floats, target: Floats, middle: int) -> tuple[list[int], int]:
     """|Σ_i z_i·(t_i − m)| for each column."""
     with_target, alone = _exact(products(np.column_stack([target, np.ones(len(target))]), rows, _STEP**2))
-    scores = [abs(both - middle * one) for both, one in zip(with_target, alone, strict=True)]
+    scores = [abs(both - middle * total) for both, total in zip(with_target, alone, strict=True)]
     return scores, _STEP * _rounded(_STEP + abs(middle))
 
 

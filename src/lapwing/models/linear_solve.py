@@ -42,7 +42,7 @@ def without_errors(slopes: Floats, start: float, learnt: Learnt) -> Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Centred:
+class _CentredSums:
     """Sums of products around the means, and the variance of their noise."""
 
     columns: Floats
@@ -126,13 +126,13 @@ def trimmed(moments: Moments, variance: float, reach: float, peak: float, *, con
     return centred.line(vectors @ (inverse * (vectors.T @ centred.target)))
 
 
-def _centred(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> _Centred | None:
+def _centred(moments: Moments, variance: float, reach: float, peak: float, *, constant: bool) -> _CentredSums | None:
     """Moments around the means; None if there are too few rows to speak of means."""
     columns, target, noise = moments.columns, moments.target, variance / TARGET_WEIGHT**2
     if not constant:
         weight = max(float(np.trace(columns)), float(np.sqrt(variance)))
         none = np.zeros(len(target))
-        return _Centred(columns, target, variance, noise, weight, moments.square, peak, none, 0.0)
+        return _CentredSums(columns, target, variance, noise, weight, moments.square, peak, none, 0.0)
     rows = float(columns[0, 0])
     if rows < _FEW * np.sqrt(variance):
         return None
@@ -142,7 +142,7 @@ def _centred(moments: Moments, variance: float, reach: float, peak: float, *, co
     off = float(np.mean(middle**2))
     noise += variance * level**2 + noise * off
     variance *= (1 + off) ** 2
-    return _Centred(around, aims, variance, noise, rows, moments.square - rows * level**2, peak, middle, level)
+    return _CentredSums(around, aims, variance, noise, rows, moments.square - rows * level**2, peak, middle, level)
 
 
 def _flat_line(moments: Moments) -> Line:

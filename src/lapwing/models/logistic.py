@@ -19,7 +19,7 @@ from lapwing.models.cube import STEP, Cube, boxed, released
 from lapwing.models.estimator import PrivateClassifier
 from lapwing.models.exact import products, rowwise, totals, totals_by
 from lapwing.models.logistic_frame import Frame, overview, overview_totals
-from lapwing.models.logistic_objective import GRID, Tilted
+from lapwing.models.logistic_objective import GRID, ObjectiveNoise
 from lapwing.models.logistic_search import likely
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
@@ -63,9 +63,9 @@ class _Recipe:
         return boxed(self._parts[0], largest=STEP, dimensions=len(self.box.bounds) + 2)
 
     @property
-    def objective(self) -> Tilted:
+    def objective(self) -> ObjectiveNoise:
         """All that remains after the overview, for the objective."""
-        return Tilted(self._parts[1], self.columns, self.classes, float(self.columns))
+        return ObjectiveNoise(self._parts[1], self.columns, self.classes, float(self.columns))
 
     @property
     def means(self) -> Cube | Gaussian:

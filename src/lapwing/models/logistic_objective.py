@@ -42,7 +42,7 @@ _LN2 = (float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")
 
 
 @dataclass(frozen=True, slots=True)
-class Tilted:
+class ObjectiveNoise:
     """Noise of objective perturbation for rows in [−1, 1]^columns of so many classes.
 
     Privacy: pure ε; where rho is spent, the ε with ε²/2 = rho.
@@ -61,7 +61,7 @@ class Tilted:
     rows: float = 1.0
     """About how many there are: the more, the larger a gradient is let pass, for doubles have to certify it."""
 
-    def suited(self, frame: Frame) -> Tilted:
+    def suited(self, frame: Frame) -> ObjectiveNoise:
         """The same for rows of a smaller size; where there are plenty, the ridge matters more than the tilt."""
         squared = min(self.squared, frame.squared + 1.0)
         percent = min(int(_CURVATURE * frame.plenty), _MOST_CURVATURE)

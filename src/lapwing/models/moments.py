@@ -33,7 +33,7 @@ _SEEN = 4.0  # over ε: so many rows the choice of a radius tells apart
 
 
 @dataclass(frozen=True, slots=True)
-class Boxed:
+class GroupMoments:
     """The sum of each column and of its squares, in each of several public groups of rows, bought together.
 
     A row is anywhere within its bounds: z and 2z² − 1 of d columns lie in a cube, and so does the noise.

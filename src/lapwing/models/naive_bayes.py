@@ -16,7 +16,7 @@ from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats, classes_of
 from lapwing.models.estimator import PrivateClassifier, least_noise
 from lapwing.models.exact import rowwise
-from lapwing.models.moments import Boxed, numbers_of, shrunk
+from lapwing.models.moments import GroupMoments, numbers_of, shrunk
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
@@ -43,8 +43,8 @@ class _Recipe:
         return self.spending.split(3, 17)
 
     @property
-    def moments(self) -> Boxed:
-        return Boxed(len(self.box.bounds), self.classes, self.parts[1])
+    def moments(self) -> GroupMoments:
+        return GroupMoments(len(self.box.bounds), self.classes, self.parts[1])
 
     @property
     def count(self) -> Laplace | Gaussian:

@@ -66,8 +66,8 @@ class QuantileTransformer(OneToOneFeatureMixin, PrivateTransformer[_Recipe]):  #
     Proof: quantiles.md
 
     >>> ages = np.arange(10_000).reshape(-1, 1) % 80
-    >>> found = QuantileTransformer(epsilon=10, bounds=(0, 120)).fit(ages)
-    >>> bool(0.4 < found.transform([[40]])[0, 0] < 0.6)
+    >>> transformer = QuantileTransformer(epsilon=10, bounds=(0, 120)).fit(ages)
+    >>> bool(0.4 < transformer.transform([[40]])[0, 0] < 0.6)
     True
     """
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from lapwing.charts import PALETTE
+from lapwing.privacy.notation import written_up
 from lapwing.privacy.quotes import Line, Quote, amount, risk
-from lapwing.privacy.written import written_up
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -74,7 +75,7 @@ class FitQuote(Quote):
 
 
 _HEADINGS = ("what is released", "costs", "off by at most")
-_BUDGET, _NOISE = "#d99a00", "#b5651d"
+_BUDGET, _NOISE = PALETTE["budget"], PALETTE["noise"]
 _STYLE = """
 .lapwing-fit { font: 13px/1.5 system-ui, sans-serif; padding: .7em 1em; border: 1px solid #8884; border-radius: 8px;
   display: inline-block; max-width: 100%; box-sizing: border-box; overflow-x: auto; }
@@ -82,11 +83,11 @@ _STYLE = """
 .lapwing-fit th, .lapwing-fit td { padding: .15em 1em .15em 0; text-align: left; border: 0; background: none; }
 .lapwing-fit thead th { border-bottom: 1px solid #8886; }
 .lapwing-fit td:nth-child(2), .lapwing-fit .budget { color: #b58100; font-weight: 600; }
-.lapwing-fit td:nth-child(3) { color: #b5651d; }
+.lapwing-fit td:nth-child(3) { color: NOISE; }
 .lapwing-fit tr:last-child td { font-weight: 600; }
 .lapwing-fit p { margin: .1em 0; max-width: 52em; }
 .lapwing-fit .quiet { opacity: .7; }
-"""
+""".replace("NOISE", _NOISE)
 
 
 def _cells(line: Line) -> tuple[str, str, str]:

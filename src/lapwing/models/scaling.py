@@ -14,7 +14,7 @@ from lapwing.mechanisms import Gaussian, Laplace
 from lapwing.models.account import Account
 from lapwing.models.columns import Box, Floats
 from lapwing.models.estimator import PrivateTransformer, least_noise
-from lapwing.models.moments import Boxed, numbers_of, shrunk
+from lapwing.models.moments import GroupMoments, numbers_of, shrunk
 from lapwing.models.spending import Spending
 from lapwing.noise import Entropy
 from lapwing.privacy import Loss
@@ -38,8 +38,8 @@ class _Recipe:
         return self.spending.split(1, 9)
 
     @property
-    def moments(self) -> Boxed:
-        return Boxed(len(self.box.bounds), 1, self.parts[1])
+    def moments(self) -> GroupMoments:
+        return GroupMoments(len(self.box.bounds), 1, self.parts[1])
 
     @property
     def count(self) -> Laplace | Gaussian:
