@@ -85,7 +85,7 @@ def shared_ids(folder: Path, total: int) -> Rate | None:
             keys, rests, _ = sealer.mixing.sorted(np.frombuffer(given, dtype=np.uint8).reshape(-1, 16))
             with sealer.facts.transaction() as database:
                 fresh = _unseen(database, 1, keys, rests)
-                _add(database, Fresh(1, keys[fresh], rests[fresh], np.empty((0, 0), np.uint8)))
+                _add(database, Fresh(1, keys[fresh], rests[fresh], np.empty((0, 0), np.uint8), "aggregator"))
             fresh_ids += int(fresh.sum())
         seconds = time.process_time() + _of_server(postmaster) - start
         assert fresh_ids == size + (total // size - 1) * (size - size // 10), "an id was taken for another"

@@ -43,6 +43,11 @@ NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 CROWD: Mapping[str, Any] = {"from": "report", "threshold": 3, "mean_drop": 4, "sigma": 1, "delta": "0.001"}
 """Far too small for real people."""
 SHUFFLERS = {"direct": (), "shuffled": ("shuffler",), "blinded": ("blinder", "thresholder")}
+FRAGMENTS: Mapping[str, Mapping[str, Any]] = {
+    "report": {"fragments": {"by": "report", "count": 3}, "limits": {"reports_per_day": 1, "lifetime_epsilon": 24}},
+    "attribute": {"fragments": {"by": "attribute"}, "crowd": {**CROWD, "from": "position"}},
+}
+"""What a file has with fragments."""
 LATE = NOON.replace(hour=23, minute=59, second=59, microsecond=999_000)
 POLL: Mapping[str, Any] = {"protocol": "UnaryEncoding", "epsilon": 1, "domain": ["bus", "bike", "car"]}
 
@@ -51,7 +56,7 @@ def text(data: bytes) -> str:
     return b64encode(data).decode()
 
 
-_SHUFFLERS = ("shuffler", "blinder", "thresholder")
+_SHUFFLERS = ("shuffler", "shuffler2", "shuffler3", "blinder", "thresholder")
 
 
 @dataclass
@@ -70,8 +75,8 @@ class Keys:
 
 
 def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any) -> dict[str, Any]:
-    """The file of a small collection."""
-    shufflers = SHUFFLERS[changes.get("transport", "direct")]
+    """The file of a small collection, with an epoch of so many `days`, and `shufflers` where there are several."""
+    shufflers = changes.pop("shufflers", SHUFFLERS[changes.get("transport", "direct")])
     ports = ports or {"issuer": 9001, "ingestor": 9002, "aggregator": 9003, "analyzer": 9004} | {
         name: 9010 + place for place, name in enumerate(shufflers)
     }
@@ -84,7 +89,7 @@ def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any)
     epoch = {
         "number": 1,
         "from": DAY.isoformat(),
-        "until": (DAY + timedelta(days=44)).isoformat(),
+        "until": (DAY + timedelta(days=changes.pop("days", 45) - 1)).isoformat(),
         "report_key": text(keys.reports.public),
         "token_key": text(keys.tokens.public),
         "gateway_key": text(keys.gateway.public),
@@ -208,7 +213,7 @@ def working(folder: Path, *, school: str = "", **changes: Any) -> Iterator[Parti
 def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Parties]:
     """All parties, on ports that the system chose."""
     keys = Keys()
-    shuffling = SHUFFLERS[changes.get("transport", "direct")]
+    shuffling = changes.get("shufflers", SHUFFLERS[changes.get("transport", "direct")])
     names = ["issuer", "ingestor", "aggregator", "analyzer", *(["relay"] if relay else []), *shuffling]
     listeners = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
     ports = {name: listener.getsockname()[1] for name, listener in listeners.items()}
@@ -255,7 +260,9 @@ def shuffler_of(collection: Collection, folder: Path, keys: Keys, party: str, **
     arguments = (collection, folder / party, {1: keys.hops[party]}, keys.signing[party])
     if party == "thresholder":
         return Thresholder(*arguments, {1: keys.crowds}, processes=1, **named)
-    return {"shuffler": Shuffler, "blinder": Blinder}[party](*arguments, processes=1, **named)
+    if party == "blinder":
+        return Blinder(*arguments, processes=1, **named)
+    return Shuffler(*arguments, party=party, processes=1, **named)
 
 
 def some_tokens(parties: Parties, count: int) -> list[tokens.Token]:

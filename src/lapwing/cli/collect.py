@@ -42,6 +42,24 @@ def _transport(written: str) -> Transport:
     raise InvalidParameter("transport", written, "is not known", f"Write one of: {', '.join(ROUTES)}.")
 
 
+def _fragments(written: str | None, shufflers: int) -> dict[str, Any] | None:
+    from lapwing.collect.collection import MOST_SHUFFLERS
+    from lapwing.errors import InvalidParameter
+
+    if not 1 <= shufflers <= MOST_SHUFFLERS:
+        why = f"must be 1 to {MOST_SHUFFLERS}"
+        raise InvalidParameter("shufflers", shufflers, why, "Write --shufflers 3.")
+    if written is None and shufflers > 1:
+        why = "are several, which only fragments can use"
+        raise InvalidParameter("shufflers", shufflers, why, "Write --fragments 3 or --fragments attribute as well.")
+    if written is None or written == "attribute":
+        return None if written is None else {"by": "attribute"}
+    if not written.isascii() or not written.isdigit():
+        why = "is neither a number of reports nor attribute"
+        raise InvalidParameter("fragments", written, why, "Write --fragments 3 or --fragments attribute.")
+    return {"by": "report", "count": int(written)}
+
+
 @app.command()
 def new(
     folder: Folder,
@@ -50,19 +68,29 @@ def new(
     epsilon: Annotated[str, typer.Option(help="The privacy loss of one report.")] = "1",
     host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
     batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
-    transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+    transport: Annotated[
+        str | None, typer.Option(help="direct, shuffled or blinded.", show_default="direct; shuffled with fragments")
+    ] = None,
+    fragments: Annotated[
+        str | None,
+        typer.Option(help="Send each answer in pieces: a number of reports, such as 3, or attribute (every bit)."),
+    ] = None,
+    shufflers: Annotated[int, typer.Option(help="Among how many shufflers coins choose for each piece.")] = 1,
 ) -> None:
     """Begin a collection: a draft to edit, and the key that will sign it."""
     with readable_errors():
         listed = [answer.strip() for answer in answers.split(",") if answer.strip()]
         workspace = _workspace(folder)
         publishing = {"smallest_batch": batch, "every_hours": 24}
+        pieces = _fragments(fragments, shufflers)
         draft = workspace.create(
             question=question,
             answers=listed,
             epsilon=epsilon,
             host=host,
-            transport=_transport(transport),
+            transport=_transport(transport or ("direct" if pieces is None else "shuffled")),
+            fragments=pieces,
+            shufflers=shufflers,
             publishing=publishing,
         )
         _problems(workspace)
@@ -139,7 +167,10 @@ def open(folder: Folder) -> None:
 @app.command()
 def serve(
     party: Annotated[
-        str, typer.Argument(help="issuer, relay, ingestor, a shuffler, aggregator or analyzer.", show_default=False)
+        str,
+        typer.Argument(
+            help="issuer, relay, ingestor, shuffler (shuffler2, …), aggregator or analyzer.", show_default=False
+        ),
     ],
     folder: Folder,
     host: Annotated[str | None, typer.Option(help="Where to listen; as in the file, if left out.")] = None,

@@ -117,8 +117,8 @@ class Aggregator:
 
     async def segments(self, request: Request) -> Answer:
         """Store a sealed segment from the party before."""
-        sender = self.collection.before("aggregator")
-        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
+        senders = self.collection.senders("aggregator")
+        body = await hops.received(request, self.collection, senders, LARGEST_SEGMENT)
         return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
 
     def _stored(self, body: bytes) -> Answer:
@@ -205,7 +205,7 @@ class Aggregator:
         fresh = identities.unseen(self.runs.of(segment.epoch), keys, rests)
         totals[DUPLICATE] += int((~fresh).sum())
         rows = rows[np.sort(order[fresh])]
-        reports, valid = Reports.from_singles(self.collection.protocol, rows)
+        reports, valid = Reports.from_singles(self.collection.message, rows)
         totals[NO_REPORT] += int((~valid).sum())
         totals["counted"] += len(reports)
         restored = self._restored(rows[valid])
@@ -234,7 +234,7 @@ class Aggregator:
         """Where a crowd is made of equal reports, as many of each as the shuffler drops of a crowd on average."""
         import numpy as np
 
-        crowd, protocol = self.collection.crowd, self.collection.protocol
+        crowd, protocol = self.collection.crowd, self.collection.message
         again = crowd.mean_drop if crowd is not None and crowd.source == "report" else 0
         kinds = np.unique(rows, axis=0) if again else rows[:0]
         return Reports.from_singles(protocol, np.repeat(kinds, again, axis=0))[0]
@@ -244,7 +244,7 @@ class Aggregator:
         import numpy as np
 
         key = self.keys.get(segment.epoch)
-        width = ID_BYTES + report_bytes(self.collection.protocol)
+        width = ID_BYTES + report_bytes(self.collection.message)
         if key is None or segment.reports.shape[1] != width + SEAL_BYTES:
             totals[NO_KEY if key is None else SEALED_WRONG] += len(segment.reports)
             return np.empty((0, ID_BYTES), np.uint8), np.empty((0, width - ID_BYTES), np.uint8)
@@ -306,7 +306,7 @@ class Aggregator:
         for number in numbers:
             path = self.closed / f"{number}.batch"
             if not path.exists():
-                counts = self._counting(self.collection.protocol, list(self._parts(number)))
+                counts = self._counting(self.collection.message, list(self._parts(number)))
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()

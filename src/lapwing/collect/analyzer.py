@@ -40,17 +40,20 @@ class Result:
     day: date
     """On which the last of them was closed."""
     reports: int
+    """Of people: one each, whether it came in one piece or in fragments."""
     estimates: Estimates | MeanEstimate
     removed: int = 0
     """Reports that thresholding took away before they could be counted."""
     restored: int = 0
     """Of them, those that were counted again: the average loss of each crowd that came through."""
     crowd: Crowd | None = None
+    fragments: int | None = None
+    """How many were counted, where reports travel in fragments."""
 
     @property
     def bias(self) -> float:
         """About how much an estimate can be off beyond its interval, because reports are missing."""
-        if self.crowd is None:
+        if self.crowd is None or self.crowd.source == "position":  # bits are dropped whatever they are
             return 0.0
         crowds = Fraction(self.restored, self.crowd.mean_drop)
         wrong = abs(self.removed - self.restored) + float(crowds * self.crowd.sigma)
@@ -61,9 +64,15 @@ class Result:
         if self.crowd is None:
             return ""
         smallest, dropped = self.crowd.mechanism.accuracy(), self.crowd.mean_drop
+        pieces = "reports" if self.fragments is None else "fragments"
+        if self.crowd.source == "position":
+            return (
+                f"Shufflers removed {self.removed:,} fragments, whatever they said: positions with fewer than about "
+                f"{smallest:,.0f} are missing, the others lost about {dropped:,} each. Intervals are wider for it."
+            )
         fate = "were counted again" if self.crowd.source == "report" else "are missing here"
         return (
-            f"Shufflers removed {self.removed:,} reports: crowds of fewer than about {smallest:,.0f} are missing; the "
+            f"Shufflers removed {self.removed:,} {pieces}: crowds of fewer than about {smallest:,.0f} are missing; the "
             f"others lost about {dropped:,} each, which {fate}. An estimate can be off by about {self.bias:,.3g} more "
             "than its interval says."
         )
@@ -88,7 +97,8 @@ class Result:
             "reports": self.reports,
             "gain_per_fake": gain,
             "removed": self.removed,
-            "taken": self.reports - self.restored + self.removed,
+            "taken": (self.reports if self.fragments is None else self.fragments) - self.restored + self.removed,
+            "fragments": self.fragments,
             "bias": self.bias,
             "missing": self.missing(),
             "answers": rows,
@@ -102,7 +112,7 @@ class Analyzer:
         self.collection, self.folder = collection, folder / "batches"
         make_folder(self.folder)
         remove_parts(self.folder)
-        self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.protocol.shape)
+        self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.message.shape)
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
     def app(self) -> Application:
@@ -112,7 +122,7 @@ class Analyzer:
 
     async def batches(self, request: Request) -> Answer:
         """Store a batch from the aggregator."""
-        body = await hops.received(request, self.collection, "aggregator", self._largest)
+        body = await hops.received(request, self.collection, ["aggregator"], self._largest)
         return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
 
     def _stored(self, body: bytes) -> Answer:
@@ -150,7 +160,7 @@ class Analyzer:
             "version": self.collection.version,
             "question": self.collection.question,
             "smallest_batch": self.collection.smallest_batch,
-            "epsilon": float(self.collection.protocol.privacy_loss().epsilon),
+            "epsilon": float(self.collection.whole.privacy_loss().epsilon),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }
@@ -168,29 +178,34 @@ class Analyzer:
         batches = tuple(self.stored())
         if not batches:
             raise InvalidParameter("batches", 0, "are none yet", "Wait until a batch is closed.")
-        total = self.collection.protocol.empty()
+        total = self.collection.message.empty()
         for batch in batches:
             total = total.merge(batch.counts)
         return self._result(batches, total, candidates)
 
     def _result(self, batches: tuple[Batch, ...], counts: Counts, candidates: Sequence[Any] | None) -> Result:
-        protocol = self.collection.protocol
-        estimates: Estimates | MeanEstimate
-        if isinstance(protocol, OpenProtocol):
-            looked_for = list(candidates if candidates is not None else self.collection.candidates)
-            if not looked_for:
-                hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
-                raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
-            estimates = protocol.estimate(counts, looked_for)
-        else:
-            assert isinstance(protocol, ClosedProtocol)
-            estimates = exact_estimate(protocol, counts)
+        estimates = self._estimated(counts, candidates)
+        fragmented = self.collection.fragments is not None
         return Result(
             tuple(batch.number for batch in batches),
             batches[-1].day,
-            counts.n,
+            estimates.n if fragmented else counts.n,
             estimates,
             sum(batch.removed for batch in batches),
             sum(batch.restored for batch in batches),
             self.collection.crowd,
+            counts.n if fragmented else None,
         )
+
+    def _estimated(self, counts: Counts, candidates: Sequence[Any] | None) -> Estimates | MeanEstimate:
+        protocol, fragments = self.collection.protocol, self.collection.fragments
+        looked_for = list(candidates if candidates is not None else self.collection.candidates)
+        if isinstance(protocol, OpenProtocol) and not looked_for:
+            hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
+            raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
+        if fragments is not None:
+            return fragments.estimate(counts, looked_for)
+        if isinstance(protocol, OpenProtocol):
+            return protocol.estimate(counts, looked_for)
+        assert isinstance(protocol, ClosedProtocol)
+        return exact_estimate(protocol, counts)

@@ -58,7 +58,7 @@ class Batch:
             facts = json.loads(data[40:end])
             if data[:36] != start or end > 40 + MOST_FACTS:
                 raise ValueError
-            counts = Counts.from_bytes(collection.protocol, data[end:])
+            counts = Counts.from_bytes(collection.message, data[end:])
             taken, restored = facts.get("taken"), facts.get("restored", 0)
             if not all(type(number) is int for number in (taken or 0, restored)):
                 raise ValueError

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from lapwing.collect import documents
+from lapwing.collect.answer_fragments import Fragments
 from lapwing.collect.crowds import Crowd
 from lapwing.crowd import Donation, LifetimePolicy, QuestionGroup
 from lapwing.crowd.protocol import Protocol
@@ -36,7 +37,20 @@ ROUTES: Mapping[Transport, tuple[str, ...]] = {
 """Through whose hands a report goes."""
 Admission = Literal["nobody-asked", "open", "codes", "sign-in"]
 """Who gets tokens. Without tokens (nobody-asked) anybody may send any number of reports."""
-PARTIES = ("issuer", "relay", "ingestor", "shuffler", "blinder", "thresholder", "aggregator", "analyzer")
+MOST_SHUFFLERS = 9
+MORE_SHUFFLERS = tuple(f"shuffler{number}" for number in range(2, MOST_SHUFFLERS + 1))
+"""Beside the first, where reports travel in fragments."""
+PARTIES = (
+    "issuer",
+    "relay",
+    "ingestor",
+    "shuffler",
+    *MORE_SHUFFLERS,
+    "blinder",
+    "thresholder",
+    "aggregator",
+    "analyzer",
+)
 UNSIGNED = ("operator", "signature")
 """Keys of the file that the signature does not cover; the operator's key is covered by itself."""
 
@@ -104,6 +118,8 @@ class Collection:
     """What is looked for in reports of a protocol without a domain."""
     crowd: Crowd | None
     """Which reports hide each other, where a shuffler is on the way."""
+    fragments: Fragments | None
+    """Into what an answer is divided, where its pieces travel by themselves."""
     operator: bytes | None
 
     def __repr__(self) -> str:
@@ -137,8 +153,30 @@ class Collection:
         return self.admission != "nobody-asked"
 
     def tokens_each(self, epoch: Epoch) -> int:
-        """How many tokens one device gets for an epoch: one a slot, and a day on both sides."""
-        return self.reports_per_day * (epoch.days + 2)
+        """How many tokens one device gets for an epoch: one for all it sends in a slot, and a day on both sides."""
+        return self.reports_per_day * self.messages_each * (epoch.days + 2)
+
+    @property
+    def whole(self) -> Protocol:
+        """What a device draws and pays for in a slot."""
+        return self.protocol if self.fragments is None else self.fragments.whole
+
+    @property
+    def message(self) -> Protocol:
+        """Of which every envelope holds one report: the protocol, or that of a fragment."""
+        return self.protocol if self.fragments is None else self.fragments.message
+
+    @property
+    def messages_each(self) -> int:
+        """How many envelopes a device sends in a slot."""
+        return 1 if self.fragments is None else self.fragments.count
+
+    @property
+    def shufflers(self) -> tuple[str, ...]:
+        """Those among whom a device chooses for each fragment; none in other collections."""
+        if self.fragments is None:
+            return ()
+        return tuple(party for party in ("shuffler", *MORE_SHUFFLERS) if party in self.servers)
 
     def epoch(self, day: date) -> Epoch | None:
         """The newest epoch of a day; None on days without one."""
@@ -154,12 +192,17 @@ class Collection:
         return ROUTES[self.transport]
 
     def before(self, party: str) -> str:
-        """From whom a party on the route gets reports."""
-        return self.route[self.route.index(party) - 1]
+        """From whom a party on the route gets reports; the first of them, if they are several."""
+        return self.route[self.route.index(role(party)) - 1]
+
+    def senders(self, party: str) -> tuple[str, ...]:
+        """All who may send reports to a party on the route."""
+        before = self.before(party)
+        return self.shufflers or (before,) if before == "shuffler" else (before,)
 
     def after(self, party: str) -> str:
-        """To whom a party on the route passes them on."""
-        return self.route[self.route.index(party) + 1]
+        """To whom a party on the route passes them on; the first of them, if they are several."""
+        return self.route[self.route.index(role(party)) + 1]
 
     @property
     def slot(self) -> timedelta:
@@ -168,7 +211,7 @@ class Collection:
 
     def policy(self) -> LifetimePolicy:
         """What a device that counts with `crowd.Lifetime` promises."""
-        charge = self.protocol.privacy_loss().epsilon
+        charge = self.whole.privacy_loss().epsilon
         group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
         allowance = PureDP(self.lifetime, relation="replace", unit=self.protocol.unit)
         return LifetimePolicy(allowance=allowance, period=self.slot, groups=[group])
@@ -184,6 +227,11 @@ class Collection:
     def to_yaml(self) -> str:
         """The file as people read it."""
         return documents.written(self.document)
+
+
+def role(party: str) -> str:
+    """What a party does: one of several shufflers has a number behind its name."""
+    return "shuffler" if party in MORE_SHUFFLERS else party
 
 
 def statement(document: Mapping[str, Any], operator: bytes | None) -> bytes:

@@ -2,6 +2,7 @@
 
     from: report      what the device sends, already randomised: nothing more is told than the report tells
     from: attribute   something public about the person, such as a region, that the file lists
+    from: position    the answer that a bit is about, where every bit travels by itself (`answer_fragments.py`)
     from: answer      the true answer, or its first letters: only blinded, and what crowds tell is paid for in addition
 
 A crowd has a name. With one shuffler its hash travels with the report; with two, an encryption of it that neither of
@@ -24,7 +25,7 @@ from lapwing.mechanisms.dummies import DummyReports
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection
 
-Source = Literal["report", "attribute", "answer"]
+Source = Literal["report", "attribute", "answer", "position"]
 MOST_VALUES = 10_000
 CROWD_BYTES = 32
 NO_ANSWER = b"no answer\n"
@@ -71,6 +72,8 @@ class Crowd:
         """The crowd of a report. Without an answer, or with one that is no text or number, it is that of no answer."""
         if self.source == "report":
             return b"report\n" + report[HEADER_BYTES:]
+        if self.source == "position":  # all of a fragment but its last byte, which holds the bit
+            return b"position\n" + report[HEADER_BYTES:-1]
         if self.source == "attribute":
             if attribute not in self.values:
                 why = f"is none of the {len(self.values)} that the collection lists"

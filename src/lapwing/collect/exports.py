@@ -57,7 +57,10 @@ def _table(results: Published) -> str:
         return f"No batch is published yet. One is published when {least:,} reports or more have come."
     together, count = results["together"], len(results["batches"])
     batches = f"{count} batch{'es' if count > 1 else ''}"
-    lines = [results["question"], f"{together['reports']:,} reports in {batches}, the last of {together['day']}", ""]
+    reports = f"{together['reports']:,} reports"
+    if together.get("fragments") is not None:
+        reports = f"{together['fragments']:,} fragments, of about {together['reports']:,} people,"
+    lines = [results["question"], f"{reports} in {batches}, the last of {together['day']}", ""]
     if together["removed"]:
         lines[2:] = [together["missing"], ""]
     rows, n = together["answers"], together["reports"]

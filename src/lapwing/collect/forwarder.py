@@ -13,16 +13,19 @@ def forward(sealer: Sealer, signing_key: Key) -> int:
     with sealer.facts.transaction(write=False) as database:
         query = "SELECT name FROM sealed WHERE place = :place ORDER BY name"
         names = [row["name"] for row in database.execute(query, {"place": sealer.place})]
-    arrived = 0
+    arrived, silent = 0, set[str]()
     for name in names:
         path = sealer.folders.sealed / f"{name}.sealed"
+        content, _, party = name.partition("-")
+        party = party or sealer.collection.after("ingestor")
+        if party in silent:
+            continue
         try:
-            next_party = sealer.collection.after("ingestor")
-            hops.hand_over(sealer.collection, next_party, path.read_bytes(), name, signing_key)
+            hops.hand_over(sealer.collection, party, path.read_bytes(), content, signing_key)
         except Unreachable as error:
-            if error.answered:  # one that is refused does not hold up the others
-                continue
-            break
+            if not error.answered:  # nor does it answer now for others; one that is refused does not hold them up
+                silent.add(party)
+            continue
         with sealer.facts.transaction() as database:
             database.execute("DELETE FROM sealed WHERE name = :name", {"name": name})
         path.unlink(missing_ok=True)

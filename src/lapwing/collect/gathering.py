@@ -34,6 +34,8 @@ class Fresh:
     keys: Keys
     rests: Keys
     envelopes: Rows
+    party: str
+    """Whom they are passed on to."""
 
     def __len__(self) -> int:
         return len(self.envelopes)

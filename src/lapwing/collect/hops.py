@@ -22,7 +22,7 @@ from lapwing.collect.http import Answer, Request
 from lapwing.errors import LapwingError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from lapwing.collect.collection import Collection
     from lapwing.collect.keys import Key
@@ -107,22 +107,25 @@ def hand_over(collection: Collection, party: str, body: bytes, name: str, key: K
         raise Unreachable(party, "has stored something else than was sent")
 
 
-async def received(request: Request, collection: Collection, party: str, most: int) -> bytes | Answer:
-    """What this party sent, or the answer to somebody who is not this party: before anything of the body is read."""
-    digest = signed_for(collection, party, request.path, request.headers)
+async def received(request: Request, collection: Collection, senders: Sequence[str], most: int) -> bytes | Answer:
+    """What one of these parties sent, or the answer to somebody else: before anything of the body is read."""
+    digest = signed_for(collection, senders, request.path, request.headers)
     if digest is None:
-        return Answer.error(403, f"Only the {party} of this collection may send this.")
+        return Answer.error(403, f"Only the {senders[0]} of this collection may send this.")
     body = await request.body(most, patience=LONG)
     if isinstance(body, bytes) and hashlib.sha256(body).digest() != digest:
         return Answer.error(400, "The body is not what was signed.")
     return body
 
 
-def signed_for(collection: Collection, party: str, path: str, headers: Mapping[bytes, bytes]) -> bytes | None:
-    """The hash of what comes, if this party signed it for this address and this version of the collection."""
+def signed_for(
+    collection: Collection, senders: Sequence[str], path: str, headers: Mapping[bytes, bytes]
+) -> bytes | None:
+    """The hash of what comes, if one of these signed it for this address and this version of the collection."""
     declared = headers.get(HASH_HEADER.encode(), b"").decode("latin-1")
     digest = bytes.fromhex(declared) if re.fullmatch("[0-9a-f]{64}", declared) else b""
-    return digest if _signed(collection, party, path, digest, headers.get(HEADER.encode(), b"")) else None
+    signature = headers.get(HEADER.encode(), b"")
+    return digest if any(_signed(collection, party, path, digest, signature) for party in senders) else None
 
 
 def _signed(collection: Collection, party: str, path: str, digest: bytes, signature: bytes) -> bool:

@@ -27,7 +27,7 @@ from lapwing.collect.keys import Key
 from lapwing.collect.refusals import Refusals
 from lapwing.collect.relay import answered, unwrapped, wrapped_bytes
 from lapwing.collect.sealer import Folders
-from lapwing.collect.sealing import EPOCH_BYTES, Envelope, envelope_bytes
+from lapwing.collect.sealing import EPOCH_BYTES, HEAD_BYTES, Envelope, envelope_bytes
 from lapwing.errors import LedgerUnavailable
 
 if TYPE_CHECKING:
@@ -37,11 +37,12 @@ MOST_AT_ONCE = 1000
 """Envelopes in one request, if they are small."""
 LARGEST_BODY = 1 << 22
 """Bytes of envelopes in one request: a part of what may wait for the disk, so that who keeps to it finds room."""
-STORED, WRONG_LENGTH, WRONG_EPOCH, WRONG_TOKEN, CLOSED = (
+STORED, WRONG_LENGTH, WRONG_EPOCH, WRONG_TOKEN, WRONG_ROUTE, CLOSED = (
     "stored",
     "wrong length",
     "no epoch in use",
     "no token",
+    "no such shuffler",
     "closed",
 )
 _log = logging.getLogger("lapwing.collect")
@@ -137,6 +138,7 @@ class Ingestor:
 
     def _good(self, body: bytes, day: date) -> bytes:
         """The envelopes that may be stored."""
+        body = self._routed(body) if self.collection.shufflers else body
         if not self.collection.tokens:
             return self._in_epoch(body, day)
         kept = []
@@ -152,9 +154,19 @@ class Ingestor:
                 kept.append(data)
         return b"".join(kept)
 
+    def _routed(self, body: bytes) -> bytes:
+        """The fragments that name a shuffler of this collection."""
+        most = len(self.collection.shufflers)
+        rows = [body[start : start + self.size] for start in range(0, len(body), self.size)]
+        good = [row for row in rows if 1 <= row[HEAD_BYTES] <= most]
+        self.totals[WRONG_ROUTE] += len(rows) - len(good)
+        return b"".join(good)
+
     def _in_epoch(self, body: bytes, day: date) -> bytes:
         """Without tokens there is only the epoch to look at: of all envelopes at once."""
         epoch = body[:EPOCH_BYTES]
+        if not body:
+            return b""
         if len(body) == self.size:
             if self._accepts(int.from_bytes(epoch, "little"), day):
                 return body

@@ -8,7 +8,8 @@
 A report is made once for a slot and stored before it is sent; sending again sends the same bytes. A crash burns a slot
 or repeats the bytes, and never makes a second report. A folder that was copied is refused, because two copies would
 answer the same slot twice; where even that fails (a machine restored from a snapshot), both send the same token, and
-the ingestor takes one of them.
+the ingestor takes one of them. Where an answer travels in fragments, all of them are drawn and paid for together, and
+each is sealed and sent at a time of its own, through a shuffler of its own (`answer_fragments.py`).
 
 Privacy: with accounting `lifetime` everything that leaves the device, and when, is alike within e^lifetime for any two
 histories of answers (`crowd.Lifetime`): there is a report in every slot, at a time that coins chose, of one length.
@@ -35,18 +36,21 @@ from lapwing.collect.files import make_folder, make_private_file
 from lapwing.collect.participant_file import (
     ParticipantFile,
     agreed,
+    begun_in,
     check_promise,
     collection_in,
     consent_in,
     digest_of,
+    due_numbers,
     forget,
     give_up,
     home_of,
     next_token,
+    schedule_of,
     tokens_left,
     written_answer,
 )
-from lapwing.collect.sealing import Envelope, random_id, seal
+from lapwing.collect.sealing import Envelope, drawn_shuffler, random_id, seal
 from lapwing.crowd import Device, Lifetime
 from lapwing.crowd.lifetime import DeviceFile
 from lapwing.errors import InvalidParameter
@@ -57,7 +61,7 @@ from lapwing.privacy.journal import Database
 MOST_STORED = 64
 """Answers that wait at a time; of more, a uniform sample waits."""
 MOST_WAITING = 32
-"""Envelopes that wait to be sent; of more, some are dropped."""
+"""Slots whose envelopes wait to be sent; of more, some are dropped."""
 ACCOUNTS = {"lifetime": "lifetime.db", "donation": "device.db"}
 """The files that know what was spent."""
 
@@ -135,7 +139,7 @@ class Participant:
         with self._file.transaction() as database:
             if changed:  # what waits was answered and sealed under other promises; tokens are not bound to a version
                 forget(database, tokens=False)
-            if before is not None and before["slots"] != collection.reports_per_day:
+            if before is not None and before["slots"] != schedule_of(collection):
                 database.execute("DELETE FROM slot")  # their numbers mean other times; the account goes on
             database.execute("DELETE FROM consent")
             values = {
@@ -143,7 +147,7 @@ class Participant:
                 "name": collection.name,
                 "version": collection.version,
                 "accounting": collection.accounting,
-                "slots": collection.reports_per_day,
+                "slots": schedule_of(collection),
                 "document": collection.to_json(),
                 "code": code,
                 "attribute": attribute,
@@ -300,7 +304,7 @@ class Participant:
         return True
 
     def _make(self, collection: Collection, moment: float, day: date, *, tokens_asked: bool) -> None:
-        """The report of this slot, if it is due and was not made: at most once, whatever happens.
+        """The report of this slot, if it is due and was not made: at most once, whatever happens. So each fragment.
 
         Its time is drawn when there is a token for it, and in the tick that asked for tokens only if half of the slot
         is left: an issuer that answers late does not choose when a report is sent.
@@ -318,64 +322,66 @@ class Participant:
                 return
             rest = max(1, int((slot + 1) * length * 1000) - int(moment * 1000))
             late = tokens_asked and 2 * rest < int(length * 1000)  # then the time is after the slot, which is left out
-            due = int(moment * 1000) + 1 + (rest if late else uniform_below(rest, entropy=self._entropy))
-            row = {"number": slot, "due": due}
-            database.execute("INSERT OR IGNORE INTO slot VALUES (:number, :due, 0)", row)
-            database.execute("DELETE FROM slot WHERE number != :number AND made = 0", row)
-            database.execute("DELETE FROM slot WHERE number < (SELECT MAX(number) FROM slot WHERE made = 1)")
-            last, last_made = database.execute("SELECT number, made FROM slot ORDER BY number DESC LIMIT 1").fetchone()
-            if last != slot or last_made:  # made already; or the clock went back, and an earlier slot is not made again
-                return
-            [due] = database.execute("SELECT due FROM slot WHERE number = :number", row).fetchone()
-            if moment * 1000 < due:
-                return
-        if collection.accounting == "donation":
-            self._donate(collection, epoch.number, slot)
-        else:
-            self._report(collection, epoch.number, slot)
+            each, now = collection.messages_each, int(moment * 1000)
+            for number in range(slot * each, (slot + 1) * each):
+                due = now + 1 + (rest if late else uniform_below(rest, entropy=self._entropy))
+                row = {"number": number, "due": due}
+                database.execute("INSERT OR IGNORE INTO slot VALUES (:number, :due, 0)", row)
+            numbers = due_numbers(database, slot, each, moment * 1000)
+        for number in numbers:
+            if collection.accounting == "donation":
+                self._donate(collection, epoch.number, number)
+            else:
+                self._report(collection, epoch.number, number)
 
-    def _report(self, collection: Collection, epoch: int, slot: int) -> None:
+    def _report(self, collection: Collection, epoch: int, number: int) -> None:
         account = self._account(collection)
         assert account is not None
+        slot, fragment = divmod(number, collection.messages_each)
+        shuffler = drawn_shuffler(collection, self._entropy)  # before anything is known of an answer
         with self._file.transaction(write=False) as database:
             values = [value for (value,) in database.execute("SELECT value FROM answer ORDER BY place")]
         value = json.loads(values[uniform_below(len(values), entropy=self._entropy)]) if values else None
         before = account.spent().epsilon
-        report = account.report(collection.name, value, collection.protocol, period=slot, entropy=self._entropy)
+        report = account.report(collection.name, value, collection.whole, period=slot, entropy=self._entropy)
         paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
-        sealed = self._sealed(collection, epoch, report, value if paid else None)
+        if collection.fragments is not None:
+            report = collection.fragments.split(report)[fragment]
+        sealed = self._sealed(collection, epoch, report, value if paid else None, shuffler)
         with self._file.transaction() as database:
             agrees = agreed(database, collection)
-            if agrees and self._first(database, slot):
-                database.execute("DELETE FROM answer")
-                database.execute("UPDATE seen SET answers = 0")
+            begun = begun_in(database, slot, collection.messages_each)
+            if agrees and self._first(database, number):
+                if not begun:  # what was recorded since then belongs to the next slot
+                    database.execute("DELETE FROM answer")
+                    database.execute("UPDATE seen SET answers = 0")
                 self._post(database, collection, epoch, sealed)
         if not agrees:  # any more, since the report was made
             self._forget_reports()
 
-    def _donate(self, collection: Collection, epoch: int, slot: int) -> None:
+    def _donate(self, collection: Collection, epoch: int, number: int) -> None:
         device = self._device(collection)
         assert device is not None
         with self._file.transaction() as database:
-            if not agreed(database, collection) or not self._first(database, slot):
+            if not agreed(database, collection) or not self._first(database, number):
                 return
-        sealed = [self._sealed(collection, epoch, envelope.report, None) for envelope in device.donate()]
+        sealed = [self._sealed(collection, epoch, envelope.report, None, 0) for envelope in device.donate()]
         with self._file.transaction() as database:
             for report in sealed if agreed(database, collection) else ():
                 self._post(database, collection, epoch, report)
 
-    def _sealed(self, collection: Collection, epoch: int, report: bytes, answer: Any) -> bytes:
+    def _sealed(self, collection: Collection, epoch: int, report: bytes, answer: Any, shuffler: int) -> bytes:
         crowd = None
         if collection.crowd is not None:
             with self._file.transaction(write=False) as database:
                 [attribute] = database.execute("SELECT attribute FROM consent").fetchone()
             crowd = collection.crowd.name(report, answer=answer, attribute=attribute)
-        return seal(collection, epoch, report, self._entropy, crowd=crowd)
+        return seal(collection, epoch, report, self._entropy, crowd=crowd, shuffler=shuffler)
 
-    def _first(self, database: Database, slot: int) -> bool:
-        """Whether nobody has made the report of this slot; from now on somebody has."""
+    def _first(self, database: Database, number: int) -> bool:
+        """Whether nobody has made the report, or fragment, of this number; from now on somebody has."""
         query = "UPDATE slot SET made = 1 WHERE number = :number AND made = 0 RETURNING 1"
-        return bool(list(database.execute(query, {"number": slot})))
+        return bool(list(database.execute(query, {"number": number})))
 
     def _post(self, database: Database, collection: Collection, epoch: int, sealed: bytes) -> None:
         """Under a token, into the outbox, in no order. Without a token it would be refused, so it is dropped."""
@@ -390,9 +396,10 @@ class Participant:
         row = {"place": place, "epoch": epoch, "envelope": envelope.to_bytes()}
         database.execute("INSERT INTO outbox VALUES (:place, :epoch, :envelope)", row)
         [waiting] = database.execute("SELECT COUNT(*) FROM outbox").fetchone()
-        if waiting > MOST_WAITING:
+        most = MOST_WAITING * collection.messages_each
+        if waiting > most:
             query = "DELETE FROM outbox WHERE place IN (SELECT place FROM outbox WHERE place != :place LIMIT :surplus)"
-            database.execute(query, {"place": place, "surplus": waiting - MOST_WAITING})
+            database.execute(query, {"place": place, "surplus": waiting - most})
 
     def _send(self, collection: Collection) -> bool:
         """Send what waits, in random order; what was taken, refused or is too late is deleted. True if any was sent."""

@@ -98,6 +98,36 @@ def check_promise(collection: Collection, before: Any) -> None:
         raise InvalidParameter("collection", collection.name, why, "Use another folder if you trust it.")
 
 
+def schedule_of(collection: Collection) -> int:
+    """A number that differs wherever rows of the table `slot` mean other times, or other fragments.
+
+    Without fragments it is the number of slots of a day, at most 24.
+    """
+    return collection.reports_per_day + 1000 * (collection.messages_each - 1)
+
+
+def due_numbers(database: Database, slot: int, each: int, moment: float) -> list[int]:
+    """Which reports (or fragments: `each` in a slot, numbered through) are due and were not made; others are deleted.
+
+    If a report of a later slot was made, the clock went back: an earlier slot is not made again.
+    """
+    here = {"first": slot * each, "last": (slot + 1) * each - 1, "each": each, "moment": moment}
+    database.execute("DELETE FROM slot WHERE made = 0 AND number NOT BETWEEN :first AND :last", here)
+    latest = "(SELECT MAX(number) FROM slot WHERE made = 1) / :each"
+    database.execute(f"DELETE FROM slot WHERE number / :each < {latest}", here)
+    [last] = database.execute("SELECT MAX(number) FROM slot").fetchone()
+    if last is None or last > here["last"]:
+        return []
+    query = "SELECT number FROM slot WHERE made = 0 AND due <= :moment AND number BETWEEN :first AND :last"
+    return [number for (number,) in database.execute(query, here)]
+
+
+def begun_in(database: Database, slot: int, each: int) -> bool:
+    """Whether a fragment of this slot was made already."""
+    query = "SELECT 1 FROM slot WHERE made = 1 AND number BETWEEN :first AND :last"
+    return database.execute(query, {"first": slot * each, "last": (slot + 1) * each - 1}).fetchone() is not None
+
+
 def tokens_left(database: Database, epoch: int) -> int:
     """How many reports of an epoch can still be paid for."""
     query = "SELECT COUNT(*) FROM token WHERE epoch = :epoch"

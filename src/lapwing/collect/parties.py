@@ -83,17 +83,18 @@ def behind_the_ingestor(
 ) -> tuple[Application, tuple[Work, ...]]:
     """The server of a shuffler, the aggregator or the analyzer, and the work beside it, for every version."""
     work: tuple[Work, ...] = ()
+    apps: list[tuple[Collection, tuple[str, ...], Application]]
     if party == "analyzer":
         analyzers = [version.analyzer() for version in (workspace, *earlier(workspace, party))]
-        apps = [(analyzer.collection, "aggregator", analyzer.app()) for analyzer in analyzers]
+        apps = [(analyzer.collection, ("aggregator",), analyzer.app()) for analyzer in analyzers]
     elif party == "aggregator":
         aggregators = of_every_version(workspace, party, lambda version, needed: version.aggregator(counting, needed))
-        apps = [(server.collection, server.collection.before(party), server.app()) for server in aggregators]
+        apps = [(server.collection, server.collection.senders(party), server.app()) for server in aggregators]
         for server in aggregators:
             work += (server.work, server.close_batch, server.count_closed, server.pass_on, server.retire)
     else:
         shufflers = of_every_version(workspace, party, lambda version, needed: version.shuffler(party, needed))
-        apps = [(shuffler.collection, shuffler.collection.before(party), shuffler.app()) for shuffler in shufflers]
+        apps = [(shuffler.collection, shuffler.collection.senders(party), shuffler.app()) for shuffler in shufflers]
         for shuffler in shufflers:
             work += (shuffler.work, shuffler.pass_on, shuffler.retire)
     [(_, _, present), *others] = apps

@@ -19,6 +19,7 @@ from typing import Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.collect.collection import Collection
+from lapwing.collect.fragment_promises import why_several
 from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
 from lapwing.crowd import Estimates, MeanEstimate
 from lapwing.crowd.protocol import OpenProtocol, Protocol
@@ -66,15 +67,29 @@ class CollectionQuote:
 
     def explain(self) -> str:
         """What one report, and a whole lifetime, tell about one person."""
-        loss, lifetime = self.collection.protocol.privacy_loss(), _lifetime(self.collection)
+        loss, lifetime = self.collection.whole.privacy_loss(), _lifetime(self.collection)
         once, ever = explain(loss).data["out_of_100_after"], explain(lifetime).data["out_of_100_after"]
         days = self.collection.policy().periods() / self.collection.reports_per_day
         return (
-            f"One report costs ε = {written_up(loss.epsilon)}: an attacker who was 50 % sure of an answer can become "
-            f"{_belief(once)}. All reports of one device together cost at most ε = {written_up(lifetime.epsilon)}: an "
-            f"attacker who knows which of them came from one device can become {_belief(ever)}. Reports do not say "
-            f"which device they came from. A device sends answers for {days:,.3g} day{'' if days == 1 else 's'}. Its "
-            f"later reports say nothing about anybody.{self._of_crowds()}"
+            f"{self._pieces()}One report costs ε = {written_up(loss.epsilon)}: an attacker who was 50 % sure of an "
+            f"answer can become {_belief(once)}. All reports of one device together cost at most "
+            f"ε = {written_up(lifetime.epsilon)}: an attacker who knows which of them came from one device can become "
+            f"{_belief(ever)}. Reports do not say which device they came from. A device sends answers for "
+            f"{days:,.3g} day{'' if days == 1 else 's'}. Its later reports say nothing about anybody."
+            f"{self._of_crowds()}"
+        )
+
+    def _pieces(self) -> str:
+        """In what an answer travels, if not in one report."""
+        fragments = self.collection.fragments
+        if fragments is None:
+            return ""
+        cost, number = written_up(fragments.message.privacy_loss().epsilon), len(self.collection.shufflers)
+        way = "one shuffler" if number == 1 else f"one of {number} shufflers that coins choose"
+        return (
+            f"A report is sent in {fragments.count} fragments, each at a time of its own through {way}. One fragment "
+            f"costs ε = {cost} at most, and whoever can put all of them side by side learns the whole report. "
+            f"{why_several(self.collection)}"
         )
 
     def _of_crowds(self) -> str:
@@ -107,7 +122,7 @@ class CollectionQuote:
 
 def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
     """What a collection promises; `error` is the half-width that is wanted (0.02: two percentage points)."""
-    expected = error_of(collection.protocol, checks.whole(devices=devices))
+    expected = expected_error(collection, checks.whole(devices=devices))
     wanted = None if error is None else float(checks.positive(error=error))
     smallest = None
     if wanted is not None and expected is not None:
@@ -117,28 +132,28 @@ def quote(collection: Collection, *, devices: int = 10_000, error: Number | None
 
 def promises(collection: Collection) -> tuple[Promise, ...]:
     """What each party can learn, in the transport of this collection."""
-    epsilon = written_up(collection.protocol.privacy_loss().epsilon)
+    epsilon = written_up(collection.whole.privacy_loss().epsilon)
     lifetime = written_up(_lifetime(collection).epsilon)
     local = f"local ε = {epsilon} for one report, {lifetime} for all of a device"
     nothing = "reports are encrypted, so it learns nothing about answers"
-    relayed = "relay" in collection.servers
+    relayed, pieces = "relay" in collection.servers, "reports" if collection.fragments is None else "fragments"
     happens = "" if collection.accounting == "lifetime" else ", and that something happened on a day"
     if collection.crowd is None:
         inside = [Promise("aggregator", "every randomised report, without sender, time or order", local)]
         published, colluder = f"{local}: counting costs nothing more", "the aggregator"
     else:
         inside, published = shuffled_promises(collection, local, nothing), central_words(collection)
-        colluder = f"all of {', '.join(collection.route[1:])}"
+        colluder = f"all of {', '.join((*(collection.shufflers or collection.route[1:-1]), 'aggregator'))}"
     together = f"with {colluder}: {_together(collection, local)}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
             "ingestor",
-            "sealed reports and when they came" + ("" if relayed else ", and addresses"),
+            f"sealed {pieces} and when they came" + ("" if relayed else ", and addresses"),
             f"{nothing}; {together}",
         ),
         *inside,
-        Promise("analyzer, public", f"counts of batches of {collection.smallest_batch:,} reports or more", published),
+        Promise("analyzer, public", f"counts of batches of {collection.smallest_batch:,} {pieces} or more", published),
         Promise("disk of the ingestor", "sealed reports in random order, and ids in another order", nothing),
     ]
     if relayed:
@@ -179,7 +194,8 @@ def _liars(collection: Collection) -> str:
     if collection.admission == "open":
         return "nothing. Anybody may ask for any number of tokens"
     each = max((collection.tokens_each(epoch) for epoch in collection.epochs), default=0)
-    return f"nothing. Each can send {each:,} reports an epoch at most"
+    pieces = "reports" if collection.fragments is None else "fragments"
+    return f"nothing. Each can send {each:,} {pieces} an epoch at most"
 
 
 def _belief(out_of_100: int) -> str:
@@ -189,6 +205,14 @@ def _belief(out_of_100: int) -> str:
 
 def _lifetime(collection: Collection) -> PureDP:
     return PureDP(collection.lifetime, relation="replace", unit=collection.protocol.unit)
+
+
+def expected_error(collection: Collection, devices: int) -> Error | None:
+    """How far off an estimate from so many devices will be: several reports of one answer are several reports."""
+    fragments = collection.fragments
+    each = fragments.count if fragments is not None and fragments.by == "report" else 1
+    error = error_of(collection.protocol, devices * each)
+    return None if error is None else replace(error, devices=devices, gain_per_fake=error.gain_per_fake / each)
 
 
 @lru_cache(maxsize=64)

@@ -14,8 +14,10 @@ from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from lapwing.collect import documents
+from lapwing.collect.answer_fragments import MOST_FRAGMENTS, By, Fragments
 from lapwing.collect.collection import (
     FORMAT,
+    MORE_SHUFFLERS,
     PARTIES,
     ROUTES,
     UNSIGNED,
@@ -28,6 +30,7 @@ from lapwing.collect.collection import (
     statement,
 )
 from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
+from lapwing.collect.fragment_rules import misfits, too_many_tokens
 from lapwing.collect.keys import Key
 from lapwing.collect.sealing import report_bytes
 from lapwing.crowd.catalogue import protocol_from
@@ -48,7 +51,18 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _PROMISED = frozenset(
     ["question", "consent", "protocol", "accounting", "limits", "transport", "admission", "publishing"]
 )
-_KEYS = _PROMISED | {"format", "name", "version", "opens", "closes", "servers", "epochs", "candidates", "crowd"}
+_KEYS = _PROMISED | {
+    "format",
+    "name",
+    "version",
+    "opens",
+    "closes",
+    "servers",
+    "epochs",
+    "candidates",
+    "crowd",
+    "fragments",
+}
 
 
 def read(source: str | bytes | os.PathLike[str]) -> Collection:
@@ -104,6 +118,7 @@ class _Reader:
         self._surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
         self._surplus("publishing", publishing, {"smallest_batch", "every_hours"})
         protocol = self._protocol()
+        fragments = self._fragments(protocol)
         fields = {
             "document": dict(self.document),
             "name": self._name(),
@@ -115,7 +130,7 @@ class _Reader:
             "transport": self._choice("transport", get_args(Transport)),
             "admission": self._choice("admission", get_args(Admission)),
             "reports_per_day": self._per_day(limits),
-            "lifetime": self._lifetime(limits, protocol),
+            "lifetime": self._lifetime(limits, protocol if fragments is None else fragments.whole),
             "smallest_batch": self._whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
             "publish_every": self._hours(publishing),
             "opens": self._day("opens", self.document.get("opens")),
@@ -124,11 +139,16 @@ class _Reader:
             "epochs": self._epochs(),
             "candidates": self._candidates(protocol),
             "crowd": self._crowd(protocol),
+            "fragments": fragments,
             "operator": self._operator(),
         }
         if not self.problems and fields["closes"] < fields["opens"]:
             self.problems.append("closes: is before the day it opens")
-        return None if self.problems else Collection(**fields)
+        if self.problems:
+            return None
+        collection = Collection(**fields)
+        self.problems += too_many_tokens(collection)
+        return None if self.problems else collection
 
     def _map(self, name: str) -> Mapping[str, Any]:
         value = self.document.get(name)
@@ -229,7 +249,7 @@ class _Reader:
         needed |= dict.fromkeys(self._hops(), "reports are mixed there")
         self.problems += [
             f"servers.{name}: has nothing to do in this transport; delete it"
-            for name in ("shuffler", "blinder", "thresholder")
+            for name in ("shuffler", *MORE_SHUFFLERS, "blinder", "thresholder")
             if name in listed and name not in self._hops()
         ]
         if self.document.get("admission") != "nobody-asked":
@@ -253,7 +273,25 @@ class _Reader:
     def _hops(self) -> tuple[str, ...]:
         """The parties between ingestor and aggregator."""
         transport: Any = self.document.get("transport")
-        return ROUTES[transport][1:-1] if transport in ROUTES else ()
+        hops, listed = ROUTES[transport][1:-1] if transport in ROUTES else (), self.document.get("servers")
+        known = listed if isinstance(listed, Mapping) and hops == ("shuffler",) else {}
+        return (*hops, *(party for party in MORE_SHUFFLERS if party in known))
+
+    def _fragments(self, protocol: Protocol | None) -> Fragments | None:
+        """Into what an answer is divided."""
+        self.problems += misfits(self.document, self._hops())
+        item = self.document.get("fragments")
+        if not isinstance(item, Mapping) or item.get("by") not in get_args(By) or protocol is None:
+            return None
+        by, count = item["by"], 0
+        self._surplus("fragments", item, {"by", "count"})
+        if by == "report":
+            count = self._whole("fragments.count", item.get("count"), minimum=2, largest=MOST_FRAGMENTS)
+        try:
+            return Fragments(by, protocol, count)
+        except LapwingError as error:
+            self.problems.append(f"fragments: {error}")
+            return None
 
     def _crowd(self, protocol: Protocol | None) -> Crowd | None:
         if not self._hops():

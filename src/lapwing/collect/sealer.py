@@ -33,7 +33,7 @@ from lapwing.collect.files import alone, make_folder
 from lapwing.collect.gathering import Fresh, Gathering, by_epoch, ids_of
 from lapwing.collect.identities import Mixing
 from lapwing.collect.runs import RunStore, count, totals_of
-from lapwing.collect.sealing import HEAD_BYTES, envelope_bytes
+from lapwing.collect.sealing import HEAD_BYTES, envelope_bytes, route_bytes
 from lapwing.collect.segments import AbandonedSegment, SealedSegment, remove_strays, write_sealed
 from lapwing.noise import SYSTEM, Entropy, permutation
 from lapwing.privacy.journal import Database
@@ -208,10 +208,21 @@ class Sealer:
             keys, rests, order = self.mixing.sorted(ids_of(ours))
             new = unseen(number, keys, rests)
             totals[DUPLICATE] += int((~new).sum())
-            if new.any():
-                parts.append(Fresh(number, keys[new], rests[new], ours[order[new]]))
+            for party, here in self._parties(ours[order]):
+                if (new & here).any():
+                    parts.append(Fresh(number, keys[new & here], rests[new & here], ours[order[new & here]], party))
         totals["sealed"] += sum(map(len, parts))
         return parts
+
+    def _parties(self, envelopes: NDArray[np.uint8]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """To whom envelopes are passed on, and which of them; fragments say it themselves."""
+        import numpy as np
+
+        shufflers = self.collection.shufflers
+        if not shufflers:
+            yield self.collection.after("ingestor"), np.ones(len(envelopes), dtype=np.bool_)
+        for number, party in enumerate(shufflers, start=1):
+            yield party, envelopes[:, HEAD_BYTES] == number
 
     def _finished(self, segments: Iterable[AbandonedSegment], fresh: Iterable[Fresh]) -> int:
         """After the commit: destroy segments that are used up; how many reports were passed on."""
@@ -223,9 +234,10 @@ class Sealer:
 
     def _written(self, fresh: Fresh) -> tuple[str, int, int]:
         """A sealed segment of these envelopes, durable and not known to anybody yet: name, epoch, number of reports."""
-        reports = fresh.envelopes[:, HEAD_BYTES:]
+        reports = fresh.envelopes[:, HEAD_BYTES + route_bytes(self.collection) :]
         shuffled = reports[permutation(len(reports), self.entropy)]
-        name, _ = write_sealed(self.folders.sealed, SealedSegment(self.collection.digest, fresh.epoch, shuffled))
+        segment = SealedSegment(self.collection.digest, fresh.epoch, shuffled)
+        name, _ = write_sealed(self.folders.sealed, segment, fresh.party if self.collection.shufflers else None)
         return name, fresh.epoch, len(reports)
 
     def retired(self) -> set[int]:

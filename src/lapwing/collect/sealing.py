@@ -15,6 +15,9 @@ With shufflers on the way a report is wrapped once more for each of them (‖ jo
     blinded    for the thresholder  id (16) ‖ sealed report                        = payload
                for the blinder      id (16) ‖ encrypted crowd (64) ‖ payload
 
+Where an answer travels in fragments, each of them is such a report, and one byte before the outer layer says which
+shuffler it is for (1 is `shuffler`, 2 is `shuffler2`, …). The token covers that byte, and the ingestor cuts it off.
+
 Each layer has an id of its own, which its reader drops. Aggregator and shuffler remove duplicates by it; blinder and
 thresholder do so by a hash of the payload, which both of them see, so that both count the same reports (`blinder.py`).
 """
@@ -26,10 +29,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import blinding
+from lapwing.collect.collection import role
 from lapwing.collect.crowds import CROWD_BYTES, crowd_id
 from lapwing.crowd.reports import HEADER_BYTES
 from lapwing.errors import InvalidParameter, MissingExtra
-from lapwing.noise import SYSTEM, Entropy
+from lapwing.noise import SYSTEM, Entropy, uniform_below
 
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection, Epoch
@@ -40,6 +44,8 @@ HEAD_BYTES = EPOCH_BYTES + ID_BYTES + TAG_BYTES
 SEAL_BYTES = 32 + 16
 """What sealing adds: the key of one envelope, and the tag of the cipher."""
 NO_TAG = bytes(TAG_BYTES)
+ROUTE_BYTES = 1
+"""Which shuffler a fragment is for."""
 LABELS = {
     "aggregator": b"lapwing report 1",
     "shuffler": b"lapwing shuffle1",
@@ -85,36 +91,58 @@ def report_bytes(protocol: Protocol) -> int:
 
 def row_bytes(collection: Collection, party: str) -> int:
     """How long what a party on the route gets of each report is."""
-    report = SEAL_BYTES + ID_BYTES + report_bytes(collection.protocol)
+    report = SEAL_BYTES + ID_BYTES + report_bytes(collection.message)
     payload = SEAL_BYTES + ID_BYTES + report
     return {
         "aggregator": report,
         "shuffler": SEAL_BYTES + ID_BYTES + CROWD_BYTES + report,
         "thresholder": blinding.PAIR_BYTES + payload,
         "blinder": SEAL_BYTES + ID_BYTES + blinding.PAIR_BYTES + payload,
-    }[party]
+    }[role(party)]
+
+
+def route_bytes(collection: Collection) -> int:
+    """How many bytes before the outer layer say whom it is for."""
+    return 0 if collection.fragments is None else ROUTE_BYTES
 
 
 def envelope_bytes(collection: Collection) -> int:
     """How long every envelope of a collection is."""
-    return HEAD_BYTES + row_bytes(collection, collection.after("ingestor"))
+    return HEAD_BYTES + route_bytes(collection) + row_bytes(collection, collection.after("ingestor"))
+
+
+def drawn_shuffler(collection: Collection, entropy: Entropy = SYSTEM) -> int:
+    """The number of the shuffler that a fragment is for: by coins alone. 0 where nothing is to be chosen."""
+    return 1 + uniform_below(len(collection.shufflers), entropy=entropy) if collection.shufflers else 0
 
 
 def seal(
-    collection: Collection, epoch: int, report: bytes, entropy: Entropy = SYSTEM, *, crowd: bytes | None = None
+    collection: Collection,
+    epoch: int,
+    report: bytes,
+    entropy: Entropy = SYSTEM,
+    *,
+    crowd: bytes | None = None,
+    shuffler: int | None = None,
 ) -> bytes:
-    """One report in all its layers. `crowd` is the name of its crowd; one made of the report needs none."""
+    """One report in all its layers. `crowd` is the name of its crowd; one made of the report needs none.
+
+    `shuffler` is what `drawn_shuffler` has drawn; it is drawn now if left out.
+    """
     keys = collection.numbered(epoch)
     if keys is None:
         raise InvalidParameter("epoch", epoch, "is no epoch of this collection", "Use one that its file names.")
-    if len(report) != report_bytes(collection.protocol):
+    if len(report) != report_bytes(collection.message):
         raise InvalidParameter("report", "<bytes>", "has the wrong length", "Seal the bytes of one report.")
     sealed = _layer(collection, keys, "aggregator", random_id(entropy) + report)
     if collection.crowd is None:
         return sealed
     name = collection.crowd.name(report) if crowd is None else crowd
     if collection.transport == "shuffled":
-        return _layer(collection, keys, "shuffler", random_id(entropy) + crowd_id(collection, name) + sealed)
+        number = drawn_shuffler(collection, entropy) if shuffler is None else shuffler
+        party = collection.shufflers[number - 1] if collection.shufflers else "shuffler"
+        layer = _layer(collection, keys, party, random_id(entropy) + crowd_id(collection, name) + sealed)
+        return number.to_bytes(route_bytes(collection), "little") + layer
     pair, payload = _for_blinder(collection, keys, sealed, name, entropy)
     return _layer(collection, keys, "blinder", random_id(entropy) + pair + payload)
 
@@ -164,7 +192,7 @@ def opened_by(private_key: Any, sealed: bytes, info: bytes) -> bytes | None:
 
 def layer_info(party: str, digest: bytes, epoch: int) -> bytes:
     """What a layer is bound to: who opens it, this collection, this epoch."""
-    return LABELS[party] + digest + epoch.to_bytes(EPOCH_BYTES, "little")
+    return LABELS[role(party)] + digest + epoch.to_bytes(EPOCH_BYTES, "little")
 
 
 @cache

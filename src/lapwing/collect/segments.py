@@ -220,10 +220,10 @@ def sealed_name(data: bytes) -> str:
     return hashlib.sha256(b"lapwing sealed segment\n" + data).hexdigest()[:32]
 
 
-def write_sealed(folder: Path, segment: SealedSegment) -> tuple[str, Path]:
-    """Its name, and where it was durably written."""
+def write_sealed(folder: Path, segment: SealedSegment, party: str | None = None) -> tuple[str, Path]:
+    """Its name, and where it was durably written. Where there are several, the name ends with whom it is for."""
     data: Any = segment.to_bytes()
-    name = sealed_name(data)
+    name = sealed_name(data) if party is None else f"{sealed_name(data)}-{party}"
     path = folder / f"{name}.sealed"
     write_durably(path, [data])
     return name, path

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from lapwing.collect import fragment_promises
 from lapwing.collect.collection import Collection
 from lapwing.privacy import ApproxDP
 from lapwing.privacy.notation import written_up
@@ -34,6 +35,8 @@ class Promise:
 
 def central_loss(collection: Collection, *, honest_share: Fraction = Fraction(1)) -> ApproxDP:
     """What one report costs towards whoever sees what shufflers pass on, if at least this share is honest."""
+    if collection.fragments is not None:
+        return fragment_promises.replacement(collection, honest_share=honest_share)
     crowd, local = collection.crowd, collection.protocol.privacy_loss()
     assert crowd is not None
     if crowd.source == "answer":
@@ -46,6 +49,8 @@ def central_loss(collection: Collection, *, honest_share: Fraction = Fraction(1)
 
 def central_words(collection: Collection) -> str:
     """The guarantee of one report, and of all reports of a device, in a cell of a table."""
+    if collection.fragments is not None:
+        return fragment_promises.central_words(collection)
     crowd = collection.crowd
     assert crowd is not None
     loss, reports = central_loss(collection), collection.policy().periods()
@@ -74,9 +79,15 @@ def _written(loss: ApproxDP) -> str:
 
 def shuffled_promises(collection: Collection, local: str, nothing: str) -> list[Promise]:
     """The rows of the parties between ingestor and analyzer, and of those who work together."""
-    rows = _one(collection, local, nothing) if collection.transport == "shuffled" else _two(collection, local, nothing)
+    if collection.fragments is not None:
+        rows = [Promise(*row) for row in fragment_promises.shuffler_rows(collection, local, nothing)]
+    elif collection.transport == "shuffled":
+        rows = _one(collection, local, nothing)
+    else:
+        rows = _two(collection, local, nothing)
     central = central_words(collection)
-    kept = "randomised reports of crowds that are large enough, without sender, time or order"
+    pieces = "reports" if collection.fragments is None else "fragments"
+    kept = f"randomised {pieces} of crowds that are large enough, without sender, time or order"
     return [*rows, Promise("aggregator", kept, central)]
 
 
@@ -161,16 +172,23 @@ CONSENT = {
 GROUPS = {
     "report": "Groups are made of the randomised reports, so they tell nothing more about you.",
     "attribute": "Groups are made of something public about you that you are asked for, such as your region.",
+    "position": "Groups are made of the answer that a part is about. Every device sends a part for each answer.",
     "answer": (
         "Groups are made of your true answer. If the people who run the two servers worked together, they could find "
         "out how many people gave an answer, and with the server that takes your report that it was you."
     ),
 }
+FRAGMENTS = (
+    "Your report is sent in several parts, each at another time and through a mixing server that is chosen at random. "
+    "Whoever wants to read all parts of one report side by side needs the help of every server that one of them "
+    "passed. "
+)
 
 
-def consent_with_words(consent: str, transport: str, source: str) -> str:
+def consent_with_words(consent: str, transport: str, source: str, by: str | None = None) -> str:
     """A text to agree to, with what this transport adds to it and nothing of what another would."""
-    for words in (*CONSENT.values(), *GROUPS.values()):
+    for words in (*CONSENT.values(), *GROUPS.values(), FRAGMENTS):
         consent = consent.replace(words.strip(), "")
     added = CONSENT[transport] + GROUPS[source] + "\n" if transport in CONSENT else ""
+    added = FRAGMENTS + added if by is not None and added else added
     return consent.rstrip() + "\n" + added

@@ -9,7 +9,7 @@ Proof: shuffler.md
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lapwing.collect.crowds import CROWD_BYTES, Crowd
 from lapwing.collect.shuffling import ShufflingServer
@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 
 class Shuffler(ShufflingServer):
-    """The only shuffler of `transport: shuffled`."""
+    """A shuffler of `transport: shuffled`; of several, each has a name, keys, a store and batches of its own."""
 
-    party = "shuffler"
+    def __init__(self, *arguments: Any, party: str = "shuffler", **named: Any) -> None:
+        self.party = party
+        super().__init__(*arguments, **named)
 
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
         assert self.collection.crowd is not None

@@ -71,7 +71,8 @@ class ShufflerFile(FileStore):
 class ShufflingServer(ABC):
     """One shuffler; `app` takes segments, `work` mixes them, `pass_on` sends what is ready. `keys` open its layer."""
 
-    party: ClassVar[str]
+    party: str
+    """Its name in the file."""
     at_once: ClassVar[int] = 1 << 20
     """Rows that are gathered for one batch, about, if there are so many: what memory holds."""
 
@@ -107,8 +108,7 @@ class ShufflingServer(ABC):
 
     async def segments(self, request: Request) -> Answer:
         """Store what the party before passes on."""
-        sender = self.collection.before(self.party)
-        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
+        body = await hops.received(request, self.collection, self.collection.senders(self.party), LARGEST_SEGMENT)
         return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
 
     def _stored(self, body: bytes) -> Answer:

@@ -96,7 +96,12 @@ def send_answers(
     network, turn, waiting, done = Lines(), Lock(), iter(answers), [0, 0]
 
     def device(answer: Any) -> bool:
-        report = collection.protocol.randomize([answer], entropy).to_bytes()
+        whole = collection.whole.randomize([answer], entropy).to_bytes()
+        reports = [whole] if collection.fragments is None else collection.fragments.split(whole)
+        stored = [message(report, answer) for report in reports]  # all are sent, whatever becomes of the first
+        return all(stored)
+
+    def message(report: bytes, answer: Any) -> bool:
         sealed = seal(collection, epoch.number, report, entropy, crowd=_crowd(collection, report, answer, entropy))
         envelope = _envelope(collection, network, epoch.number, epoch.token_key, sealed, entropy)
         status, _ = network.post(collection.servers["ingestor"].address, "/reports", envelope.to_bytes())

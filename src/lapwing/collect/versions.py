@@ -78,15 +78,15 @@ def of_every_version(
     return holders
 
 
-def answered_by(present: Application, others: Sequence[tuple[Collection, str, Application]]) -> Application:
+def answered_by(present: Application, others: Sequence[tuple[Collection, Sequence[str], Application]]) -> Application:
     """What the sender signed for another version goes there; all else to the present one."""
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         chosen = present
         if scope["type"] == "http" and scope["method"] == "POST":
             headers = dict(scope["headers"])
-            for collection, sender, other in others:
-                if hops.signed_for(collection, sender, scope["path"], headers) is not None:
+            for collection, senders, other in others:
+                if hops.signed_for(collection, senders, scope["path"], headers) is not None:
                     chosen = other
         await chosen(scope, receive, send)
 

@@ -3,7 +3,7 @@
     draft.yaml         what the operator edits
     operator.key       signs collections; keep it on a machine that serves nothing
     collection.yaml    the signed file, for everybody
-    issuer/ ingestor/ shuffler/ blinder/ thresholder/ aggregator/ analyzer/
+    issuer/ ingestor/ shuffler/ (shuffler2/ …) blinder/ thresholder/ aggregator/ analyzer/
                        what each party needs: copy a folder and collection.yaml to the machine of that party
 
 What comes for a version is in a folder of its own below that of its party, with its signed file (versions.py). On one
@@ -25,7 +25,7 @@ from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.blinder import Blinder
 from lapwing.collect.clock import GRACE, today
-from lapwing.collect.collection import FORMAT, ROUTES, Collection, Transport
+from lapwing.collect.collection import FORMAT, MORE_SHUFFLERS, ROUTES, Collection, Transport, role
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import make_folder, write_durably
 from lapwing.collect.ingestor import Ingestor
@@ -47,11 +47,13 @@ CLOSED = "closed"
 """The name of the file that ends a collection."""
 PORTS = {"issuer": 8101, "ingestor": 8102, "aggregator": 8103, "analyzer": 8104}
 SHUFFLER_PORTS = {"shuffler": 8105, "blinder": 8106, "thresholder": 8107}
+SHUFFLER_PORTS |= {party: port for port, party in enumerate(MORE_SHUFFLERS, start=8108)}
 SHUFFLERS = tuple(SHUFFLER_PORTS)
 SIGNING = ("ingestor", *SHUFFLERS, "aggregator")
 """Who signs what they pass on."""
 CROWD = {"from": "report", "threshold": 20, "mean_drop": 10, "sigma": 2, "delta": "0.000002"}
 """Of a new collection with shufflers."""
+PUBLISHING = {"smallest_batch": 100, "every_hours": 24}
 HERE = "127.0.0.1"
 FOR_DEVICES = ("issuer", "ingestor")
 """What devices speak to; the others speak to each other."""
@@ -90,30 +92,43 @@ class Workspace:
         name: str | None = None,
         host: str = HERE,
         transport: Transport = "direct",
+        fragments: Mapping[str, Any] | None = None,
+        shufflers: int = 1,
         **changes: Any,
     ) -> Path:
-        """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine."""
+        """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine.
+
+        With `fragments` an answer travels in pieces, through so many shufflers.
+        """
         if self.draft.exists():
             raise InvalidParameter("folder", str(self.folder), "has a collection already", "Choose another folder.")
-        opens = today()
+        opens, crowd = today(), dict(CROWD)
+        by, pieces = (fragments or {}).get("by"), 1
+        if by == "attribute":
+            batch = changes.get("publishing", PUBLISHING)["smallest_batch"]
+            # half of what a position has in a batch, on average: that many bits hide each other
+            crowd |= {"from": "position", "threshold": max(20, batch // (2 * max(1, len(answers))))}
+        elif fragments is not None:
+            pieces = int(fragments["count"])
         document = {
             "format": FORMAT,
             "name": name or _slug(self.folder.resolve().name),
             "version": 1,
             "question": question,
-            "consent": consent_with_words(CONSENT, transport, str(CROWD["from"])),
+            "consent": consent_with_words(CONSENT, transport, str(crowd["from"]), by),
             "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
             "accounting": "lifetime",
-            "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * float(epsilon)).removesuffix(".0")},
+            "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * pieces * float(epsilon)).removesuffix(".0")},
             "transport": transport,
-            **({"crowd": dict(CROWD)} if len(ROUTES[transport]) > 2 else {}),
+            **({"crowd": crowd} if len(ROUTES[transport]) > 2 else {}),
+            **({} if fragments is None else {"fragments": dict(fragments)}),
             "admission": "open",
-            "publishing": {"smallest_batch": 100, "every_hours": 24},
+            "publishing": dict(PUBLISHING),
             "opens": opens.isoformat(),
             "closes": (opens + timedelta(days=EPOCH_DAYS - 1)).isoformat(),
             "servers": {
                 party: {"address": f"http://{host if party in FOR_DEVICES else HERE}:{port}"}
-                for party, port in ports_of(transport).items()
+                for party, port in ports_of(transport, shufflers).items()
             },
             **changes,
         }
@@ -323,10 +338,11 @@ class Workspace:
         )
 
     def shuffler(self, party: str, needed: Needed = lambda _: False) -> ShufflingServer:
-        """One of the shufflers of this folder: shuffler, blinder or thresholder."""
+        """One of the shufflers of this folder: shuffler (or shuffler2, …), blinder or thresholder."""
         names = [party, "crowd"] if party == "thresholder" else [party]
-        kind: Any = {"shuffler": Shuffler, "blinder": Blinder, "thresholder": Thresholder}[party]
-        more = {"crowd_keys": self.keys(party, "crowd")} if party == "thresholder" else {}
+        kind: Any = {"shuffler": Shuffler, "blinder": Blinder, "thresholder": Thresholder}[role(party)]
+        more: dict[str, Any] = {"crowd_keys": self.keys(party, "crowd")} if party == "thresholder" else {}
+        more |= {"party": party} if kind is Shuffler else {}
         server: ShufflingServer = kind(
             self.collection(),
             self._place(party),
@@ -346,9 +362,10 @@ class Workspace:
         return Relay(self.collection())
 
 
-def ports_of(transport: Transport) -> dict[str, int]:
-    """Where the parties of a transport listen, unless the file says otherwise."""
-    return PORTS | {party: SHUFFLER_PORTS[party] for party in ROUTES[transport][1:-1]}
+def ports_of(transport: Transport, shufflers: int = 1) -> dict[str, int]:
+    """Where the parties of a transport listen, unless the file says otherwise; fragments may have several shufflers."""
+    hops = (*ROUTES[transport][1:-1], *MORE_SHUFFLERS[: shufflers - 1])
+    return PORTS | {party: SHUFFLER_PORTS[party] for party in hops}
 
 
 def _text(data: bytes) -> str:
@@ -361,7 +378,9 @@ def _agreed(document: Mapping[str, Any]) -> Any:
     source = crowd.get("from") if isinstance(crowd, Mapping) else None
     if not isinstance(consent, str) or source not in GROUPS:
         return consent
-    return consent_with_words(consent, str(document.get("transport")), source)
+    fragments = document.get("fragments")
+    by = fragments.get("by") if isinstance(fragments, Mapping) else None
+    return consent_with_words(consent, str(document.get("transport")), source, by)
 
 
 def _exact(written: Any) -> Any:

@@ -76,10 +76,12 @@ def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanE
     import numpy as np
 
     estimates: Estimates | MeanEstimate = protocol.estimate(state)
-    support = _support(state)
+    support = support_of(state)
     if support is None or not state.n:
         return estimates
-    lows, highs = _shares(*support, state.n, float(1 - checks.probability(confidence=estimates.confidence)))
+    lows, highs = share_intervals(
+        *support, [state.n] * len(support[0]), float(1 - checks.probability(confidence=estimates.confidence))
+    )
     if isinstance(protocol, BinaryResponse):  # who does not say yes says no
         lows, highs = np.append(lows, 1 - highs), np.append(highs, 1 - lows)
     held = {field.name: getattr(estimates, field.name) for field in fields(estimates)}
@@ -90,7 +92,7 @@ def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanE
     return ExactEstimates(**held, lows=state.n * lows, highs=state.n * highs)
 
 
-def _support(state: Counts) -> tuple[list[int], Fraction, Fraction] | None:
+def support_of(state: Counts) -> tuple[list[int], Fraction, Fraction] | None:
     """How many reports support each answer, and with which probability one does: the true answer's, and any other's."""
     protocol, hits = state.protocol, state.table.ravel().tolist()
     if isinstance(protocol, BinaryResponse):
@@ -105,15 +107,16 @@ def _support(state: Counts) -> tuple[list[int], Fraction, Fraction] | None:
     return None
 
 
-def _shares(
-    hits: Sequence[int], if_true: Fraction, if_other: Fraction, n: int, misses: float
+def share_intervals(
+    hits: Sequence[int], if_true: Fraction, if_other: Fraction, reports: Sequence[int], misses: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends for the share of people behind each answer."""
+    """Ends for the share of people behind each answer, of which so many of so many reports had the support."""
     import numpy as np
     from scipy.special import betainccinv, betaincinv
 
-    least = np.array([min(count, math.ceil(n * if_true)) for count in hits], dtype=np.float64)
-    most = np.array([max(count, math.floor(n * if_other)) for count in hits], dtype=np.float64)
+    n, pairs = np.asarray(reports, dtype=np.float64), list(zip(hits, reports, strict=True))
+    least = np.array([min(count, math.ceil(size * if_true)) for count, size in pairs], dtype=np.float64)
+    most = np.array([max(count, math.floor(size * if_other)) for count, size in pairs], dtype=np.float64)
     lows = np.where(least > 0, betaincinv(np.maximum(least, 1), n - least + 1, misses / 2), 0.0)
     highs = np.where(most < n, betainccinv(most + 1, np.maximum(n - most, 1), misses / 2), 1.0)
     other, spread = float(if_other), float(if_true - if_other)
