@@ -12,6 +12,7 @@ import pytest
 from collecting import CROWD, FRAGMENTS, Keys, document
 from numpy.typing import NDArray
 from scipy.stats import binom, norm
+from sweeps import few
 
 from lapwing.collect import reader
 from lapwing.collect.answer_fragments import Fragments, PositionedBit, estimate_of_reports
@@ -54,32 +55,32 @@ def beyond(first: Law, second: Law, epsilon: float) -> float:
 YES, NO = 0.75, 0.25
 
 
-@pytest.mark.parametrize("others", [0, 50, 100], ids=lambda share: f"{share} % of the others say yes")
+@pytest.mark.parametrize("others", few([0, 50, 100], stays=2), ids=lambda share: f"{share} % of the others say yes")
 def test_what_the_aggregator_sees_of_reports_is_within_the_stated_replacement(others: int) -> None:
     """Two fragments of one person: in one batch, and in two."""
     n, loss = 100, replacement(tiny("report", 100))
     assert loss.epsilon < Fraction(3, 4) * 2 * tiny("report", 100).protocol.privacy_loss().epsilon
-    told = float(loss.epsilon)
+    stated = float(loss.epsilon)
     yes = (n - 2) * others // 100
     rest = ((yes, YES), (n - 2 - yes, NO))
     together = [ones(*rest, (2, odds)) for odds in (YES, NO)]
-    assert beyond(*together, told) <= float(loss.delta)
+    assert beyond(*together, stated) <= float(loss.delta)
     among = ((yes, YES), (n - 1 - yes, NO))
     apart = [np.multiply.outer(law, law) for law in (ones(*among, (1, YES)), ones(*among, (1, NO)))]
-    assert beyond(*apart, told) <= float(loss.delta)
-    assert beyond(*together, told / 8) > float(loss.delta), "the computation has power"
+    assert beyond(*apart, stated) <= float(loss.delta)
+    assert beyond(*together, stated / 8) > float(loss.delta), "the computation has power"
 
 
 def test_what_the_aggregator_sees_of_bits_is_within_the_stated_removal_and_replacement() -> None:
     n, poll = 100, tiny("attribute", 100)
-    told, against_none = replacement(poll), removal(poll)
-    assert against_none.epsilon < told.epsilon < poll.protocol.privacy_loss().epsilon
+    stated, against_none = replacement(poll), removal(poll)
+    assert against_none.epsilon < stated.epsilon < poll.protocol.privacy_loss().epsilon
     for yes in (0, 50, 99):
         true, other = (ones((yes, YES), (n - 1 - yes, NO), (1, odds)) for odds in (YES, NO))
         assert beyond(true, other, float(against_none.epsilon)) <= float(against_none.delta)
         first, second = np.multiply.outer(true, other), np.multiply.outer(other, true)
-        assert beyond(first, second, float(told.epsilon)) <= float(told.delta)
-        assert beyond(first, second, float(told.epsilon) / 8) > float(told.delta), "the computation has power"
+        assert beyond(first, second, float(stated.epsilon)) <= float(stated.delta)
+        assert beyond(first, second, float(stated.epsilon) / 8) > float(stated.delta), "the computation has power"
 
 
 def test_fragments_that_can_be_linked_break_the_stated_loss() -> None:
@@ -107,7 +108,7 @@ def lost(rng: np.random.Generator, people: int, each: int, share: float) -> tupl
     return rng.random(people) < share, rng.binomial(each, 0.6, people)
 
 
-@pytest.mark.parametrize("share", [0.0, 0.3])
+@pytest.mark.parametrize("share", few([0.3, 0.0], stays=1))
 @pytest.mark.parametrize(("odds", "each"), [(Fraction(3, 5), 3), (Fraction(99, 100), 8)], ids=["weak", "strong"])
 def test_intervals_from_several_reports_hold_though_some_are_lost(odds: Fraction, each: int, share: float) -> None:
     rng, poll = np.random.default_rng(7), BinaryResponse(yes_if_yes=odds, yes_if_no=1 - odds)

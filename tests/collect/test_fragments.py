@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from datetime import timedelta
@@ -13,12 +14,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collecting import CROWD, FRAGMENTS, LATE, NOON, Keys, devices, document, post, running
+from collecting import CROWD, FRAGMENTS, LATE, NOON, Keys, devices, document, free_addresses, post, running
 from scipy.stats import binom, chi2
+from sweeps import few
+from typer.testing import CliRunner
 
+from lapwing.cli.commands import app
 from lapwing.collect import participant, quote, reader, sealing
 from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Delivery
+from lapwing.collect.exports import exported, published
 from lapwing.collect.forwarder import forward
 from lapwing.collect.fragment_promises import exposures, stepwise
 from lapwing.collect.participant import Participant
@@ -33,10 +38,12 @@ from lapwing.collect.sealing import (
     seal,
 )
 from lapwing.collect.shuffled_promises import consent_with_words
-from lapwing.collect.workspace import Workspace
+from lapwing.collect.simulation import send_answers
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.crowd import Lifetime
 from lapwing.noise import uniform_below
 from lapwing.privacy.shuffling import shuffled
+from lapwing.processes import Crew
 
 FALSE_ALARM = 1e-6
 KEYS = Keys()
@@ -47,6 +54,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "attribute": dict(FRAGMENTS["attribute"]),
 }
 by_either = pytest.mark.parametrize("by", ["report", "attribute"])
+by_report_first = pytest.mark.parametrize("by", few(["report", "attribute"], stays=1))
+by_attribute_first = pytest.mark.parametrize("by", few(["attribute", "report"], stays=1))
 
 
 def changes(by: str, shufflers: tuple[str, ...] = TWO) -> dict[str, Any]:
@@ -96,7 +105,7 @@ def sent_by(people: Collection, answers: Sequence[Any]) -> bytes:
     return b"".join(Envelope(1, random_id(), seal(people, 1, fragment)).to_bytes() for fragment in fragments)
 
 
-@by_either
+@by_attribute_first
 def test_estimates_are_as_close_as_they_say(tmp_path: Path, by: str) -> None:
     answers = {"report": [True] * 90 + [False] * 30, "attribute": ["bike"] * 60 + ["bus"] * 40 + ["car"] * 20}[by]
     with running(tmp_path, **changes(by), admission="nobody-asked") as parties:
@@ -138,6 +147,7 @@ def test_a_fragment_for_no_shuffler_of_the_collection_is_refused(tmp_path: Path)
         assert parties.ingestor.totals["stored"] == 2
 
 
+@pytest.mark.sweep
 def test_a_shuffler_cannot_open_what_is_for_another(tmp_path: Path) -> None:
     """An ingestor that sends fragments elsewhere only loses them."""
     with running(tmp_path, **changes("report"), admission="nobody-asked") as parties:
@@ -240,7 +250,7 @@ def a_day(person: Participant, clock: Clock, day: int, hours: Sequence[int] = (0
         person.tick()
 
 
-@by_either
+@by_attribute_first
 def test_a_device_sends_each_fragment_once_and_no_bytes_repeat(tmp_path: Path, by: str) -> None:
     network, clock, poll = Network(), Clock(), collection(by, **FREE)
     person = device(tmp_path, network, clock, poll)
@@ -253,11 +263,11 @@ def test_a_device_sends_each_fragment_once_and_no_bytes_repeat(tmp_path: Path, b
         a_day(person, clock, day, (24,))
         assert len(network.sent) == poll.messages_each == 3
         assert {len(envelope) for envelope in network.sent} == {envelope_bytes(poll)}
-        found = [opened_fragment(poll, envelope) for envelope in network.sent]
+        pieces = [opened_fragment(poll, envelope) for envelope in network.sent]
         with closing(sqlite3.connect(tmp_path / "lifetime.db")) as database:
             whole = database.execute("SELECT report FROM answer ORDER BY period DESC").fetchone()[0]
-        assert sorted(fragment for _, _, fragment in found) == sorted(poll.fragments.split(bytes(whole)))
-        for envelope, (_, inner, _) in zip(network.sent, found, strict=True):
+        assert sorted(fragment for _, _, fragment in pieces) == sorted(poll.fragments.split(bytes(whole)))
+        for envelope, (_, inner, _) in zip(network.sent, pieces, strict=True):
             sealed = envelope[HEAD_BYTES + 1 :]
             bodies |= {inner, envelope[4:20], sealed, sealed[:32], sealed[-64:]}
     assert len(bodies) == 9 * 5, "ids, keys and cipher texts are fresh for every fragment"
@@ -292,8 +302,8 @@ def test_a_crash_between_fragments_makes_no_second_report(tmp_path: Path, monkey
     again.tick()
     envelopes = set(network.sent)  # what was sent again was the same
     assert len(envelopes) == 3
-    found = sorted(opened_fragment(poll, envelope)[2] for envelope in envelopes)
-    assert found == sorted(poll.fragments.split(bytes(whole)))
+    pieces = sorted(opened_fragment(poll, envelope)[2] for envelope in envelopes)
+    assert pieces == sorted(poll.fragments.split(bytes(whole)))
     assert again.status().answers == 1
     assert again.status().spent == Lifetime(poll.policy(), tmp_path / "lifetime.db").spent()
 
@@ -343,19 +353,19 @@ def linked(fragments: Sequence[tuple[int, Seen]]) -> tuple[int, int, int]:
     return len(pairs), by_id, sum(first[1:3] == second[1:3] for first, second in pairs)
 
 
-def found_out(pairs: int, by_id: int, by_way: int) -> bool:
+def is_linkable(pairs: int, by_id: int, by_way: int) -> bool:
     """Whether more pairs can be linked than independent times and shufflers allow."""
     chance = 1 / (len(HOURS) - 1) / len(TWO)
     return by_id > 0 or by_way > binom.isf(FALSE_ALARM, pairs, chance)
 
 
-def test_nobody_can_link_fragments_by_their_way_and_a_device_that_lets_them_is_found_out(
+def test_nobody_can_link_fragments_by_their_way_and_a_device_that_lets_them_is_caught(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll = collection("report", **FREE)
     honest = linked(list(watched(tmp_path / "honest", poll, people=2, days=6)))
     assert honest[0] == 12
-    assert not found_out(*honest)
+    assert not is_linkable(*honest)
 
     def same_time(n: int, *, entropy: Any) -> int:
         return 5 if n < 10**9 else int(uniform_below(n, entropy=entropy))
@@ -363,10 +373,10 @@ def test_nobody_can_link_fragments_by_their_way_and_a_device_that_lets_them_is_f
     with monkeypatch.context() as mutant:  # all fragments of a slot at once, through one shuffler
         mutant.setattr(participant, "uniform_below", same_time)
         mutant.setattr(participant, "drawn_shuffler", lambda *_: 1)
-        assert found_out(*linked(list(watched(tmp_path / "at-once", poll, people=1, days=9))))
+        assert is_linkable(*linked(list(watched(tmp_path / "at-once", poll, people=1, days=9))))
     with monkeypatch.context() as mutant:  # and with a common id
         mutant.setattr(sealing, "random_id", lambda *_: bytes(16))
-        assert found_out(*linked(list(watched(tmp_path / "one-id", poll, people=1, days=2))))
+        assert is_linkable(*linked(list(watched(tmp_path / "one-id", poll, people=1, days=2))))
 
 
 # --- the file, the quote, the text ------------------------------------------------------------------------------------
@@ -421,7 +431,7 @@ def real(by: str, shufflers: int = 3) -> Collection:
     return collection(by, names, crowd=crowd, **REAL)
 
 
-@by_either
+@by_attribute_first
 def test_a_quote_has_rows_for_shufflers_that_work_together(by: str) -> None:
     poll = real(by)
     rows = {promise.party: promise.guarantee for promise in quote(poll).promises}
@@ -440,7 +450,7 @@ def test_a_quote_has_rows_for_shufflers_that_work_together(by: str) -> None:
     assert {"shuffler", "shuffler with aggregator"} <= alone
 
 
-@by_either
+@by_report_first
 def test_what_colluding_shufflers_see_has_the_law_that_is_stated(by: str) -> None:
     poll = real(by)
     for colluders in (1, 2, 3):
@@ -473,3 +483,50 @@ def test_the_text_to_agree_to_speaks_of_parts(tmp_path: Path) -> None:
     assert signed.epochs[0].hop_keys["shuffler"] != signed.epochs[0].hop_keys["shuffler2"]
     assert workspace.shuffler("shuffler2").party == "shuffler2"
     assert "several parts" not in consent_with_words(signed.consent, "shuffled", "report")
+
+
+def test_an_operator_begins_a_collection_in_fragments(tmp_path: Path) -> None:
+    run, folder = CliRunner().invoke, tmp_path / "commute"
+    begin = ["collect", "new", str(folder), "--question", "How?", "--answers", "bus, bike"]
+    for wrong in (["--shufflers", "2"], ["--fragments", "letters"], ["--fragments", "3", "--shufflers", "10"]):
+        assert run(app, [*begin, *wrong]).exit_code != 0
+        assert not folder.exists()
+    assert run(app, [*begin, "--fragments", "3", "--shufflers", "2"]).exit_code == 0
+    assert run(app, ["collect", "check", str(folder)]).exit_code == 0
+    opened = run(app, ["collect", "open", str(folder)])
+    assert "serve shuffler2" in opened.output
+    signed = Workspace(folder).collection()
+    assert signed.messages_each == 3
+    assert signed.policy().periods() == 8
+
+
+@pytest.mark.sweep
+def test_every_shuffler_is_a_process_of_its_own(tmp_path: Path) -> None:
+    workspace, servers = Workspace(tmp_path), free_addresses(ports_of("shuffled", 2))
+    workspace.create(
+        question="How?",
+        answers=["bus", "bike"],
+        servers=servers,
+        publishing={"smallest_batch": 60, "every_hours": 1},
+        transport="shuffled",
+        fragments={"by": "report", "count": 2},
+        shufflers=2,
+    )
+    poll = workspace.open()
+    with closing(Crew("lapwing.collect.child:party")) as crew:
+        for party in poll.servers:
+            crew.start(party, {"folder": str(tmp_path), "party": party, "seal_after": 1.0})
+        for party in poll.servers:
+            crew.fact(party, "address", time.monotonic() + 60)
+        assert send_answers(poll, ["bus"] * 100).stored == 100
+        deadline = time.monotonic() + 120
+        while not workspace.analyzer().stored():
+            assert time.monotonic() < deadline, "no batch was published"
+            time.sleep(0.2)
+        status = CliRunner().invoke(app, ["collect", "status", str(tmp_path)]).output
+    result = workspace.analyzer().together()
+    assert result.fragments is not None
+    assert result.fragments - result.restored + result.removed >= 60
+    assert "shuffler2" in status
+    table = exported(published(workspace), "table").decode()
+    assert "fragments, of about" in table

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from lapwing.collect import oprf, reader, tokens
+from lapwing.collect.crowds import crowd_id
 from lapwing.collect.keys import Key
 from lapwing.collect.relay import answered, status_of, unwrapped
-from lapwing.collect.sealing import Envelope, opened
+from lapwing.collect.sealing import ID_BYTES, Envelope, layer_info, opened, opened_by
 from lapwing.crowd import Reports
 
 VECTOR = json.loads((Path(__file__).parent / "vectors" / "wire.json").read_text(encoding="utf-8"))
@@ -49,3 +53,39 @@ def test_a_request_through_a_relay_opens() -> None:
     assert unwrapped(COLLECTION, keys, raw("relayed")) == (raw("answer_key"), raw("envelope"))
     assert len(answered(raw("answer_key"), 201)) == len(raw("relayed_201"))
     assert status_of(raw("answer_key"), raw("relayed_201")) == 201
+
+
+FRAGMENTS = json.loads((Path(__file__).parent / "vectors" / "fragments.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("by", ["report", "attribute"])
+def test_the_bytes_of_a_fragment_never_change(by: str) -> None:
+    vector = FRAGMENTS[by]
+    held: dict[str, Any] = {
+        name: bytes.fromhex(vector[name]) for name in vector if name not in ("collection", "fragments")
+    }
+    secrets = {name: bytes.fromhex(text) for name, text in FRAGMENTS["secrets"].items()}
+    poll = reader.read(vector["collection"])
+    assert poll.digest == held["hash"]
+    assert reader.sign(poll, Key("ed25519", secrets["operator"])).to_json().decode() == vector["collection"]
+    assert poll.fragments is not None
+    fragments = poll.fragments.split(held["whole"])
+    assert [fragment.hex() for fragment in fragments] == vector["fragments"]
+    assert poll.message.fingerprint == held["message_fingerprint"]
+    envelope = Envelope.from_bytes(poll, held["envelope"])
+    assert (
+        tokens.tagged(tokens.Token(1, held["id"], held["token"]), poll, envelope.sealed).to_bytes() == held["envelope"]
+    )
+    assert tokens.redeemable(secrets["token"], poll, envelope)
+    diverted = Envelope(1, envelope.id, b"\1" + envelope.sealed[1:], envelope.tag)
+    assert not tokens.redeemable(secrets["token"], poll, diverted), "the token covers the way"
+    assert envelope.sealed[0] == 2
+    key = Key("x25519", secrets["shuffler2"]).private
+    inside = opened_by(key, envelope.sealed[1:], layer_info("shuffler2", poll.digest, 1))
+    assert inside is not None
+    assert poll.crowd is not None
+    assert inside[:ID_BYTES] == held["shuffler_id"]
+    assert inside[ID_BYTES : ID_BYTES + 32] == held["crowd"] == crowd_id(poll, poll.crowd.name(fragments[1]))
+    report = opened(poll, 1, Key("x25519", secrets["report"]).private, inside[ID_BYTES + 32 :])
+    assert report == (held["inner_id"], fragments[1])
+    assert Reports.from_bytes(poll.message, fragments[1]).n == 1
