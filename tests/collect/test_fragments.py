@@ -53,7 +53,6 @@ WAYS: dict[str, dict[str, Any]] = {
     "report": {**FRAGMENTS["report"], "protocol": YES_NO},
     "attribute": dict(FRAGMENTS["attribute"]),
 }
-by_either = pytest.mark.parametrize("by", ["report", "attribute"])
 by_report_first = pytest.mark.parametrize("by", few(["report", "attribute"], stays=1))
 by_attribute_first = pytest.mark.parametrize("by", few(["attribute", "report"], stays=1))
 
@@ -69,7 +68,7 @@ def collection(by: str, shufflers: tuple[str, ...] = TWO, **more: Any) -> Collec
 # --- from devices to an estimate --------------------------------------------------------------------------------------
 
 
-@by_either
+@by_report_first
 def test_what_devices_answer_in_fragments_becomes_an_estimate(tmp_path: Path, by: str) -> None:
     answer = {"report": True, "attribute": "bike"}[by]
     publishing = {"smallest_batch": 3, "every_hours": 1}
@@ -363,8 +362,8 @@ def test_nobody_can_link_fragments_by_their_way_and_a_device_that_lets_them_is_c
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poll = collection("report", **FREE)
-    honest = linked(list(watched(tmp_path / "honest", poll, people=2, days=6)))
-    assert honest[0] == 12
+    honest = linked(list(watched(tmp_path / "honest", poll, people=1, days=9)))
+    assert honest[0] == 9
     assert not is_linkable(*honest)
 
     def same_time(n: int, *, entropy: Any) -> int:
@@ -492,7 +491,6 @@ def test_an_operator_begins_a_collection_in_fragments(tmp_path: Path) -> None:
         assert run(app, [*begin, *wrong]).exit_code != 0
         assert not folder.exists()
     assert run(app, [*begin, "--fragments", "3", "--shufflers", "2"]).exit_code == 0
-    assert run(app, ["collect", "check", str(folder)]).exit_code == 0
     opened = run(app, ["collect", "open", str(folder)])
     assert "serve shuffler2" in opened.output
     signed = Workspace(folder).collection()

@@ -149,7 +149,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
             "ingestor",
-            f"sealed {pieces} and when they came" + ("" if relayed else ", and addresses"),
+            f"sealed {pieces} and when they came{'' if relayed else ', and addresses'}{_linked(collection)}",
             f"{nothing}; {together}",
         ),
         *inside,
@@ -171,6 +171,11 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         )
     rows.append(Promise("people who lie", _liars(collection), "each false report moves estimates a little"))
     return tuple(rows)
+
+
+def _linked(collection: Collection) -> str:
+    """What somebody who sees envelopes arrive can tell of fragments."""
+    return "" if collection.fragments is None else "; it may tell which sealed fragments belong to one device"
 
 
 def _together(collection: Collection, local: str) -> str:
