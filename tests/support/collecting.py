@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -44,6 +45,8 @@ CROWD: Mapping[str, Any] = {"from": "report", "threshold": 3, "mean_drop": 4, "s
 """Far too small for real people."""
 SHUFFLERS = {"direct": (), "shuffled": ("shuffler",), "blinded": ("blinder", "thresholder")}
 LATE = NOON.replace(hour=23, minute=59, second=59, microsecond=999_000)
+PATIENCE = 60.0
+"""Seconds that anything may take."""
 POLL: Mapping[str, Any] = {"protocol": "UnaryEncoding", "epsilon": 1, "domain": ["bus", "bike", "car"]}
 
 
@@ -52,6 +55,14 @@ def text(data: bytes) -> str:
 
 
 _SHUFFLERS = ("shuffler", "blinder", "thresholder")
+
+
+def awaited(condition: Callable[[], bool]) -> None:
+    """Until it holds; what never holds is wrong."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @dataclass

@@ -168,9 +168,11 @@ GROUPS = {
 }
 
 
-def consent_with_words(consent: str, transport: str, source: str) -> str:
+def consent_with_words(consent: str, transport: str, source: str | None) -> str:
     """A text to agree to, with what this transport adds to it and nothing of what another would."""
+    plain = consent
     for words in (*CONSENT.values(), *GROUPS.values()):
-        consent = consent.replace(words.strip(), "")
-    added = CONSENT[transport] + GROUPS[source] + "\n" if transport in CONSENT else ""
-    return consent.rstrip() + "\n" + added
+        plain = plain.replace(words.strip(), "")
+    if source is None or transport not in CONSENT:
+        return consent if plain == consent else plain.rstrip() + "\n"
+    return plain.rstrip() + "\n" + CONSENT[transport] + GROUPS[source] + "\n"

@@ -359,9 +359,9 @@ def _agreed(document: Mapping[str, Any]) -> Any:
     """The text to agree to: what it says about shufflers is what they do."""
     consent, crowd = document.get("consent"), document.get("crowd")
     source = crowd.get("from") if isinstance(crowd, Mapping) else None
-    if not isinstance(consent, str) or source not in GROUPS:
+    if not isinstance(consent, str):
         return consent
-    return consent_with_words(consent, str(document.get("transport")), source)
+    return consent_with_words(consent, str(document.get("transport")), source if source in GROUPS else None)
 
 
 def _exact(written: Any) -> Any:
