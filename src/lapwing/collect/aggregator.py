@@ -285,8 +285,9 @@ class Aggregator:
         if before:
             return True
         try:
-            results = json.loads(hops.get(self.collection.servers["analyzer"].address + "/results").body)
-            ours = results["batches"] if results["version"] == self.collection.version else []
+            version = f"/results/{self.collection.version}"
+            reply = hops.get(self.collection.servers["analyzer"].address + version)
+            ours = json.loads(reply.body)["batches"] if reply.status != 404 else []
             last = max((int(number) for batch in ours for number in batch["batches"]), default=0)
         except (OSError, ValueError, KeyError, TypeError):
             return False
