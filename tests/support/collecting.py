@@ -43,6 +43,15 @@ DAY = date(2026, 11, 16)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 CROWD: Mapping[str, Any] = {"from": "report", "threshold": 3, "mean_drop": 4, "sigma": 1, "delta": "0.001"}
 """Far too small for real people."""
+OPEN_DOOR: Mapping[str, Any] = {
+    **CROWD,
+    "from": "attribute",
+    "values": ["north"],
+    "threshold": 1,
+    "mean_drop": 1,
+    "sigma": "0.25",
+}
+"""All are in one crowd, which loses one report, hardly ever two, and three with a probability of e^-32."""
 SHUFFLERS = {"direct": (), "shuffled": ("shuffler",), "blinded": ("blinder", "thresholder")}
 LATE = NOON.replace(hour=23, minute=59, second=59, microsecond=999_000)
 PATIENCE = 60.0
@@ -308,19 +317,18 @@ def free_addresses(parties: Iterable[str]) -> dict[str, dict[str, str]]:
     return addresses
 
 
-def workspace_with_ports(folder: Path, reports: int, transport: Transport = "direct") -> Workspace:
+def workspace_with_ports(folder: Path, reports: int, transport: Transport = "direct", **changes: Any) -> Workspace:
     """A signed collection on ports that are free now."""
     workspace, servers = Workspace(folder), free_addresses(ports_of(transport))
     publishing = {"smallest_batch": reports, "every_hours": 1}
-    workspace.create(
-        question="How?", answers=["bus", "bike"], servers=servers, publishing=publishing, transport=transport
-    )
+    usual = {"question": "How?", "answers": ["bus", "bike"], "servers": servers, "publishing": publishing}
+    workspace.create(**{**usual, "transport": transport, **changes})
     workspace.open()
     return workspace
 
 
-def envelopes(workspace: Workspace, count: int) -> list[bytes]:
-    """Of devices that have their tokens already."""
+def envelopes(workspace: Workspace, count: int, crowd: bytes | None = None) -> list[bytes]:
+    """Of devices that have their tokens already, all of one crowd if it is named."""
     collection, key = workspace.collection(), workspace.keys("issuer", "token")[1]
     made: list[tokens.Token] = []
     while len(made) < count:
@@ -328,7 +336,7 @@ def envelopes(workspace: Workspace, count: int) -> list[bytes]:
         made += request.tokens(key.public, tokens.issue(key.secret, request.to_bytes()))
     reports = [collection.protocol.randomize(["bus"]).to_bytes() for _ in range(count)]
     return [
-        tokens.tagged(token, collection, seal(collection, 1, report)).to_bytes()
+        tokens.tagged(token, collection, seal(collection, 1, report, crowd=crowd)).to_bytes()
         for token, report in zip(made, reports, strict=True)
     ]
 

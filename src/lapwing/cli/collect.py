@@ -232,21 +232,40 @@ def results(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help="table, csv, json or parquet.")] = "table",
     output: Annotated[Path | None, typer.Option(help="The file to write, instead of the screen.")] = None,
+    version: Annotated[int | None, typer.Option(help="An earlier version of the collection.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all-versions", help="Every version, each by itself.")] = False,
     watch: Annotated[bool, typer.Option(help="Show them again whenever a batch is published.")] = False,
 ) -> None:
     """The estimates of all published batches together, with 95 % intervals."""
-    from lapwing.collect import exports
-
     with readable_errors():
         workspace, shown = _workspace(folder), -1
         while True:
-            published = exports.published(workspace)
-            if len(published["batches"]) != shown:
-                shown = len(published["batches"])
-                _show(exports.exported(published, form), output)
+            batches, data, note = _results(workspace, form, version, all_versions=all_versions)
+            if batches != shown:
+                shown = batches
+                _show(data, output)
+                if note:
+                    typer.echo(note, err=True)  # not among the results, which a program may read
             if not watch:
                 return
             time.sleep(1)
+
+
+def _results(workspace: Workspace, form: str, version: int | None, *, all_versions: bool) -> tuple[int, bytes, str]:
+    """How many batches there are, what they say, and a note where others have results, too."""
+    from lapwing.collect import exports
+
+    if all_versions:
+        listed = [exports.published(workspace, number) for number in exports.published_versions(workspace)]
+        if listed:
+            return sum(len(item["batches"]) for item in listed), exports.exported_versions(listed, form), ""
+    chosen = exports.published(workspace, version)
+    others = [number for number in exports.published_versions(workspace) if number < chosen["version"]]
+    note = ""
+    if others and version is None:
+        note = f"Earlier versions have results, too: {', '.join(map(str, others))}. "
+        note += f"Show one with --version {others[-1]}, or all with --all-versions."
+    return len(chosen["batches"]), exports.exported(chosen, form), note
 
 
 def _show(data: bytes, output: Path | None) -> None:

@@ -30,7 +30,7 @@ from lapwing.collect.clock import GRACE, ON_THE_WAY, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import Handover, received_by
+from lapwing.collect.handovers import DAMAGED, Handover, received_by, set_aside, stored_for
 from lapwing.collect.hops import Unreachable
 from lapwing.collect.http import Answer, Application, Request, application
 from lapwing.collect.keys import Key
@@ -192,10 +192,8 @@ class Aggregator:
         if self._known(name):  # committed before a crash
             path.unlink()
             return 0
-        try:
-            handover = received_by(self.collection, "aggregator", path.read_bytes())
-        except InvalidParameter:  # it was whole when it was acknowledged: the disk is damaged
-            path.rename(path.with_suffix(".damaged"))
+        handover = stored_for(self.collection, "aggregator", path)
+        if handover is None:  # it was whole when it was acknowledged: the disk is damaged
             return 0
         segment, totals = handover.segment, Counter[str]()
         if self.collection.crowd is not None:
@@ -287,8 +285,9 @@ class Aggregator:
         if before:
             return True
         try:
-            results = json.loads(hops.get(self.collection.servers["analyzer"].address + "/results").body)
-            ours = results["batches"] if results["version"] == self.collection.version else []
+            version = f"/results/{self.collection.version}"
+            reply = hops.get(self.collection.servers["analyzer"].address + version)
+            ours = json.loads(reply.body)["batches"] if reply.status != 404 else []
             last = max((int(number) for batch in ours for number in batch["batches"]), default=0)
         except (OSError, ValueError, KeyError, TypeError):
             return False
@@ -351,8 +350,9 @@ class Aggregator:
             return [number for (number,) in rows]
 
     def totals(self) -> dict[str, int]:
-        """How many reports were counted, and how many were refused, by reason."""
-        return totals_of(self.facts)
+        """How many reports were counted, and how many were refused, by reason; and how many files are damaged."""
+        damaged = set_aside(self.incoming)
+        return totals_of(self.facts) | ({DAMAGED: damaged} if damaged else {})
 
     def _tidy(self) -> None:
         """Remove files that a crash left and nobody knows, and reports of batches whose counts were passed on."""

@@ -2,6 +2,8 @@
 
     POST /batches    a closed batch, signed by the aggregator → 201 when it is on the disk
     GET  /results    the estimates of every batch, and of all together
+    GET  /results/N  those of version N of the collection, if this is an earlier one that has results here
+    GET  /versions   which versions have results, and how many batches each
 
 Estimates change only when a batch is closed, so nobody can compare the numbers before and after one report. They are
 computed from randomised reports: publishing them costs nothing more.
@@ -105,9 +107,17 @@ class Analyzer:
         self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.protocol.shape)
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
-    def app(self) -> Application:
-        """The ASGI application."""
-        routes = {("POST", "/batches"): self.batches, ("GET", "/results"): self.published}
+    def app(self, versions: Sequence[Analyzer] = ()) -> Application:
+        """The ASGI application. It also shows what was published under other `versions`."""
+        listed = {analyzer.collection.version: analyzer for analyzer in (*versions, self)}
+
+        async def shown(_: Request) -> Answer:
+            counts = await asyncio.to_thread(lambda: {number: listed[number].count() for number in sorted(listed)})
+            batches = [{"version": number, "batches": count} for number, count in counts.items()]
+            return Answer.json(200, collection=self.collection.name, versions=batches)
+
+        routes = {("POST", "/batches"): self.batches, ("GET", "/results"): self.published, ("GET", "/versions"): shown}
+        routes |= {("GET", f"/results/{number}"): analyzer.published for number, analyzer in listed.items()}
         return application(routes, extra_headers=ANYWHERE)
 
     async def batches(self, request: Request) -> Answer:
@@ -154,6 +164,10 @@ class Analyzer:
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }
+
+    def count(self) -> int:
+        """How many batches there are."""
+        return sum(1 for _ in self.folder.glob("*.batch"))
 
     def stored(self) -> list[Batch]:
         """The batches so far, in order."""

@@ -85,7 +85,7 @@ def behind_the_ingestor(
     work: tuple[Work, ...] = ()
     if party == "analyzer":
         analyzers = [version.analyzer() for version in (workspace, *earlier(workspace, party))]
-        apps = [(analyzer.collection, "aggregator", analyzer.app()) for analyzer in analyzers]
+        apps = [(analyzer.collection, "aggregator", analyzer.app(analyzers)) for analyzer in analyzers]
     elif party == "aggregator":
         aggregators = of_every_version(workspace, party, lambda version, needed: version.aggregator(counting, needed))
         apps = [(server.collection, server.collection.before(party), server.app()) for server in aggregators]

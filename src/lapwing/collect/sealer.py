@@ -31,6 +31,7 @@ from lapwing.collect.clock import GRACE
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder
 from lapwing.collect.gathering import Fresh, Gathering, by_epoch, ids_of
+from lapwing.collect.handovers import ASIDE, SEALED, UNSENDABLE, unsendable
 from lapwing.collect.identities import Mixing
 from lapwing.collect.runs import RunStore, count, totals_of
 from lapwing.collect.sealing import HEAD_BYTES, envelope_bytes
@@ -296,9 +297,7 @@ class Sealer:
         In its turn among those who write: a server may still be busy with a commit whose end we did not hear.
         """
         with self.facts.transaction() as database:
-            consumed = self._consumed(database)
-            query = "SELECT name FROM sealed WHERE place = :place"
-            sealed = {row["name"] for row in database.execute(query, {"place": self.place})}
+            consumed, sealed = self._consumed(database), self._waiting(database)
         for name in consumed:
             path = self.folders.open / name
             segment = AbandonedSegment.take(path) if path.exists() else None
@@ -309,7 +308,7 @@ class Sealer:
         self._tidy_ids()
         remove_strays(self.folders.open)
         for path in self.folders.sealed.iterdir():
-            if path.suffix != ".sealed" or path.stem not in sealed:
+            if path.suffix != ASIDE and (path.suffix != SEALED or path.stem not in sealed):
                 path.unlink(missing_ok=True)
 
     def _merge_ids(self) -> None:
@@ -332,9 +331,19 @@ class Sealer:
                 if not (self.folders.open / name).exists():
                     database.execute("DELETE FROM consumed WHERE segment = :name", {"name": name})
 
+    def waiting(self) -> set[str]:
+        """The names of sealed segments of this folder that the next party has not got yet."""
+        with self.facts.transaction(write=False) as database:
+            return self._waiting(database)
+
+    def _waiting(self, database: Database) -> set[str]:
+        query = "SELECT name FROM sealed WHERE place = :place"
+        return {row["name"] for row in database.execute(query, {"place": self.place})}
+
     def totals(self) -> dict[str, int]:
-        """How many reports were sealed, and how many were refused, by reason."""
-        return totals_of(self.facts)
+        """How many reports were sealed, and how many were refused, by reason; and how many segments are damaged."""
+        damaged = unsendable(self.folders.sealed, self.waiting)
+        return totals_of(self.facts) | ({UNSENDABLE: damaged} if damaged else {})
 
 
 def retired_in(database: Database) -> set[int]:

@@ -12,6 +12,7 @@ acknowledged lies before the first one that a crash tore, because an acknowledge
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -210,9 +211,14 @@ class SealedSegment:
 
 
 def sealed_epoch(path: Path) -> int:
-    """Of which epoch a stored segment is, without reading the rest of it."""
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(4 + _DIGEST + 4)[4 + _DIGEST :], "little")
+    """Of which epoch a stored segment is, without reading the rest of it; 0, which is none, if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return int.from_bytes(file.read(4 + _DIGEST + 4)[4 + _DIGEST :], "little")
+    except OSError as error:
+        if error.errno != errno.EIO:  # a disk that has lost these bytes
+            raise
+        return 0
 
 
 def sealed_name(data: bytes) -> str:

@@ -9,7 +9,8 @@
 
 Neither the permutation nor what is drawn for a batch is ever stored. A crash before the commit leaves an output that
 nobody knows, which is removed: all is drawn anew, and nobody has seen the first draw. After the commit the same bytes
-are sent, as often as it takes. When the key of an epoch is gone, what still waits is dropped and counted.
+are sent, as often as it takes. When the key of an epoch is gone, what still waits is dropped and counted. A file that
+the disk has damaged is set aside and counted, and holds up nothing.
 Proof: shuffler.md
 """
 
@@ -29,8 +30,18 @@ from lapwing.collect import hops, identities
 from lapwing.collect.clock import GRACE, ON_THE_WAY, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import Handover, received_by
-from lapwing.collect.hops import Unreachable
+from lapwing.collect.handovers import (
+    ASIDE,
+    DAMAGED,
+    SEALED,
+    UNSENDABLE,
+    Handover,
+    received_by,
+    send,
+    set_aside,
+    stored_for,
+    unsendable,
+)
 from lapwing.collect.http import Answer, Application, Request, application
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
@@ -131,7 +142,7 @@ class ShufflingServer(ABC):
     async def health(self, _: Request) -> Answer:
         """Totals, and digests of all that was taken and passed on: two parties compare them."""
         taken, passed = await asyncio.to_thread(self.digests)
-        totals = await asyncio.to_thread(lambda: totals_of(self.facts))
+        totals = await asyncio.to_thread(self.totals)
         return Answer.json(200, collection=self.collection.id, totals=totals, taken=taken, passed_on=passed)
 
     def digests(self) -> tuple[str, str]:
@@ -142,8 +153,9 @@ class ShufflingServer(ABC):
         return digest_of(taken), digest_of(passed)
 
     def totals(self) -> dict[str, int]:
-        """How many reports were taken and passed on, and how many were left out, by reason."""
-        return totals_of(self.facts)
+        """How many reports were taken and passed on, and how many were left out, by reason; and what is damaged."""
+        damaged = {DAMAGED: set_aside(self.incoming), UNSENDABLE: unsendable(self.outgoing, self._waiting)}
+        return totals_of(self.facts) | {what: files for what, files in damaged.items() if files}
 
     def work(self) -> int:
         """Mix what is enough for a batch; how many reports were passed on. One process at a time does so."""
@@ -169,8 +181,10 @@ class ShufflingServer(ABC):
         most = full = max(self.at_once, least)
         group, rows, passed_on = dict[Path, Handover](), 0, 0
         for path in paths:
-            group[path] = received_by(self.collection, self.party, path.read_bytes())
-            rows += len(group[path].segment.reports)
+            handover = self._read(epoch, path)
+            if handover is not None:
+                group[path] = handover
+                rows += len(handover.segment.reports)
             if rows < full and path != paths[-1]:
                 continue
             mixed = self._mix(epoch, group) if rows >= least else None
@@ -182,10 +196,17 @@ class ShufflingServer(ABC):
 
     def _drop(self, epoch: int, paths: Sequence[Path]) -> int:
         """Nobody can open these any more."""
-        received = [received_by(self.collection, self.party, path.read_bytes()) for path in paths]
-        rows = sum(len(handover.segment.reports) for handover in received)
-        self._use_up(paths, None, None, epoch, Counter({NO_KEY: rows}))
+        read = {path: self._read(epoch, path) for path in paths}
+        rows = {path: len(handover.segment.reports) for path, handover in read.items() if handover is not None}
+        if rows:
+            self._use_up(list(rows), None, None, epoch, Counter({NO_KEY: sum(rows.values())}))
         return 0
+
+    def _read(self, epoch: int, path: Path) -> Handover | None:
+        """What came in this file; None if it was damaged, and is set aside."""
+        handover = stored_for(self.collection, self.party, path)
+        # A head that could not be read a moment ago may have named any epoch: then it waits for the next round.
+        return handover if handover is not None and handover.segment.epoch == epoch else None
 
     def _mix(self, epoch: int, group: Mapping[Path, Handover]) -> int | None:
         """How many reports of these files are passed on; None if they are too few, and nothing was decided."""
@@ -245,21 +266,12 @@ class ShufflingServer(ABC):
 
     def pass_on(self) -> int:
         """Send what is ready to the next party; how many batches it has now that it had not before."""
-        passed = 0
-        for name in self._waiting():
-            path = self.outgoing / f"{name}.sealed"
-            try:
-                next_party = self.collection.after(self.party)
-                hops.hand_over(self.collection, next_party, path.read_bytes(), name, self.signing_key)
-            except Unreachable as error:
-                if error.answered:  # one that is refused does not hold up the others
-                    continue
-                break
+
+        def arrived(name: str) -> None:
             with self.facts.transaction() as database:
                 database.execute("UPDATE output SET waits = 0 WHERE name = :name", {"name": name})
-            path.unlink(missing_ok=True)
-            passed += 1
-        return passed
+
+        return send(self.collection, self.party, self.outgoing, self._waiting(), self.signing_key, arrived)
 
     def _waiting(self) -> list[str]:
         with self.facts.transaction(write=False) as database:
@@ -290,7 +302,7 @@ class ShufflingServer(ABC):
             if self._known(path.stem):
                 path.unlink(missing_ok=True)
         for path in self.outgoing.iterdir():
-            if path.suffix != ".sealed" or path.stem not in waiting:
+            if path.suffix != ASIDE and (path.suffix != SEALED or path.stem not in waiting):
                 path.unlink(missing_ok=True)
         self.runs.tidy()
 

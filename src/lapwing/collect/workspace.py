@@ -27,7 +27,7 @@ from lapwing.collect.blinder import Blinder
 from lapwing.collect.clock import GRACE, today
 from lapwing.collect.collection import FORMAT, ROUTES, Collection, Transport
 from lapwing.collect.counting import Counting, counted_here
-from lapwing.collect.files import make_folder, write_durably
+from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.ingestor import Ingestor
 from lapwing.collect.intake import LONGEST_OPEN, Intake
 from lapwing.collect.issuer import Admit, Issuer
@@ -276,6 +276,7 @@ class Workspace:
         place = self.folder / party / collection.id
         make_folder(place)
         if not (place / "collection.yaml").exists():
+            remove_parts(place)  # of somebody who was killed while writing it
             write_durably(place / "collection.yaml", [collection.to_yaml().encode()], mode=0o644)
         return place
 
