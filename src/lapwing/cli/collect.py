@@ -156,6 +156,9 @@ def serve(
         str | None, typer.Option(help="The master of a Spark cluster that counts for the aggregator: spark://host:7077")
     ] = None,
     shared: Annotated[Path | None, typer.Option(help="A folder that all machines of the cluster see.")] = None,
+    oblivious: Annotated[
+        bool, typer.Option("--oblivious", help="A shuffler whose disk is watched, or whose memory is small.")
+    ] = False,
 ) -> None:
     """Run one party of a collection."""
     from lapwing.collect.parties import serve as served
@@ -170,6 +173,7 @@ def serve(
             seal_after=seal_after,
             database=database,
             counting=_counting(spark, shared),
+            oblivious=oblivious,
             ready=lambda address: console().print(f"The {party} listens at [private]{address}[/] – Ctrl-C ends it."),
         )
 

@@ -30,7 +30,7 @@ from lapwing.collect.clock import GRACE, ON_THE_WAY, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import DAMAGED, Handover, received_by, set_aside, stored_for
+from lapwing.collect.handovers import DAMAGED, received_by, set_aside, stored_for
 from lapwing.collect.hops import Unreachable
 from lapwing.collect.http import Answer, Application, Request, application
 from lapwing.collect.keys import Key
@@ -38,7 +38,7 @@ from lapwing.collect.opening import opened_rows
 from lapwing.collect.runs import RunStore, count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
-from lapwing.crowd import Reports
+from lapwing.crowd import Counts, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.journal import Database
@@ -64,7 +64,7 @@ class BatchFile(FileStore):
         "CREATE TABLE run (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
         "CREATE TABLE segment (name TEXT PRIMARY KEY)",
         "CREATE TABLE part (name TEXT PRIMARY KEY, batch INTEGER NOT NULL, reports INTEGER NOT NULL,"
-        " restored INTEGER NOT NULL)",
+        " counted INTEGER NOT NULL)",
         "CREATE TABLE batch (number INTEGER PRIMARY KEY, state TEXT NOT NULL, closed TEXT, refused TEXT)",
         "CREATE TABLE total (what TEXT PRIMARY KEY, reports INTEGER NOT NULL)",
     )
@@ -179,7 +179,7 @@ class Aggregator:
         with self.facts.transaction() as database:
             number = _open_number(database)
             rest = _size(database, number)
-            if not 0 < rest < self.collection.smallest_batch:  # none, or a batch that will be closed
+            if not rest or self._enough(database, number):  # none, or a batch that will be closed
                 return
             database.execute("DELETE FROM part WHERE batch = :number", {"number": number})
             count(database, Counter({TOO_FEW: rest}))
@@ -206,36 +206,29 @@ class Aggregator:
         reports, valid = Reports.from_singles(self.collection.protocol, rows)
         totals[NO_REPORT] += int((~valid).sum())
         totals["counted"] += len(reports)
-        restored = self._restored(rows[valid])
-        reports = reports + restored
         run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
         write_durably(self.parts / f"{part}.reports", [reports.to_bytes()])
+        if self.collection.crowd is not None:
+            write_durably(self.parts / f"{part}.kinds", [self._kinds(rows[valid]).to_bytes()])
         with self.facts.transaction() as database:
             self.runs.add(database, run, segment.epoch)
             database.execute("INSERT INTO segment VALUES (:name)", {"name": name})
-            row = {"name": part, "batch": _open_batch(database), "restored": len(restored)}
-            row["reports"] = self._size_of(handover, len(reports))
-            database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :restored)", row)
+            row = {"name": part, "batch": _open_batch(database), "counted": len(reports)}
+            # Behind a shuffler all that hid each other there, also those of which nothing came through.
+            row["reports"] = len(reports) if self.collection.crowd is None else handover.taken
+            database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :counted)", row)
             count(database, totals)
         path.unlink()
         self.runs.merge(segment.epoch)
         return totals["counted"]
 
-    def _size_of(self, handover: Handover, counted: int) -> int:
-        """What a part adds to its batch: behind a shuffler, all reports that hid each other there, if any came through.
-
-        A batch of which nothing is left has nothing to publish.
-        """
-        return counted if self.collection.crowd is None or not counted else handover.taken
-
-    def _restored(self, rows: NDArray[np.uint8]) -> Reports:
-        """Where a crowd is made of equal reports, as many of each as the shuffler drops of a crowd on average."""
+    def _kinds(self, rows: NDArray[np.uint8]) -> Reports:
+        """Where a crowd is made of equal reports, one of each crowd that came through; otherwise none."""
         import numpy as np
 
         crowd, protocol = self.collection.crowd, self.collection.protocol
-        again = crowd.mean_drop if crowd is not None and crowd.source == "report" else 0
-        kinds = np.unique(rows, axis=0) if again else rows[:0]
-        return Reports.from_singles(protocol, np.repeat(kinds, again, axis=0))[0]
+        of_reports = crowd is not None and crowd.source == "report"
+        return Reports.from_singles(protocol, np.unique(rows, axis=0) if of_reports else rows[:0])[0]
 
     def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
         """Inner ids and reports, as rows."""
@@ -269,11 +262,17 @@ class Aggregator:
             query = "SELECT MAX(closed) FROM batch WHERE closed IS NOT NULL"
             [last] = database.execute(query).fetchone()
             early = last is not None and moment - datetime.fromisoformat(last) < self.collection.publish_every
-            if early or _size(database, number) < self.collection.smallest_batch:
+            if early or not self._enough(database, number):
                 return None
             row = {"number": number, "state": CLOSED, "closed": moment.isoformat()}
             database.execute("UPDATE batch SET state = :state, closed = :closed WHERE number = :number", row)
         return number
+
+    def _enough(self, database: Database, number: int) -> bool:
+        """Whether a batch can be closed. One of which thresholds left nothing has nothing to publish, and waits."""
+        query = "SELECT COALESCE(SUM(counted), 0) FROM part WHERE batch = :number"
+        [counted] = database.execute(query, {"number": number}).fetchone()
+        return bool(counted) and _size(database, number) >= self.collection.smallest_batch
 
     def _goes_on(self) -> bool:
         """Whether the open batch has a number that nothing was published under; false while nobody can tell.
@@ -309,18 +308,19 @@ class Aggregator:
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()
-                batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._missing(number))
+                batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._before(number))
                 write_durably(path, [batch.to_bytes()])
         return len(numbers)
 
-    def _missing(self, number: int) -> tuple[int | None, int]:
-        """How many reports of a batch there were before thresholding, and how many were restored."""
-        if self.collection.crowd is None:
-            return None, 0
+    def _before(self, number: int) -> tuple[int | None, int, Counts | None]:
+        """How many reports of a batch there were before thresholding, in how many parts, and their kinds."""
+        crowd = self.collection.crowd
+        if crowd is None:
+            return None, 0, None
+        parts = [path.with_suffix(".kinds") for path in self._parts(number)]
+        kinds = counted_here(self.collection.protocol, parts) if crowd.source == "report" else None
         with self.facts.transaction(write=False) as database:
-            query = "SELECT COALESCE(SUM(restored), 0) FROM part WHERE batch = :number"
-            [restored] = database.execute(query, {"number": number}).fetchone()
-            return _size(database, number), int(restored)
+            return _size(database, number), len(parts), kinds
 
     def pass_on(self) -> int:
         """Send counted batches to the analyzer; how many it has now that it had not before."""
@@ -361,7 +361,7 @@ class Aggregator:
             gone = [name for (name,) in database.execute(query, {"state": PASSED})]
             known = {name for (name,) in database.execute("SELECT name FROM part")} - set(gone)
         for path in self.parts.iterdir():
-            if path.suffix != ".reports" or path.stem not in known:
+            if path.suffix not in (".reports", ".kinds") or path.stem not in known:
                 path.unlink(missing_ok=True)
         remove_parts(self.incoming)
         remove_parts(self.closed)

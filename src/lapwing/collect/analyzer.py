@@ -17,17 +17,16 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from lapwing.collect import hops
-from lapwing.collect.batches import MOST_FACTS, Batch
+from lapwing.collect.batches import MOST_FACTS, Batch, counts_bytes
 from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
 from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
+from lapwing.collect.removals import Removal
 from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
@@ -45,29 +44,16 @@ class Result:
     estimates: Estimates | MeanEstimate
     removed: int = 0
     """Reports that thresholding took away before they could be counted."""
-    restored: int = 0
-    """Of them, those that were counted again: the average loss of each crowd that came through."""
     crowd: Crowd | None = None
 
-    @property
-    def bias(self) -> float:
-        """About how much an estimate can be off beyond its interval, because reports are missing."""
-        if self.crowd is None:
-            return 0.0
-        crowds = Fraction(self.restored, self.crowd.mean_drop)
-        wrong = abs(self.removed - self.restored) + float(crowds * self.crowd.sigma)
-        return wrong * float(self.estimates.gain_per_fake)
-
     def missing(self) -> str:
-        """What thresholding took away, and what that does to estimates; nothing where nobody thresholds."""
+        """What thresholding took away, and that intervals include it; nothing where nobody thresholds."""
         if self.crowd is None:
             return ""
         smallest, dropped = self.crowd.mechanism.accuracy(), self.crowd.mean_drop
-        fate = "were counted again" if self.crowd.source == "report" else "are missing here"
         return (
-            f"Shufflers removed {self.removed:,} reports: crowds of fewer than about {smallest:,.0f} are missing; the "
-            f"others lost about {dropped:,} each, which {fate}. An estimate can be off by about {self.bias:,.3g} more "
-            "than its interval says."
+            f"Shufflers removed {self.removed:,} of {self.reports:,} reports: crowds of fewer than about "
+            f"{smallest:,.0f}, and about {dropped:,} of every other crowd. The intervals include what is missing."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -90,8 +76,7 @@ class Result:
             "reports": self.reports,
             "gain_per_fake": gain,
             "removed": self.removed,
-            "taken": self.reports - self.restored + self.removed,
-            "bias": self.bias,
+            "taken": self.reports,
             "missing": self.missing(),
             "answers": rows,
         }
@@ -104,7 +89,7 @@ class Analyzer:
         self.collection, self.folder = collection, folder / "batches"
         make_folder(self.folder)
         remove_parts(self.folder)
-        self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.protocol.shape)
+        self._largest = (1 << 12) + MOST_FACTS + 2 * counts_bytes(collection.protocol)
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
     def app(self, versions: Sequence[Analyzer] = ()) -> Application:
@@ -175,36 +160,35 @@ class Analyzer:
 
     def results(self, candidates: Sequence[Any] | None = None) -> list[Result]:
         """What each batch says."""
-        return [self._result((batch,), batch.counts, candidates) for batch in self.stored()]
+        return [self._result((batch,), candidates) for batch in self.stored()]
 
     def together(self, candidates: Sequence[Any] | None = None) -> Result:
         """What all batches say together."""
         batches = tuple(self.stored())
         if not batches:
             raise InvalidParameter("batches", 0, "are none yet", "Wait until a batch is closed.")
-        total = self.collection.protocol.empty()
+        return self._result(batches, candidates)
+
+    def _result(self, batches: tuple[Batch, ...], candidates: Sequence[Any] | None) -> Result:
+        protocol, crowd = self.collection.protocol, self.collection.crowd
+        numbers, day = tuple(batch.number for batch in batches), batches[-1].day
+        if crowd is not None:
+            removal = Removal.of(crowd, batches, protocol)
+            estimates = removal.estimate(lambda counts: self._estimate(counts, candidates))
+            return Result(numbers, day, removal.taken, estimates, removal.removed, crowd)
+        total = protocol.empty()
         for batch in batches:
             total = total.merge(batch.counts)
-        return self._result(batches, total, candidates)
+        return Result(numbers, day, total.n, self._estimate(total, candidates))
 
-    def _result(self, batches: tuple[Batch, ...], counts: Counts, candidates: Sequence[Any] | None) -> Result:
+    def _estimate(self, counts: Counts, candidates: Sequence[Any] | None) -> Estimates | MeanEstimate:
         protocol = self.collection.protocol
-        estimates: Estimates | MeanEstimate
         if isinstance(protocol, OpenProtocol):
             looked_for = list(candidates if candidates is not None else self.collection.candidates)
             if not looked_for:
                 hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
                 raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
-            estimates = protocol.estimate(counts, looked_for)
-        else:
-            assert isinstance(protocol, ClosedProtocol)
-            estimates = exact_estimate(protocol, counts)
-        return Result(
-            tuple(batch.number for batch in batches),
-            batches[-1].day,
-            counts.n,
-            estimates,
-            sum(batch.removed for batch in batches),
-            sum(batch.restored for batch in batches),
-            self.collection.crowd,
-        )
+            found: Estimates = protocol.estimate(counts, looked_for)
+            return found
+        assert isinstance(protocol, ClosedProtocol)
+        return exact_estimate(protocol, counts)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import blinding, oprf
 from lapwing.collect.sealing import ID_BYTES, blinder_plain
@@ -44,11 +44,28 @@ class Blinder(ShufflingServer):
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
         import numpy as np
 
-        exponent, size = oprf.random_scalar(self.entropy), blinding.PAIR_BYTES
-        pairs = b"".join(blinding.blinded(pair.tobytes(), exponent) for pair in rows[:, :size])
-        mixed = np.concatenate([np.frombuffer(pairs, dtype=np.uint8).reshape(-1, size), rows[:, size:]], axis=1)
-        mixed = np.concatenate([mixed, *self._dummies(epoch, exponent, mixed.shape[1])])
+        exponent, dummies = self._begun(epoch)
+        mixed = np.concatenate([self._crowded(epoch, rows, totals, exponent)[1], dummies])
         return mixed[permutation(len(mixed), self.entropy)]
+
+    def _begun(self, epoch: int) -> tuple[Any, Rows]:
+        """The exponent of the batch, and dummies."""
+        import numpy as np
+
+        exponent, width = oprf.random_scalar(self.entropy), self._passed_bytes()
+        return exponent, np.concatenate([np.empty((0, width), np.uint8), *self._dummies(epoch, exponent, width)])
+
+    def _crowded(self, epoch: int, rows: Rows, totals: Counter[str], secret: Any) -> tuple[Rows, Rows]:
+        """No name, because no crowd can be read here: all are passed on."""
+        import numpy as np
+
+        size = blinding.PAIR_BYTES
+        pairs = b"".join(blinding.blinded(pair.tobytes(), secret) for pair in rows[:, :size])
+        columns = [np.frombuffer(pairs, dtype=np.uint8).reshape(-1, size), rows[:, size:]]
+        return rows[:, :0], np.concatenate(columns, axis=1)
+
+    def _kept(self, sizes: Sequence[int]) -> Sequence[int]:
+        return sizes
 
     def _dummies(self, epoch: int, exponent: bytes, width: int) -> Iterator[Rows]:
         """Reports of nobody for every crowd that there is. They look like those of devices without an answer."""

@@ -32,7 +32,8 @@ SEALED, ASIDE = ".sealed", ".damaged"
 """How the names of files end that wait, and of those that were set aside."""
 DAMAGED, UNSENDABLE = "files damaged after they came", "files damaged before they were sent"
 """In totals: how many that came were set aside, and how many that were to be sent are set aside or lost."""
-_TAKEN_BYTES, _TAIL = 8, 8 + ID_BYTES
+_TAKEN_BYTES = 8
+TAIL_BYTES = _TAKEN_BYTES + ID_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,12 @@ class Handover:
 
     def to_bytes(self, entropy: Entropy = SYSTEM) -> bytes:
         """As a shuffler stores and sends it."""
-        return self.segment.to_bytes() + self.taken.to_bytes(_TAKEN_BYTES, "little") + random_id(entropy)
+        return self.segment.to_bytes() + self.tail(self.taken, entropy)
+
+    @staticmethod
+    def tail(taken: int, entropy: Entropy = SYSTEM) -> bytes:
+        """What follows the segment."""
+        return taken.to_bytes(_TAKEN_BYTES, "little") + random_id(entropy)
 
 
 def received_by(collection: Collection, party: str, data: bytes) -> Handover:
@@ -53,8 +59,8 @@ def received_by(collection: Collection, party: str, data: bytes) -> Handover:
         segment = SealedSegment.from_bytes(collection.digest, data)
         handover = Handover(segment, len(segment.reports))
     else:
-        segment = SealedSegment.from_bytes(collection.digest, data[:-_TAIL])
-        handover = Handover(segment, int.from_bytes(data[-_TAIL:-ID_BYTES], "little"))
+        segment = SealedSegment.from_bytes(collection.digest, data[:-TAIL_BYTES])
+        handover = Handover(segment, int.from_bytes(data[-TAIL_BYTES:-ID_BYTES], "little"))
     if segment.reports.shape[1] != row_bytes(collection, party):
         raise InvalidParameter("segment", "<bytes>", f"has rows that are not for the {party}", "Send what is.")
     return handover

@@ -50,6 +50,7 @@ def serve(
     database: str | None = None,
     admit: Admit | None = None,
     counting: Counting = counted_here,
+    oblivious: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve one party until the process is asked to end. `ready` is told the address."""
@@ -58,6 +59,8 @@ def serve(
     if workers < 1 or (workers > 1 and party != "ingestor"):
         why = "must be 1 or more, and only an ingestor has several processes"
         raise InvalidParameter("workers", workers, why, "Leave it out.")
+    if oblivious and party not in collection.route[1:-1]:
+        raise InvalidParameter("oblivious", oblivious, "is for shufflers only", "Leave it out.")
     with listener_of(collection, party, host, port) as listener:
         if ready is not None:
             ready("http://{}:{}".format(*listener.getsockname()[:2]))
@@ -74,12 +77,12 @@ def serve(
         elif party == "relay":
             run(workspace.relay().app(), listener)
         else:
-            app, work = behind_the_ingestor(workspace, party, counting)
+            app, work = behind_the_ingestor(workspace, party, counting, oblivious=oblivious)
             run(app, listener, *work)
 
 
 def behind_the_ingestor(
-    workspace: Workspace, party: str, counting: Counting = counted_here
+    workspace: Workspace, party: str, counting: Counting = counted_here, *, oblivious: bool = False
 ) -> tuple[Application, tuple[Work, ...]]:
     """The server of a shuffler, the aggregator or the analyzer, and the work beside it, for every version."""
     work: tuple[Work, ...] = ()
@@ -92,7 +95,9 @@ def behind_the_ingestor(
         for server in aggregators:
             work += (server.work, server.close_batch, server.count_closed, server.pass_on, server.retire)
     else:
-        shufflers = of_every_version(workspace, party, lambda version, needed: version.shuffler(party, needed))
+        shufflers = of_every_version(
+            workspace, party, lambda version, needed: version.shuffler(party, needed, oblivious=oblivious)
+        )
         apps = [(shuffler.collection, shuffler.collection.before(party), shuffler.app()) for shuffler in shufflers]
         for shuffler in shufflers:
             work += (shuffler.work, shuffler.pass_on, shuffler.retire)

@@ -46,7 +46,7 @@ from lapwing.collect.http import Answer, Application, Request, application
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
 from lapwing.collect.runs import RunStore, count, totals_of
-from lapwing.collect.sealing import ID_BYTES
+from lapwing.collect.sealing import ID_BYTES, row_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
@@ -61,6 +61,8 @@ if TYPE_CHECKING:
 LARGEST_SEGMENT = 1 << 29
 SEALED_WRONG, DUPLICATE, NO_KEY = "sealed for another key", "duplicate", "the key is gone"
 TAKEN, PASSED_ON = "taken", "passed on"
+STASH = "stash"
+"""Where the files of an oblivious shuffle are, beside those that came and go."""
 
 
 class ShufflerFile(FileStore):
@@ -95,11 +97,12 @@ class ShufflingServer(ABC):
         *,
         destroy: Callable[[int], None] = lambda epoch: None,
         processes: int | None = None,
+        oblivious: bool = False,
         clock: Callable[[], datetime] = now,
         entropy: Entropy = SYSTEM,
     ) -> None:
         self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
-        self.folder, self.clock, self.entropy = folder, clock, entropy
+        self.folder, self.clock, self.entropy, self.oblivious = folder, clock, entropy, oblivious
         self._destroy, self._processes, self._tried = destroy, processes, frozenset[Path]()
         self.incoming, self.outgoing = folder / "incoming", folder / "outgoing"
         for place in (self.incoming, self.outgoing):
@@ -111,6 +114,24 @@ class ShufflingServer(ABC):
     @abstractmethod
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
         """What is passed on of the rows of one batch, in a random order."""
+
+    @abstractmethod
+    def _crowded(self, epoch: int, rows: Rows, totals: Counter[str], secret: Any) -> tuple[Rows, Rows]:
+        """Names of crowds, and what is passed on, of some rows; without those that are left out."""
+
+    def _begun(self, epoch: int) -> tuple[Any, Rows]:
+        """A secret of the batch, and rows that are passed on with it and are nobody's."""
+        import numpy as np
+
+        return None, np.empty((0, self._passed_bytes()), dtype=np.uint8)
+
+    def _kept(self, sizes: Sequence[int]) -> Sequence[int]:
+        """How many rows of crowds of these sizes are passed on."""
+        assert self.collection.crowd is not None
+        return self.collection.crowd.mechanism.release(list(sizes), self.entropy)
+
+    def _passed_bytes(self) -> int:
+        return row_bytes(self.collection, self.collection.after(self.party))
 
     def app(self) -> Application:
         """The ASGI application."""
@@ -177,8 +198,12 @@ class ShufflingServer(ABC):
 
     def _gather(self, epoch: int, paths: Sequence[Path]) -> int:
         """Mix files of one epoch, `at_once` rows together, and more where too few are good."""
+        if self.oblivious:
+            from lapwing.collect.oblivious import gathered
+
+            return gathered(self, epoch, paths)
         least = self.collection.smallest_batch
-        most = full = max(self.at_once, least)
+        most = full = self._at_once()
         group, rows, passed_on = dict[Path, Handover](), 0, 0
         for path in paths:
             handover = self._read(epoch, path)
@@ -193,6 +218,11 @@ class ShufflingServer(ABC):
             else:
                 group, rows, passed_on, full = {}, 0, passed_on + mixed, most
         return passed_on
+
+    def _at_once(self) -> int:
+        """Rows of a group, about: with a file more, its output is still one that the next party takes."""
+        room = LARGEST_SEGMENT // 4 // row_bytes(self.collection, self.party)
+        return max(min(self.at_once, room), self.collection.smallest_batch)
 
     def _drop(self, epoch: int, paths: Sequence[Path]) -> int:
         """Nobody can open these any more."""
@@ -298,6 +328,8 @@ class ShufflingServer(ABC):
         """Finish what a crash left: remove inputs that are used up, and outputs that nobody knows or the next has."""
         waiting = set(self._waiting())
         remove_parts(self.incoming)
+        for path in (self.folder / STASH).glob("*"):  # of a shuffle that did not end: nobody has the keys any more
+            path.unlink(missing_ok=True)
         for path in self.incoming.glob("*.sealed"):
             if self._known(path.stem):
                 path.unlink(missing_ok=True)

@@ -323,7 +323,7 @@ class Workspace:
             counting=counting,
         )
 
-    def shuffler(self, party: str, needed: Needed = lambda _: False) -> ShufflingServer:
+    def shuffler(self, party: str, needed: Needed = lambda _: False, *, oblivious: bool = False) -> ShufflingServer:
         """One of the shufflers of this folder: shuffler, blinder or thresholder."""
         names = [party, "crowd"] if party == "thresholder" else [party]
         kind: Any = {"shuffler": Shuffler, "blinder": Blinder, "thresholder": Thresholder}[party]
@@ -334,6 +334,7 @@ class Workspace:
             self.keys(party, party),
             self.signing_key(party),
             destroy=lambda number: None if needed(number) else self.destroy_keys(party, names, [number]),
+            oblivious=oblivious,
             **more,
         )
         return server
