@@ -168,9 +168,14 @@ GROUPS = {
 }
 
 
+def consent_words(transport: str, source: str) -> str:
+    """What people agree to in addition, where shufflers are on the way."""
+    return CONSENT[transport] + GROUPS[source]
+
+
 def consent_with_words(consent: str, transport: str, source: str) -> str:
     """A text to agree to, with what this transport adds to it and nothing of what another would."""
     for words in (*CONSENT.values(), *GROUPS.values()):
         consent = consent.replace(words.strip(), "")
-    added = CONSENT[transport] + GROUPS[source] + "\n" if transport in CONSENT else ""
+    added = consent_words(transport, source) + "\n" if transport in CONSENT else ""
     return consent.rstrip() + "\n" + added

@@ -14,7 +14,7 @@ from lapwing.collect.quotes import quote
 from lapwing.web.accounts.sessions import Operator, page, personal
 from lapwing.web.collections import watch
 from lapwing.web.collections.admission import signs_in_elsewhere
-from lapwing.web.collections.answering import question_of, servers_of
+from lapwing.web.collections.answering import question_of, servers_of, travel_of
 from lapwing.web.collections.charts import chart
 from lapwing.web.collections.registry import Registration, find, registered, unreadable
 from lapwing.web.service import qr
@@ -44,6 +44,7 @@ def console(request: Request, collection_id: str, site: TheSite, person: Operato
     address = site.settings.origin + entry.address
     values: dict[str, Any] = {
         "question": question_of(entry.collection),
+        "travel": travel_of(entry.collection),
         "sign_in": site.settings.origin if signs_in_elsewhere(entry.collection, site.settings.origin) else "",
         "quoted": quote(entry.collection, devices=entry.collection.smallest_batch),
         "epochs": epochs_of(entry.collection, today()),
