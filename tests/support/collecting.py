@@ -190,7 +190,8 @@ def working(folder: Path, *, school: str = "", **changes: Any) -> Iterator[Parti
 
     With `school`, people sign in there, and the school is the issuer; the issuer of these parties admits nobody.
     """
-    names = ("issuer", "ingestor", "aggregator", "analyzer")
+    shuffling = SHUFFLERS[changes.get("transport", "direct")]
+    names = ("issuer", "ingestor", *shuffling, "aggregator", "analyzer")
     listeners = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
     servers = {name: {"address": f"http://127.0.0.1:{line.getsockname()[1]}"} for name, line in listeners.items()}
     usual = {"question": "How do you travel to work?", "answers": ["bus", "bike", "car"], "servers": servers}
@@ -216,11 +217,13 @@ def working(folder: Path, *, school: str = "", **changes: Any) -> Iterator[Parti
         workspace.sealer(),
         workspace.aggregator(),
         workspace.analyzer(),
+        {name: workspace.shuffler(name) for name in shuffling},
     )
     parties.aggregator.clock = lambda: parties.clock[0]
     with ExitStack() as stack:
         for name in names:
-            stack.enter_context(listening(getattr(parties, name).app(), listeners[name]))
+            party: Any = parties.shufflers.get(name) or getattr(parties, name)
+            stack.enter_context(listening(party.app(), listeners[name]))
         yield parties
 
 

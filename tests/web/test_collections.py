@@ -12,13 +12,14 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from collecting import Parties, fresh, post, publish, working
+from collecting import CROWD, Keys, Parties, document, fresh, post, publish, working
 from fastapi import FastAPI
 from playwright.sync_api import Page, Route, expect
 from school_site import account, open_school, signed_in, site_of, visit_as, visitor
 from typer.testing import CliRunner
 
 from lapwing.cli.commands import app as commands
+from lapwing.collect import reader
 from lapwing.collect.analyzer import Result
 from lapwing.collect.simulation import send_answers
 from lapwing.collect.workspace import Workspace
@@ -26,7 +27,7 @@ from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users
 from lapwing.web.collections import watch
-from lapwing.web.collections.answering import question_of, servers_of
+from lapwing.web.collections.answering import MOST_GROUPS, question_of, servers_of, travel_of
 from lapwing.web.collections.charts import MOST_BATCHES, chart
 from lapwing.web.collections.registry import find, registered, unreadable
 from lapwing.web.collections.routes.console import epochs_of, together
@@ -55,7 +56,8 @@ def parties(app: FastAPI) -> Iterator[Parties]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered() -> None:
+def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", 60.0)  # a busy machine is slow
     watch._at.cache_clear()
 
 
@@ -150,6 +152,59 @@ def test_what_a_browser_cannot_answer_is_not_asked_there(tmp_path: Path) -> None
     workspace = Workspace(tmp_path)
     workspace.create(question="Which?", answers=["a"], protocol={"preset": "popular emoji"}, candidates=["😀"])
     assert question_of(workspace.open()) is None
+
+
+GROUPS = {**CROWD, "from": "attribute", "values": ["north", "south"]}
+WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
+    "directly": ({}, ("sealed for the server that counts", "from everybody"), ("passed on", "Which of these")),
+    "one shuffler": (
+        {"transport": "shuffled"},
+        ("sealed twice", "Reports that are alike form a group", "shuffler with aggregator"),
+        ("blinder", "Which of these"),
+    ),
+    "a public group": (
+        {"transport": "blinded", "crowd": GROUPS},
+        ("sealed three times", "Which of these do you belong to?", "<option>north</option>", "This is public"),
+        ("your true answer goes along",),
+    ),
+    "a group of the answer": (
+        {"transport": "blinded", "crowd": {**CROWD, "from": "answer"}},
+        ("neither of the two servers can read it alone", "do not work together: from everybody"),
+        ("Which of these",),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_page_says_what_the_way_of_a_report_adds(app: FastAPI, way: str) -> None:
+    changes, there, missing = WAYS[way]
+    workspace = Workspace(place_of(app) / "way")
+    workspace.create(question="How?", answers=["bus", "bike"], **changes)
+    collection = workspace.open()
+    page = visitor(app).get(f"/take-part/{collection.id}").text
+    for words in there:
+        assert words in page
+    for words in missing:
+        assert words not in page
+    assert "data-collection=" in page
+    assert 'class="consent">Your report passes' not in page, "the signed text says it already"
+
+
+def test_what_the_signed_text_leaves_out_about_shufflers_is_shown_beside_it() -> None:
+    keys = Keys()
+    draft = document(keys, transport="blinded", crowd={**CROWD, "from": "answer"})
+    added = travel_of(reader.sign(reader.checked(draft), keys.operator)).consent
+    assert "made of your true answer" in added
+    whole = document(keys, transport="blinded", crowd={**CROWD, "from": "answer"}, consent=f"Words.\n{added}\n")
+    assert travel_of(reader.sign(reader.checked(whole), keys.operator)).consent == ""
+
+
+def test_more_groups_than_fit_on_a_page_are_not_asked_there(tmp_path: Path) -> None:
+    for count in (MOST_GROUPS, MOST_GROUPS + 1):
+        workspace = Workspace(tmp_path / str(count))
+        crowd = {**GROUPS, "values": [f"group {number}" for number in range(count)]}
+        workspace.create(question="Which?", answers=["a", "b"], transport="shuffled", crowd=crowd)
+        assert (question_of(workspace.open()) is None) == (count > MOST_GROUPS)
 
 
 # The policy of pages
@@ -470,6 +525,31 @@ def test_a_number_is_sent_as_one_of_its_ends_and_no_number_is_not_sent(visit: Vi
             expect(page.locator(".outcome")).to_contain_text(said)
         assert parties.settle() == 1
         elsewhere(begun)
+
+
+def test_a_browser_takes_part_through_two_shufflers_up_to_the_estimate(visit: Visitor, live_school: Any) -> None:
+    place, named = place_of(live_school.app) / "blinded", {"transport": "blinded", "crowd": GROUPS}
+    with working(place, name="blinded", **named) as parties:
+        begun = visit(viewport={"width": 390, "height": 800})
+        page = begun.open(f"/take-part/{parties.collection.id}")
+        page.get_by_role("button", name="I agree").click()
+        expect(page.locator(".outcome")).to_be_empty()  # the browser asks for the group first
+        page.get_by_label("Which of these do you belong to?").select_option("south")
+        agree(page)
+        answer(page, "bike")
+        expect(page.locator(".outcome")).to_contain_text("sealed and sent")
+        expect(page.locator(".left")).to_contain_text("Your group: south.")
+        assert elsewhere(begun) == set(servers_of(parties.collection))
+        assert send_answers(parties.collection, ["bike", "bus"] * 20).stored == 40
+        parties.clock[0] += timedelta(hours=2)
+        parties.settle()
+        for shuffler in parties.shufflers.values():
+            assert shuffler.totals()["taken"] == 41, "every layer of the browser's report was opened"
+        assert parties.analyzer.together().plain()["taken"] == 41
+        begun.become(visit_as(live_school.app, "operator"))
+        page.goto(f"{begun.url}/collections/{parties.collection.id}")
+        expect(page.locator("#estimates + p")).to_contain_text("in 1 batch")
+        expect(page.locator(".estimates tbody tr")).to_have_count(3)
 
 
 def test_the_console_renews_itself_when_a_batch_is_published(visit: Visitor, live_school: Any) -> None:

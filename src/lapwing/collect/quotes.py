@@ -117,9 +117,7 @@ def quote(collection: Collection, *, devices: int = 10_000, error: Number | None
 
 def promises(collection: Collection) -> tuple[Promise, ...]:
     """What each party can learn, in the transport of this collection."""
-    epsilon = written_up(collection.protocol.privacy_loss().epsilon)
-    lifetime = written_up(_lifetime(collection).epsilon)
-    local = f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+    local = local_words(collection)
     nothing = "reports are encrypted, so it learns nothing about answers"
     relayed = "relay" in collection.servers
     happens = "" if collection.accounting == "lifetime" else ", and that something happened on a day"
@@ -156,6 +154,12 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         )
     rows.append(Promise("people who lie", _liars(collection), "each false report moves estimates a little"))
     return tuple(rows)
+
+
+def local_words(collection: Collection) -> str:
+    """What holds against whoever sees randomised reports, also if they know whose they are."""
+    epsilon = written_up(collection.protocol.privacy_loss().epsilon)
+    return f"local ε = {epsilon} for one report, {written_up(_lifetime(collection).epsilon)} for all of a device"
 
 
 def _together(collection: Collection, local: str) -> str:

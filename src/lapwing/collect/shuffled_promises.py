@@ -168,6 +168,11 @@ GROUPS = {
 }
 
 
+def consent_words(transport: str, source: str) -> str:
+    """What people agree to in addition, where shufflers are on the way."""
+    return CONSENT[transport] + GROUPS[source]
+
+
 def consent_with_words(consent: str, transport: str, source: str | None) -> str:
     """A text to agree to, with what this transport adds to it and nothing of what another would."""
     plain = consent
@@ -175,4 +180,4 @@ def consent_with_words(consent: str, transport: str, source: str | None) -> str:
         plain = plain.replace(words.strip(), "")
     if source is None or transport not in CONSENT:
         return consent if plain == consent else plain.rstrip() + "\n"
-    return plain.rstrip() + "\n" + CONSENT[transport] + GROUPS[source] + "\n"
+    return plain.rstrip() + "\n" + consent_words(transport, source) + "\n"
