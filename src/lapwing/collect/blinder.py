@@ -1,6 +1,7 @@
 """The first of two shufflers: it mixes reports whose crowds it cannot read, and makes pseudonyms of them.
 
-Where the collection says so, it adds dummies to every crowd, so that the thresholder does not see exact sizes.
+Where the collection says so, it adds dummies, so that the thresholder does not see exact sizes: reports to every crowd
+that is listed, or whole crowds of invented names where nobody can list answers.
 
 One secret exponent is drawn for a batch. It lives in the memory of this call and nowhere else: a crash draws another.
 Proof: blinding.md
@@ -14,8 +15,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import blinding, oprf
+from lapwing.collect.crowds import invented_name
 from lapwing.collect.sealing import ID_BYTES, blinder_plain
 from lapwing.collect.shuffling import ShufflingServer
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.noise import permutation
 
 if TYPE_CHECKING:
@@ -68,19 +71,30 @@ class Blinder(ShufflingServer):
         return sizes
 
     def _dummies(self, epoch: int, exponent: bytes, width: int) -> Iterator[Rows]:
-        """Reports of nobody for every crowd that there is. They look like those of devices without an answer."""
+        """Reports of nobody, as the collection says. They look like those of devices without an answer."""
         import numpy as np
 
-        crowd, keys = self.collection.crowd, self.collection.numbered(epoch)
-        if crowd is None or crowd.dummies is None or keys is None:
+        keys = self.collection.numbered(epoch)
+        if keys is None:
             return
-        names = crowd.public_names()
-        for name, count in zip(names, crowd.dummies.draw(len(names), self.entropy), strict=True):
-            for _ in range(count):
-                report = self.collection.protocol.randomize([None], self.entropy).to_bytes()
-                pair, payload = blinder_plain(self.collection, keys, report, name, self.entropy)
-                row = blinding.blinded(pair, exponent) + payload
-                yield np.frombuffer(row, dtype=np.uint8).reshape(1, width)
+        for name in self._dummy_names():
+            report = self.collection.protocol.randomize([None], self.entropy).to_bytes()
+            pair, payload = blinder_plain(self.collection, keys, report, name, self.entropy)
+            row = blinding.blinded(pair, exponent) + payload
+            yield np.frombuffer(row, dtype=np.uint8).reshape(1, width)
+
+    def _dummy_names(self) -> Iterator[bytes]:
+        """The crowd of each dummy: one that is listed, or one that was invented."""
+        crowd = self.collection.crowd
+        dummies = None if crowd is None else crowd.dummies
+        if crowd is not None and isinstance(dummies, DummyReports):
+            names = crowd.public_names()
+            for name, count in zip(names, dummies.draw(len(names), self.entropy), strict=True):
+                yield from [name] * count
+        elif isinstance(dummies, DummyCrowds):
+            for size, count in enumerate(dummies.draw(self.entropy), start=1):
+                for _ in range(count):
+                    yield from [invented_name(self.entropy)] * size
 
 
 def fingerprints(payloads: Rows) -> Rows:

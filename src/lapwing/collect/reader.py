@@ -33,7 +33,7 @@ from lapwing.collect.sealing import report_bytes
 from lapwing.crowd.catalogue import protocol_from
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import InvalidParameter, LapwingError
-from lapwing.mechanisms.dummies import DummyReports
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 
 LONGEST_TEXT = 10_000
 MOST_PER_DAY = 24
@@ -41,6 +41,8 @@ MOST_DAYS = 80
 """Of an epoch: all its tokens come in one request."""
 LARGEST_REPORT = 1 << 20
 """Bytes: what a device sends every day, and an ingestor must have room for."""
+MOST_CROWD_DUMMIES, MOST_DUMMIES = 1000, 1_000_000
+"""The largest crowd of dummies, and how many dummies a blinder makes for a batch on average."""
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
 _CROWD = frozenset(["from", "values", "prefix", "threshold", "mean_drop", "sigma", "delta", "dummies"])
 _EPOCH = ("number", "from", "until", "report_key", "token_key", "gateway_key")
@@ -271,7 +273,11 @@ class _Reader:
             dummies = self._dummies(source, item, protocol)
             return Crowd(
                 source=source,
-                values=self._values(item) if source == "attribute" else _labels(protocol) if dummies else (),
+                values=self._values(item)
+                if source == "attribute"
+                else _labels(protocol)
+                if dummies is not None
+                else (),
                 dummies=dummies,
                 prefix=self._whole("crowd.prefix", item["prefix"], largest=1000) if "prefix" in item else None,
                 threshold=self._whole("crowd.threshold", item.get("threshold"), largest=10**6),
@@ -290,19 +296,32 @@ class _Reader:
         if source == "answer" and self.document.get("accounting") != "lifetime":
             self.problems.append("crowd.from: answer needs accounting: lifetime, which counts what crowds tell, too")
 
-    def _dummies(self, source: Source, item: Mapping[str, Any], protocol: Protocol | None) -> DummyReports | None:
+    def _dummies(
+        self, source: Source, item: Mapping[str, Any], protocol: Protocol | None
+    ) -> DummyReports | DummyCrowds | None:
         if "dummies" not in item or protocol is None:
             return None
         listed = item["dummies"] if isinstance(item["dummies"], Mapping) else {}
-        self._surplus("crowd.dummies", listed, {"epsilon", "delta"})
-        if source != "answer" or not _labels(protocol):
-            self.problems.append("crowd.dummies: are for crowds of an answer from a list that the protocol names")
-        return DummyReports(
-            epsilon=self._number("crowd.dummies.epsilon", listed.get("epsilon")),
-            delta=self._number("crowd.dummies.delta", listed.get("delta")),
-            relation="replace",
-            unit=protocol.unit,
-        )
+        self._surplus("crowd.dummies", listed, {"epsilon", "delta", "crowds_up_to"})
+        if source != "answer":
+            self.problems.append("crowd.dummies: are for crowds of an answer; delete them, or write from: answer")
+        named: dict[str, Any] = {
+            "epsilon": self._number("crowd.dummies.epsilon", listed.get("epsilon")),
+            "delta": self._number("crowd.dummies.delta", listed.get("delta")),
+            "relation": "replace",
+            "unit": protocol.unit,
+        }
+        if _labels(protocol):
+            if "crowds_up_to" in listed:
+                why = "is for answers that nobody can list; this protocol lists them: delete it"
+                self.problems.append(f"crowd.dummies.crowds_up_to: {why}")
+            return DummyReports(**named)
+        largest = self._whole("crowd.dummies.crowds_up_to", listed.get("crowds_up_to"), largest=MOST_CROWD_DUMMIES)
+        dummies = DummyCrowds(largest=largest, **named)
+        if dummies.reports > MOST_DUMMIES:
+            why = f"asks for {dummies.reports:,} dummies in each batch, {MOST_DUMMIES:,} are the most"
+            self.problems.append(f"crowd.dummies: {why}; write a smaller crowds_up_to, or a larger epsilon")
+        return dummies
 
     def _values(self, item: Mapping[str, Any]) -> tuple[str, ...]:
         listed = item.get("values")

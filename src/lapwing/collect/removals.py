@@ -31,6 +31,7 @@ from lapwing.crowd.intervals import Support, share_ends, support_of
 from lapwing.crowd.numeric import StochasticRounding
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.unary import UnaryEncoding
+from lapwing.mechanisms.dummies import DummyReports
 
 if TYPE_CHECKING:
     import numpy as np
@@ -244,9 +245,11 @@ class Removal:
         return min(missing, lost)
 
     def _dummies(self) -> int:
-        """Made-up reports among those that came through, at most."""
+        """Made-up reports among those that came through, at most. Crowds of dummies never come through."""
         dummies = self.crowd.dummies
-        return 0 if dummies is None else self.parts * dummies.most * len(self.crowd.public_names())
+        if not isinstance(dummies, DummyReports):
+            return 0
+        return self.parts * dummies.most * len(self.crowd.public_names())
 
     def _estimates(self, plain: Estimates, ends: Callable[[Question, float], Ends], misses: float) -> Estimates:
         import numpy as np

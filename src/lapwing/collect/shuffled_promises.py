@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lapwing.collect.collection import Collection
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.privacy import ApproxDP
 from lapwing.privacy.notation import written_up
 from lapwing.privacy.shuffling import shuffled
@@ -133,7 +134,7 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
     """What the blinder and the aggregator learn together."""
     assert collection.crowd is not None
     who = "blinder with aggregator"
-    if collection.crowd.dummies is not None:
+    if isinstance(collection.crowd.dummies, DummyReports):
         holds = f"none about crowds; what a report says: {local}"
         return Promise(who, "which dummies were passed on, and so how many reports", holds)
     return Promise(who, "as the aggregator alone", central if collection.crowd.source == "answer" else local)
@@ -142,10 +143,14 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
 def _sizes(collection: Collection) -> str:
     """What holds against who counts crowds of answers."""
     assert collection.crowd is not None
-    if collection.crowd.dummies is None:
+    dummies, apart = collection.crowd.dummies, "as long as it cannot tell dummies from reports"
+    if dummies is None:
         return "none: how many gave the same answer is exact, which answer it is stays hidden"
-    loss = collection.crowd.dummies.privacy_loss()
-    return f"{_written(loss)} about sizes, as long as it cannot tell dummies from reports"
+    loss = _written(dummies.privacy_loss())
+    if isinstance(dummies, DummyCrowds):
+        small = f"{loss} about which of the crowds of {dummies.largest:,} or fewer somebody is in, {apart}"
+        return f"{small}; none about larger crowds, which it counts exactly"
+    return f"{loss} about sizes, {apart}"
 
 
 CONSENT = {
