@@ -10,7 +10,8 @@ Counting is a function of files that were committed, so a crash repeats it and c
 a batch was closed belong to the next one; no report is in two.
 
 Privacy: it sees every report, without ids, times, addresses and tokens: local ε towards it. What it passes on are sums
-of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new.
+of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new. Strings
+(string_counts.py) have no local ε: it sees those of large crowds, which open, and the threshold's (ε, δ) holds.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ from lapwing.collect.opening import opened_rows
 from lapwing.collect.runs import RunStore, count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
-from lapwing.crowd import Reports
+from lapwing.collect.string_counts import StringCounts, counted_strings, part_bytes, valid_messages
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.crowd import Counts, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.journal import Database
@@ -47,6 +50,8 @@ from lapwing.privacy.store import FileStore
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Rows = NDArray[np.uint8]
 
 LARGEST_SEGMENT = 1 << 29
 SEALED_WRONG, DUPLICATE, NO_REPORT, NO_KEY = "sealed for another key", "duplicate", "no report", "the key is gone"
@@ -205,23 +210,34 @@ class Aggregator:
         fresh = identities.unseen(self.runs.of(segment.epoch), keys, rests)
         totals[DUPLICATE] += int((~fresh).sum())
         rows = rows[np.sort(order[fresh])]
-        reports, valid = Reports.from_singles(self.collection.protocol, rows)
-        totals[NO_REPORT] += int((~valid).sum())
-        totals["counted"] += len(reports)
-        restored = self._restored(rows[valid])
-        reports = reports + restored
+        data, reports, restored = self._part(segment.epoch, rows, totals)
         run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
-        write_durably(self.parts / f"{part}.reports", [reports.to_bytes()])
+        write_durably(self.parts / f"{part}.reports", [data])
         with self.facts.transaction() as database:
             self.runs.add(database, run, segment.epoch)
             database.execute("INSERT INTO segment VALUES (:name)", {"name": name})
-            row = {"name": part, "batch": _open_batch(database), "restored": len(restored)}
-            row["reports"] = self._size_of(handover, len(reports))
+            row = {"name": part, "batch": _open_batch(database), "restored": restored}
+            row["reports"] = self._size_of(handover, reports)
             database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :restored)", row)
             count(database, totals)
         path.unlink()
         self.runs.merge(segment.epoch)
         return totals["counted"]
+
+    def _part(self, epoch: int, rows: Rows, totals: Counter[str]) -> tuple[bytes, int, int]:
+        """The file of what came, how many reports are in it, and how many of them were restored."""
+        protocol = self.collection.protocol
+        if isinstance(protocol, StringProtocol):
+            messages, valid = valid_messages(protocol, rows)
+            data, reports, restored = part_bytes(epoch, messages), len(messages), 0
+        else:
+            counted, valid = Reports.from_singles(protocol, rows)
+            again = self._restored(rows[valid])
+            both = counted + again
+            data, reports, restored = both.to_bytes(), len(both), len(again)
+        totals[NO_REPORT] += int((~valid).sum())
+        totals["counted"] += reports - restored
+        return data, reports, restored
 
     def _size_of(self, handover: Handover, counted: int) -> int:
         """What a part adds to its batch: behind a shuffler, all reports that hid each other there, if any came through.
@@ -230,16 +246,16 @@ class Aggregator:
         """
         return counted if self.collection.crowd is None or not counted else handover.taken
 
-    def _restored(self, rows: NDArray[np.uint8]) -> Reports:
+    def _restored(self, rows: Rows) -> Reports:
         """Where a crowd is made of equal reports, as many of each as the shuffler drops of a crowd on average."""
         import numpy as np
 
-        crowd, protocol = self.collection.crowd, self.collection.protocol
+        crowd, protocol = self.collection.crowd, self.collection.local
         again = crowd.mean_drop if crowd is not None and crowd.source == "report" else 0
         kinds = np.unique(rows, axis=0) if again else rows[:0]
         return Reports.from_singles(protocol, np.repeat(kinds, again, axis=0))[0]
 
-    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[Rows, Rows]:
         """Inner ids and reports, as rows."""
         import numpy as np
 
@@ -306,13 +322,19 @@ class Aggregator:
         for number in numbers:
             path = self.closed / f"{number}.batch"
             if not path.exists():
-                counts = self._counting(self.collection.protocol, list(self._parts(number)))
+                counts = self._counted(list(self._parts(number)))
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()
                 batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._missing(number))
                 write_durably(path, [batch.to_bytes()])
         return len(numbers)
+
+    def _counted(self, paths: Sequence[Path]) -> Counts | StringCounts:
+        protocol = self.collection.protocol
+        if isinstance(protocol, StringProtocol):
+            return counted_strings(protocol, self.collection.digest, paths)
+        return self._counting(protocol, paths)
 
     def _missing(self, number: int) -> tuple[int | None, int]:
         """How many reports of a batch there were before thresholding, and how many were restored."""

@@ -4,7 +4,7 @@
     GET  /results    the estimates of every batch, and of all together
 
 Estimates change only when a batch is closed, so nobody can compare the numbers before and after one report. They are
-computed from randomised reports: publishing them costs nothing more.
+computed from randomised reports, or from strings behind a threshold: publishing them costs nothing more.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
 from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
+from lapwing.collect.string_counts import LARGEST, StringCounts, estimated_strings, words_about_missing
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
@@ -56,6 +58,16 @@ class Result:
         wrong = abs(self.removed - self.restored) + float(crowds * self.crowd.sigma)
         return wrong * float(self.estimates.gain_per_fake)
 
+    @property
+    def taken(self) -> int:
+        """Reports before thresholding."""
+        return self.reports - self.restored + self.removed
+
+    @property
+    def gain_per_fake(self) -> float | None:
+        """How much one false report moves an estimate, where that can be said in one number."""
+        return getattr(self.estimates, "gain_per_fake", None)
+
     def missing(self) -> str:
         """What thresholding took away, and what that does to estimates; nothing where nobody thresholds."""
         if self.crowd is None:
@@ -77,7 +89,6 @@ class Result:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        gain = getattr(self.estimates, "gain_per_fake", None)
         rows = [
             row | {"answer": row["answer"] if isinstance(row["answer"], int) else str(row["answer"])}
             for row in self.rows()
@@ -86,13 +97,41 @@ class Result:
             "batches": list(self.batches),
             "day": self.day.isoformat(),
             "reports": self.reports,
-            "gain_per_fake": gain,
+            "gain_per_fake": self.gain_per_fake,
             "removed": self.removed,
-            "taken": self.reports - self.restored + self.removed,
+            "taken": self.taken,
             "bias": self.bias,
             "missing": self.missing(),
             "answers": rows,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class StringResult(Result):
+    """What batches of strings say. `reports` are all that came: a share is one of all who took part."""
+
+    protocol: StringProtocol | None = None
+
+    @property
+    def bias(self) -> float:
+        """Nothing in one number: what is added for the average loss is too much only near the threshold."""
+        return 0.0
+
+    @property
+    def taken(self) -> int:
+        """Reports before thresholding."""
+        return self.reports
+
+    @property
+    def gain_per_fake(self) -> float | None:
+        """None: a false report adds one to a string that is there, and may bring a whole one over the threshold."""
+        return None
+
+    def missing(self) -> str:
+        """What thresholding took away, and what that does to counts."""
+        assert self.crowd is not None
+        assert self.protocol is not None
+        return words_about_missing(self.protocol, self.crowd, self.removed)
 
 
 class Analyzer:
@@ -102,7 +141,8 @@ class Analyzer:
         self.collection, self.folder = collection, folder / "batches"
         make_folder(self.folder)
         remove_parts(self.folder)
-        self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.protocol.shape)
+        strings = isinstance(collection.protocol, StringProtocol)
+        self._largest = (1 << 12) + MOST_FACTS + (LARGEST if strings else 8 * prod(collection.local.shape))
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
     def app(self) -> Application:
@@ -150,7 +190,8 @@ class Analyzer:
             "version": self.collection.version,
             "question": self.collection.question,
             "smallest_batch": self.collection.smallest_batch,
-            "epsilon": float(self.collection.protocol.privacy_loss().epsilon),
+            "epsilon": float(self.collection.report_loss.epsilon),
+            "delta": float(getattr(self.collection.report_loss, "delta", 0)),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }
@@ -168,12 +209,16 @@ class Analyzer:
         batches = tuple(self.stored())
         if not batches:
             raise InvalidParameter("batches", 0, "are none yet", "Wait until a batch is closed.")
-        total = self.collection.protocol.empty()
-        for batch in batches:
+        total: Any = batches[0].counts  # all of one kind
+        for batch in batches[1:]:
             total = total.merge(batch.counts)
         return self._result(batches, total, candidates)
 
-    def _result(self, batches: tuple[Batch, ...], counts: Counts, candidates: Sequence[Any] | None) -> Result:
+    def _result(
+        self, batches: tuple[Batch, ...], counts: Counts | StringCounts, candidates: Sequence[Any] | None
+    ) -> Result:
+        if isinstance(counts, StringCounts):
+            return self._string_result(batches, counts)
         protocol = self.collection.protocol
         estimates: Estimates | MeanEstimate
         if isinstance(protocol, OpenProtocol):
@@ -193,4 +238,17 @@ class Analyzer:
             sum(batch.removed for batch in batches),
             sum(batch.restored for batch in batches),
             self.collection.crowd,
+        )
+
+    def _string_result(self, batches: tuple[Batch, ...], counts: StringCounts) -> Result:
+        crowd, taken = self.collection.crowd, sum(batch.taken or 0 for batch in batches)
+        assert crowd is not None
+        return StringResult(
+            batches=tuple(batch.number for batch in batches),
+            day=batches[-1].day,
+            reports=taken,
+            estimates=estimated_strings(counts, crowd, taken),
+            removed=max(0, taken - counts.n),
+            crowd=crowd,
+            protocol=counts.protocol,
         )

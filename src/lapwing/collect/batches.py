@@ -1,6 +1,7 @@
 """A closed batch on its way from aggregator to analyzer: counts, and what was refused until then.
 
-bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …)
+bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …; of
+       strings "LWT1" …)
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
+from lapwing.collect.string_counts import StringCounts
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts
 from lapwing.errors import InvalidParameter
 
@@ -31,7 +34,7 @@ class Batch:
     """On which it was closed."""
     totals: Mapping[str, int]
     """Of the whole collection so far: what was counted, and what was refused, by reason."""
-    counts: Counts
+    counts: Counts | StringCounts
     taken: int | None = None
     """Reports before thresholding, where a shuffler was on the way."""
     restored: int = 0
@@ -58,7 +61,7 @@ class Batch:
             facts = json.loads(data[40:end])
             if data[:36] != start or end > 40 + MOST_FACTS:
                 raise ValueError
-            counts = Counts.from_bytes(collection.protocol, data[end:])
+            counts = _counts_of(collection, data[end:])
             taken, restored = facts.get("taken"), facts.get("restored", 0)
             if not all(type(number) is int for number in (taken or 0, restored)):
                 raise ValueError
@@ -67,3 +70,9 @@ class Batch:
         except (ValueError, KeyError, TypeError):
             why = "is no batch of this collection, or was damaged"
             raise InvalidParameter("batch", "<bytes>", why, "Send the file as it was written.") from None
+
+
+def _counts_of(collection: Collection, data: bytes) -> Counts | StringCounts:
+    if isinstance(collection.protocol, StringProtocol):
+        return StringCounts.from_bytes(collection.protocol, data)
+    return Counts.from_bytes(collection.protocol, data)

@@ -60,7 +60,7 @@ class Blinder(ShufflingServer):
         names = crowd.public_names()
         for name, count in zip(names, crowd.dummies.draw(len(names), self.entropy), strict=True):
             for _ in range(count):
-                report = self.collection.protocol.randomize([None], self.entropy).to_bytes()
+                report = self.collection.local.randomize([None], self.entropy).to_bytes()
                 pair, payload = blinder_plain(self.collection, keys, report, name, self.entropy)
                 row = blinding.blinded(pair, exponent) + payload
                 yield np.frombuffer(row, dtype=np.uint8).reshape(1, width)
