@@ -16,7 +16,9 @@ import pytest
 from cases import together
 from collecting import CROWD, LATE, NOON, Keys, Parties, devices, document, free_addresses, running
 from crowd_laws import delta_at, number_chance
+from typer.testing import CliRunner
 
+from lapwing.cli.commands import app
 from lapwing.collect import blinding, exports, hops, oprf, reader
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.batches import Batch
@@ -33,6 +35,7 @@ from lapwing.collect.shuffled_promises import central_loss
 from lapwing.collect.string_counts import StringCounts, count_interval, estimated_strings
 from lapwing.collect.string_device import Question, StringDevice
 from lapwing.collect.string_protocol import NAME_BYTES, StringProtocol
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.errors import InvalidParameter
 
 FALSE_ALARM = 1e-6
@@ -490,8 +493,6 @@ def test_results_of_strings_can_be_read_in_every_form(tmp_path: Path) -> None:
 
 
 def test_a_draft_of_strings_can_be_opened(tmp_path: Path) -> None:
-    from lapwing.collect.workspace import Workspace, ports_of
-
     workspace = Workspace(tmp_path / "pages")
     protocol = StringProtocol(threshold=25, length=64, randomness="issuer")
     workspace.create(question="Which page?", strings=protocol, servers=free_addresses(ports_of("blinded")))
@@ -505,3 +506,30 @@ def test_a_draft_of_strings_can_be_opened(tmp_path: Path) -> None:
     assert oprf.public_key(workspace.issuer().string_keys[1]) == ours.epochs[0].string_key
     workspace.destroy_keys("issuer", ["token", "string"], [1])
     assert workspace.issuer().string_keys == {}
+
+
+def test_the_command_line_begins_a_collection_of_strings_or_says_what_to_write(tmp_path: Path) -> None:
+    def words(*arguments: str) -> str:
+        asked = ["collect", *arguments[:1], str(tmp_path / "pages"), *arguments[1:]]
+        return " ".join(CliRunner().invoke(app, asked).output.split())
+
+    question = ("--question", "Which page?")
+    assert "--strings 32" in words("new", *question)
+    assert "--strings 32" in words("new", *question, "--answers", "a, b", "--strings", "32")
+    assert "must be issuer or none" in words("new", *question, "--strings", "32", "--randomness", "server")
+    assert "Draft written" in words("new", *question, "--strings", "32", "--threshold", "30")
+    assert "can be opened" in words("check")
+    quoted = words("quote")
+    assert "no local epsilon" in quoted
+    assert "fewer than about" in quoted
+
+
+@pytest.mark.sweep
+def test_every_party_of_a_collection_of_strings_is_a_process_of_its_own(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    result = CliRunner().invoke(app, ["collect", "demo", "--strings", "--devices", "400", "--folder", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert "400 reports were acknowledged, 0 refused" in result.output
+    together = Workspace(folder).analyzer().together()
+    assert [row["answer"] for row in together.rows()][:1] == ["/home"]  # 240 of 400; 60 are needed at most
+    assert "/my/own/page" not in [row["answer"] for row in together.rows()], "4 of 400"

@@ -266,6 +266,20 @@ def test_a_chart_has_a_bar_for_each_of_the_newest_batches() -> None:
     assert chart([]) is None
 
 
+def test_batches_that_say_different_things_have_a_panel_for_each() -> None:
+    """Of strings, every batch shows those that enough people sent in it: others, or none."""
+    first, second = ({"answer": answer, "low": 10, "high": 30, "count": 20} for answer in ("/a", "/b"))
+    days = {"day": date(2026, 1, 1), "reports": 100}
+    listed = [
+        watch.Publication.model_validate({"batches": [number], **days, "answers": rows})
+        for number, rows in enumerate(([first], [second, first], []), start=1)
+    ]
+    drawn = chart(listed)
+    assert drawn is not None
+    assert [(panel.answer, len(panel.bars)) for panel in drawn.panels] == [("/b", 1), ("/a", 2)]
+    assert chart(listed[2:]) is None
+
+
 def test_what_lies_beyond_the_possible_is_cut_where_it_is_shown() -> None:
     drawn = chart([batch(1, low=-50, high=260)])
     assert drawn is not None
