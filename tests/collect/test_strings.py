@@ -306,6 +306,20 @@ def test_an_issuer_with_another_key_gets_no_string(tmp_path: Path) -> None:
         assert person.status().answers == 1, "it waits for the next slot"
 
 
+def test_a_string_waits_for_the_next_slot_if_its_device_is_off_when_the_report_is_due(tmp_path: Path) -> None:
+    with running(tmp_path, **STRINGS) as parties:
+        person, courier = recorded(parties, tmp_path / "device", "/home")
+        for day, hour in ((16, 1), (17, 1), (17, 2), (17, 23)):  # on the first day it asks, and is off after that
+            parties.clock[0] = LATE.replace(day=day, hour=hour)
+            person.tick()
+            if (day, hour) == (17, 2):
+                person.record("/later")
+        ours = parties.collection
+        expected = report_of(ours, parties.keys, "/home")[28:-SHARES]
+        assert [layers(parties, envelope)[1][:-SHARES] for envelope in courier.envelopes] == [expected]
+        assert person.status().answers == 1, "what was answered after the question is for the next slot"
+
+
 def test_an_issuer_answers_as_many_questions_as_it_gives_tokens(tmp_path: Path) -> None:
     with running(tmp_path, **{**STRINGS, "admission": "codes"}) as parties:
         ours, [code] = parties.collection, parties.issuer.new_codes(1)

@@ -23,7 +23,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -222,7 +222,7 @@ class Participant:
         if collection.opens <= day <= collection.closes:
             # the issuer knows the name, the ingestor the report: they must not hear of one device at the same time
             tokens_asked = not sent and self._refill(collection, day)
-            self._make(collection, moment, day, asked=tokens_asked or asks_issuer(collection))
+            self._make(collection, moment, day, tokens_asked=tokens_asked)
             sent = (not tokens_asked and self._send(collection)) or sent
             if not sent and asks_issuer(collection):
                 self._strings().ask(collection, moment, day, self._courier)
@@ -311,11 +311,11 @@ class Participant:
     def _strings(self) -> StringDevice:
         return StringDevice(self._folder, self._file, self._entropy)
 
-    def _make(self, collection: Collection, moment: float, day: date, *, asked: bool) -> None:
+    def _make(self, collection: Collection, moment: float, day: date, *, tokens_asked: bool) -> None:
         """The report of this slot, if it is due and was not made: at most once, whatever happens.
 
-        Its time is drawn when there is a token for it, and where the issuer is asked in the same tick only if half of
-        the slot is left: an issuer that answers late does not choose when a report is sent.
+        Its time is drawn when there is a token for it, and in the tick that asked for tokens only if half of the slot
+        is left: an issuer that answers late does not choose when a report is sent.
         """
         epoch, policy = collection.epoch(day), collection.policy()
         if epoch is None:
@@ -329,7 +329,7 @@ class Participant:
             if collection.tokens and not tokens_left(database, epoch.number):
                 return
             rest = max(1, int((slot + 1) * length * 1000) - int(moment * 1000))
-            late = asked and 2 * rest < int(length * 1000)  # then the time is after the slot, which is left out
+            late = tokens_asked and 2 * rest < int(length * 1000)  # then the time is after the slot, which is left out
             due = int(moment * 1000) + 1 + (rest if late else uniform_below(rest, entropy=self._entropy))
             row = {"number": slot, "due": due}
             database.execute("INSERT OR IGNORE INTO slot VALUES (:number, :due, 0)", row)
@@ -349,19 +349,18 @@ class Participant:
     def _report(self, collection: Collection, epoch: int, slot: int) -> None:
         account = self._account(collection)
         assert account is not None
+        places: Sequence[int] | None = None  # of the answers that this report is for: all that wait
         strings = isinstance(collection.protocol, StringProtocol)
         if strings:
             report, crowd = self._strings().report(collection, epoch, slot, account)
             sealed = seal(collection, epoch, report, self._entropy, crowd=crowd)
+            places = self._strings().places(slot) if asks_issuer(collection) else None
         else:
             sealed = self._randomised(collection, epoch, slot, account)
         with self._file.transaction() as database:
             agrees = agreed(database, collection)
             if agrees and self._first(database, slot):
-                if not asks_issuer(
-                    collection
-                ):  # who asks the issuer has chosen before; what came since is for the next slot
-                    drop_answers(database)
+                drop_answers(database, places)
                 self._post(database, collection, epoch, sealed)
         if strings or not agrees:  # a string is not kept beside its envelope; or the person agrees no more
             self._forget_reports()

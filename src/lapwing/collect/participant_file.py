@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
@@ -121,10 +121,13 @@ def drawn_answer(database: Database, entropy: Entropy) -> str:
     return str(values[uniform_below(len(values), entropy=entropy)]) if values else "null"
 
 
-def drop_answers(database: Database) -> None:
-    """Delete the answers that wait."""
-    database.execute("DELETE FROM answer")
-    database.execute("UPDATE seen SET answers = 0")
+def drop_answers(database: Database, places: Sequence[int] | None = None) -> None:
+    """Delete the answers that wait, all of them or those at some places; the others count for the next report."""
+    if places is None:
+        database.execute("DELETE FROM answer")
+    for place in places or ():
+        database.execute("DELETE FROM answer WHERE place = :place", {"place": place})
+    database.execute("UPDATE seen SET answers = (SELECT COUNT(*) FROM answer)")
 
 
 def forget(database: Database, *, tokens: bool = True) -> None:

@@ -21,7 +21,7 @@ from lapwing.collect import oprf
 from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Courier
 from lapwing.collect.files import make_private_file
-from lapwing.collect.participant_file import ParticipantFile, agreed, drawn_answer, drop_answers
+from lapwing.collect.participant_file import ParticipantFile, agreed, drawn_answer
 from lapwing.collect.secret_strings import SEED_BYTES
 from lapwing.collect.string_protocol import NAME_BYTES, StringProtocol
 from lapwing.crowd import Lifetime
@@ -41,7 +41,10 @@ class SeedFile(FileStore):
 
     __slots__ = ()
 
-    statements = ("CREATE TABLE question (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, text BLOB, seed BLOB)",)
+    statements = (
+        "CREATE TABLE question (slot INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, text BLOB, seed BLOB,"
+        " places TEXT NOT NULL)",
+    )
     since_breaker = ()
     layout = frozenset(statements)
 
@@ -101,6 +104,7 @@ class StringDevice:
             if not agreed(database, collection):
                 return
             value = drawn_answer(database, self._entropy)
+            places = [place for (place,) in database.execute("SELECT place FROM answer")]
             [code] = database.execute("SELECT code FROM consent").fetchone()
         text = protocol.text(json.loads(value))
         nothing = self._entropy.bits(8 * SEED_BYTES).to_bytes(SEED_BYTES, "little")
@@ -111,12 +115,10 @@ class StringDevice:
         if seed is None:
             return
         with self._seeds.transaction() as database:
-            row = {"slot": slot, "text": text, "seed": seed}
-            database.execute("UPDATE question SET text = :text, seed = :seed WHERE slot = :slot", row)
-        with self._file.transaction() as database:  # a crash before this lets one answer be sent twice, and paid twice
-            if agreed(database, collection):
-                drop_answers(database)
-        if not self._agrees(collection):
+            row = {"slot": slot, "text": text, "seed": seed, "places": json.dumps(places)}
+            query = "UPDATE question SET text = :text, seed = :seed, places = :places WHERE slot = :slot"
+            database.execute(query, row)
+        if not self._agrees(collection):  # any more, since the issuer was asked
             self.forget()
 
     def _reports_later(self, collection: Collection, moment: float, slot: int) -> bool:
@@ -138,7 +140,7 @@ class StringDevice:
             later = database.execute("SELECT 1 FROM question WHERE slot >= :slot", row).fetchone()
             if later is None:
                 database.execute("DELETE FROM question")
-                database.execute("INSERT INTO question VALUES (:slot, :epoch, NULL, NULL)", row)
+                database.execute("INSERT INTO question VALUES (:slot, :epoch, NULL, NULL, '[]')", row)
         return later is None
 
     def report(self, collection: Collection, epoch: int, slot: int, account: Lifetime) -> tuple[bytes, bytes]:
@@ -147,15 +149,13 @@ class StringDevice:
         assert isinstance(protocol, StringProtocol)
 
         def made(truthful: bool) -> bytes:
-            text, seed = self._waiting(collection, protocol, epoch, slot) if truthful else (None, None)
+            text, seed = self._waiting(protocol, epoch, slot) if truthful else (None, None)
             return b"".join(protocol.report(collection.digest, epoch, text, seed, self._entropy))
 
         kept = account.message(collection.name, protocol.fingerprint.hex(), made, period=slot)
         return kept[:-NAME_BYTES], kept[-NAME_BYTES:]
 
-    def _waiting(
-        self, collection: Collection, protocol: StringProtocol, epoch: int, slot: int
-    ) -> tuple[bytes | None, bytes | None]:
+    def _waiting(self, protocol: StringProtocol, epoch: int, slot: int) -> tuple[bytes | None, bytes | None]:
         """The string of this slot and its seed."""
         if not protocol.oblivious:
             with self._file.transaction(write=False) as database:
@@ -164,6 +164,12 @@ class StringDevice:
             query = "SELECT text, seed FROM question WHERE slot = :slot AND epoch = :epoch"
             row = database.execute(query, {"slot": slot, "epoch": epoch}).fetchone()
         return (None, None) if row is None else (row["text"], row["seed"])
+
+    def places(self, slot: int) -> list[int]:
+        """Of the answers that the string of this slot was drawn from; none if it has no seed, so that they wait."""
+        with self._seeds.transaction(write=False) as database:
+            row = database.execute("SELECT places FROM question WHERE slot = :slot", {"slot": slot}).fetchone()
+        return [] if row is None else list(json.loads(row["places"]))
 
     def forget(self) -> None:
         """Delete the string and the seed, and that the issuer was asked: of a slot that has its report, or ended."""
