@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from collecting import Parties, fresh, post, publish, working
+from collecting import Parties, free_addresses, fresh, post, publish, working
 from fastapi import FastAPI
 from playwright.sync_api import Page, Route, expect
 from school_site import account, open_school, signed_in, site_of, visit_as, visitor
@@ -21,7 +21,8 @@ from typer.testing import CliRunner
 from lapwing.cli.commands import app as commands
 from lapwing.collect.analyzer import Result
 from lapwing.collect.simulation import send_answers
-from lapwing.collect.workspace import Workspace
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users
@@ -144,6 +145,18 @@ def test_a_page_says_what_will_be_sent_with_the_odds_of_the_file(tmp_path: Path,
     assert question is not None
     assert question.answers == answers
     assert words in question.sent
+
+
+def test_the_console_says_that_nothing_else_protects_strings(app: FastAPI) -> None:
+    workspace = Workspace(place_of(app) / "pages")
+    strings = StringProtocol(threshold=20, length=32, randomness="issuer")
+    workspace.create(question="Which page?", strings=strings, servers=free_addresses(ports_of("blinded")))
+    collection = workspace.open()
+    assert question_of(collection) is None
+    page = visit_as(app, "operator").get(f"/collections/{collection.id}").text
+    assert "have the same host" in page
+    assert "bounded all the same" not in page
+    assert "no local epsilon" in page
 
 
 def test_what_a_browser_cannot_answer_is_not_asked_there(tmp_path: Path) -> None:

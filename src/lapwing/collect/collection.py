@@ -212,7 +212,7 @@ class Collection:
 
 
 def report_loss(protocol: Protocol | StringProtocol, crowd: Crowd | None) -> PureDP | ApproxDP:
-    """What one report costs. A string is in no coin's hands: what it costs is what its crowd tells."""
+    """What one report costs. A string is not randomised: it costs what its crowd tells."""
     if not isinstance(protocol, StringProtocol):
         return protocol.privacy_loss()
     if crowd is None:

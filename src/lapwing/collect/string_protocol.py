@@ -4,7 +4,7 @@
     crowd        everybody with the same string (blinded): the shufflers pass it on only if it is large enough
     aggregator   a crowd that was passed on has t messages or more, so its string opens; everything else stays closed
 
-There is no coin in a message, so it has no local epsilon. What protects a person is the shufflers' threshold, with its
+A message is not randomised, so it has no local epsilon. What protects a person is the shufflers' threshold, with its
 (ε, δ) under replace; against shufflers who break their promise it is that fewer than t messages of a string do not
 open, unless somebody guesses the string. With `randomness: issuer` a guess is a question to the issuer.
 Proof: string_protocol.md
