@@ -85,12 +85,13 @@ class Keys:
     reports: Key = field(default_factory=lambda: Key.random("x25519"))
     gateway: Key = field(default_factory=lambda: Key.random("x25519"))
     crowds: Key = field(default_factory=lambda: Key.random("ristretto255"))
+    strings: Key = field(default_factory=lambda: Key.random("ristretto255"))
     hops: dict[str, Key] = field(default_factory=lambda: {name: Key.random("x25519") for name in _SHUFFLERS})
     signing: dict[str, Key] = field(default_factory=lambda: {name: Key.random("ed25519") for name in _SHUFFLERS})
 
 
-def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any) -> dict[str, Any]:
-    """The file of a small collection."""
+def document(keys: Keys, ports: Mapping[str, int] | None = None, *, days: int = 45, **changes: Any) -> dict[str, Any]:
+    """The file of a small collection. Its epoch lasts so many days: a device asks for tokens for all of them."""
     shufflers = SHUFFLERS[changes.get("transport", "direct")]
     ports = ports or {"issuer": 9001, "ingestor": 9002, "aggregator": 9003, "analyzer": 9004} | {
         name: 9010 + place for place, name in enumerate(shufflers)
@@ -104,13 +105,15 @@ def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any)
     epoch = {
         "number": 1,
         "from": DAY.isoformat(),
-        "until": (DAY + timedelta(days=44)).isoformat(),
+        "until": (DAY + timedelta(days=days - 1)).isoformat(),
         "report_key": text(keys.reports.public),
         "token_key": text(keys.tokens.public),
         "gateway_key": text(keys.gateway.public),
     }
     epoch |= {f"{name}_key": text(keys.hops[name].public) for name in shufflers}
     epoch |= {"crowd_key": text(keys.crowds.public)} if "thresholder" in shufflers else {}
+    oblivious = changes.get("protocol", {}).get("randomness") == "issuer"
+    epoch |= {"string_key": text(keys.strings.public)} if oblivious else {}
     return {
         "format": "lapwing collection 1",
         "name": "commute",
@@ -245,7 +248,13 @@ def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Pa
         keys,
         folder,
         clock,
-        Issuer(collection, folder / "issuer", {1: keys.tokens.secret}, day=lambda: clock[0].date()),
+        Issuer(
+            collection,
+            folder / "issuer",
+            {1: keys.tokens.secret},
+            string_keys={1: keys.strings.secret},
+            day=lambda: clock[0].date(),
+        ),
         Ingestor(
             collection,
             folder / "ingestor",

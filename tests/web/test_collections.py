@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from collecting import CROWD, Keys, Parties, document, fresh, post, publish, working
+from collecting import CROWD, Keys, Parties, document, free_addresses, fresh, post, publish, working
 from fastapi import FastAPI
 from playwright.sync_api import Page, Route, expect
 from school_site import account, open_school, signed_in, site_of, visit_as, visitor
@@ -22,7 +22,8 @@ from lapwing.cli.commands import app as commands
 from lapwing.collect import reader
 from lapwing.collect.analyzer import Result
 from lapwing.collect.simulation import send_answers
-from lapwing.collect.workspace import Workspace
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users
@@ -146,6 +147,18 @@ def test_a_page_says_what_will_be_sent_with_the_odds_of_the_file(tmp_path: Path,
     assert question is not None
     assert question.answers == answers
     assert words in question.sent
+
+
+def test_the_console_says_that_nothing_else_protects_strings(app: FastAPI) -> None:
+    workspace = Workspace(place_of(app) / "pages")
+    strings = StringProtocol(threshold=20, length=32, randomness="issuer")
+    workspace.create(question="Which page?", strings=strings, servers=free_addresses(ports_of("blinded")))
+    collection = workspace.open()
+    assert question_of(collection) is None
+    page = visit_as(app, "operator").get(f"/collections/{collection.id}").text
+    assert "have the same host" in page
+    assert "bounded all the same" not in page
+    assert "no local epsilon" in page
 
 
 def test_what_a_browser_cannot_answer_is_not_asked_there(tmp_path: Path) -> None:
@@ -319,6 +332,20 @@ def test_a_chart_has_a_bar_for_each_of_the_newest_batches() -> None:
     assert (drawn.first, drawn.last, drawn.low, drawn.high) == (8, MOST_BATCHES + 7, "0 %", "40 %")
     assert (panel.bars[0].low, panel.bars[0].value, panel.bars[0].high) == (75.0, 50.0, 25.0)
     assert chart([]) is None
+
+
+def test_batches_that_say_different_things_have_a_panel_for_each() -> None:
+    """Of strings, every batch shows those that enough people sent in it: others, or none."""
+    first, second = ({"answer": answer, "low": 10, "high": 30, "count": 20} for answer in ("/a", "/b"))
+    days = {"day": date(2026, 1, 1), "reports": 100}
+    listed = [
+        watch.Publication.model_validate({"batches": [number], **days, "answers": rows})
+        for number, rows in enumerate(([first], [second, first], []), start=1)
+    ]
+    drawn = chart(listed)
+    assert drawn is not None
+    assert [(panel.answer, len(panel.bars)) for panel in drawn.panels] == [("/b", 1), ("/a", 2)]
+    assert chart(listed[2:]) is None
 
 
 def test_what_lies_beyond_the_possible_is_cut_where_it_is_shown() -> None:

@@ -17,6 +17,7 @@ from lapwing.cli.theme import console, readable_errors
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection, Transport
     from lapwing.collect.counting import Counting
+    from lapwing.collect.string_protocol import StringProtocol
     from lapwing.collect.workspace import Workspace
 
 app = typer.Typer(
@@ -46,11 +47,18 @@ def _transport(written: str) -> Transport:
 def new(
     folder: Folder,
     question: Annotated[str, typer.Option(help="What devices are asked.")],
-    answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")],
-    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report.")] = "1",
+    answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")] = "",
+    strings: Annotated[
+        int | None, typer.Option(help="Instead of a list: collect strings of up to so many bytes.", show_default=False)
+    ] = None,
+    threshold: Annotated[int, typer.Option(help="So many devices must send a string before it opens.")] = 20,
+    randomness: Annotated[
+        str, typer.Option(help="Who makes guessing strings slow: issuer, or none if nobody can guess them.")
+    ] = "issuer",
+    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report; of a string there is none.")] = "1",
     host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
     batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
-    transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+    transport: Annotated[str, typer.Option(help="direct, shuffled or blinded; for strings always blinded.")] = "direct",
 ) -> None:
     """Begin a collection: a draft to edit, and the key that will sign it."""
     with readable_errors():
@@ -61,6 +69,7 @@ def new(
             question=question,
             answers=listed,
             epsilon=epsilon,
+            strings=_strings(listed, strings, threshold, randomness),
             host=host,
             transport=_transport(transport),
             publishing=publishing,
@@ -69,6 +78,16 @@ def new(
         console().print(
             Text(f"Draft written to {draft}. Edit it, then:\n  lapwing collect quote {folder}"), soft_wrap=True
         )
+
+
+def _strings(answers: list[str], length: int | None, threshold: int, randomness: Any) -> StringProtocol | None:
+    from lapwing.collect.string_protocol import StringProtocol
+    from lapwing.errors import InvalidParameter
+
+    if bool(answers) == (length is not None):
+        why = "must be a list, or strings that nobody can list"
+        raise InvalidParameter("answers", ", ".join(answers), why, 'Write --answers "bus, bike", or --strings 32.')
+    return None if length is None else StringProtocol(threshold=threshold, length=length, randomness=randomness)
 
 
 @app.command()
@@ -293,10 +312,11 @@ def demo(
     devices: Annotated[int, typer.Option(help="How many simulated devices answer.")] = 10_000,
     folder: Annotated[Path | None, typer.Option(help="Keep everything in this folder.")] = None,
     transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+    strings: Annotated[bool, typer.Option("--strings", help="Devices send strings, through two shufflers.")] = False,
     stay: Annotated[bool, typer.Option("--stay", help="Let the parties run on until Ctrl-C, to watch them.")] = False,
 ) -> None:
     """Every party as a process of its own on this machine, and thousands of devices that answer over HTTP."""
     from lapwing.cli.collect_demo import show
 
     with readable_errors():
-        show(console(), devices, folder, transport=_transport(transport), stay=stay)
+        show(console(), devices, folder, transport=_transport(transport), strings=strings, stay=stay)

@@ -10,7 +10,8 @@ Counting is a function of files that were committed, so a crash repeats it and c
 a batch was closed belong to the next one; no report is in two.
 
 Privacy: it sees every report, without ids, times, addresses and tokens: local ε towards it. What it passes on are sums
-of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new.
+of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new. Strings
+(string_counts.py) have no local ε: it sees those of large crowds, which open, and the threshold's (ε, δ) holds.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ from lapwing.collect.opening import opened_rows
 from lapwing.collect.runs import RunStore, count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
+from lapwing.collect.string_counts import StringCounts, counted_strings, part_bytes, valid_messages
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Reports
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
@@ -47,6 +50,8 @@ from lapwing.privacy.store import FileStore
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Rows = NDArray[np.uint8]
 
 LARGEST_SEGMENT = 1 << 29
 SEALED_WRONG, DUPLICATE, NO_REPORT, NO_KEY = "sealed for another key", "duplicate", "no report", "the key is gone"
@@ -203,34 +208,45 @@ class Aggregator:
         fresh = identities.unseen(self.runs.of(segment.epoch), keys, rests)
         totals[DUPLICATE] += int((~fresh).sum())
         rows = rows[np.sort(order[fresh])]
-        reports, valid = Reports.from_singles(self.collection.protocol, rows)
-        totals[NO_REPORT] += int((~valid).sum())
-        totals["counted"] += len(reports)
+        data, kinds, counted = self._part(segment.epoch, rows, totals)
         run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
-        write_durably(self.parts / f"{part}.reports", [reports.to_bytes()])
+        write_durably(self.parts / f"{part}.reports", [data])
         if self.collection.crowd is not None:
-            write_durably(self.parts / f"{part}.kinds", [self._kinds(rows[valid]).to_bytes()])
+            write_durably(self.parts / f"{part}.kinds", [kinds])
         with self.facts.transaction() as database:
             self.runs.add(database, run, segment.epoch)
             database.execute("INSERT INTO segment VALUES (:name)", {"name": name})
-            row = {"name": part, "batch": _open_batch(database), "counted": len(reports)}
+            row = {"name": part, "batch": _open_batch(database), "counted": counted}
             # Behind a shuffler all that hid each other there, also those of which nothing came through.
-            row["reports"] = len(reports) if self.collection.crowd is None else handover.taken
+            row["reports"] = counted if self.collection.crowd is None else handover.taken
             database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :counted)", row)
             count(database, totals)
         path.unlink()
         self.runs.merge(segment.epoch)
         return totals["counted"]
 
-    def _kinds(self, rows: NDArray[np.uint8]) -> Reports:
+    def _part(self, epoch: int, rows: Rows, totals: Counter[str]) -> tuple[bytes, bytes, int]:
+        """The files of what came and of its kinds, and how many reports are in it."""
+        protocol = self.collection.protocol
+        if isinstance(protocol, StringProtocol):
+            messages, valid = valid_messages(protocol, rows)
+            data, kinds, counted = part_bytes(epoch, messages), b"", len(messages)
+        else:
+            reports, valid = Reports.from_singles(protocol, rows)
+            data, kinds, counted = reports.to_bytes(), self._kinds(rows[valid]).to_bytes(), len(reports)
+        totals[NO_REPORT] += int((~valid).sum())
+        totals["counted"] += counted
+        return data, kinds, counted
+
+    def _kinds(self, rows: Rows) -> Reports:
         """Where a crowd is made of equal reports, one of each crowd that came through; otherwise none."""
         import numpy as np
 
-        crowd, protocol = self.collection.crowd, self.collection.protocol
+        crowd, protocol = self.collection.crowd, self.collection.local
         of_reports = crowd is not None and crowd.source == "report"
         return Reports.from_singles(protocol, np.unique(rows, axis=0) if of_reports else rows[:0])[0]
 
-    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[Rows, Rows]:
         """Inner ids and reports, as rows."""
         import numpy as np
 
@@ -304,7 +320,7 @@ class Aggregator:
         for number in numbers:
             path = self.closed / f"{number}.batch"
             if not path.exists():
-                counts = self._counting(self.collection.protocol, list(self._parts(number)))
+                counts = self._counted(list(self._parts(number)))
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()
@@ -312,13 +328,19 @@ class Aggregator:
                 write_durably(path, [batch.to_bytes()])
         return len(numbers)
 
+    def _counted(self, paths: Sequence[Path]) -> Counts | StringCounts:
+        protocol = self.collection.protocol
+        if isinstance(protocol, StringProtocol):
+            return counted_strings(protocol, self.collection.digest, paths)
+        return self._counting(protocol, paths)
+
     def _before(self, number: int) -> tuple[int | None, int, Counts | None]:
         """How many reports of a batch there were before thresholding, in how many parts, and their kinds."""
         crowd = self.collection.crowd
         if crowd is None:
             return None, 0, None
         parts = [path.with_suffix(".kinds") for path in self._parts(number)]
-        kinds = counted_here(self.collection.protocol, parts) if crowd.source == "report" else None
+        kinds = counted_here(self.collection.local, parts) if crowd.source == "report" else None
         with self.facts.transaction(write=False) as database:
             return _size(database, number), len(parts), kinds
 

@@ -6,7 +6,7 @@
     GET  /versions   which versions have results, and how many batches each
 
 Estimates change only when a batch is closed, so nobody can compare the numbers before and after one report. They are
-computed from randomised reports: publishing them costs nothing more.
+computed from randomised reports, or from strings behind a threshold: publishing them costs nothing more.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from lapwing.collect.crowds import Crowd
 from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
 from lapwing.collect.removals import Removal
+from lapwing.collect.string_counts import LARGEST, estimated_strings, words_about_missing
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
@@ -45,6 +47,11 @@ class Result:
     removed: int = 0
     """Reports that thresholding took away before they could be counted."""
     crowd: Crowd | None = None
+
+    @property
+    def gain_per_fake(self) -> float | None:
+        """How much one false report moves an estimate, where that can be said in one number."""
+        return getattr(self.estimates, "gain_per_fake", None)
 
     def missing(self) -> str:
         """What thresholding took away, and that intervals include it; nothing where nobody thresholds."""
@@ -65,7 +72,6 @@ class Result:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        gain = getattr(self.estimates, "gain_per_fake", None)
         rows = [
             row | {"answer": row["answer"] if isinstance(row["answer"], int) else str(row["answer"])}
             for row in self.rows()
@@ -74,12 +80,30 @@ class Result:
             "batches": list(self.batches),
             "day": self.day.isoformat(),
             "reports": self.reports,
-            "gain_per_fake": gain,
+            "gain_per_fake": self.gain_per_fake,
             "removed": self.removed,
             "taken": self.reports,
             "missing": self.missing(),
             "answers": rows,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class StringResult(Result):
+    """What batches of strings say. `reports` are all that came: a share is one of all who took part."""
+
+    protocol: StringProtocol | None = None
+
+    @property
+    def gain_per_fake(self) -> float | None:
+        """None: a false report adds one to a string that is there, and may bring a whole one over the threshold."""
+        return None
+
+    def missing(self) -> str:
+        """What thresholding took away, and what that does to counts."""
+        assert self.crowd is not None
+        assert self.protocol is not None
+        return words_about_missing(self.protocol, self.crowd, self.removed)
 
 
 class Analyzer:
@@ -89,7 +113,8 @@ class Analyzer:
         self.collection, self.folder = collection, folder / "batches"
         make_folder(self.folder)
         remove_parts(self.folder)
-        self._largest = (1 << 12) + MOST_FACTS + 2 * counts_bytes(collection.protocol)
+        strings = isinstance(collection.protocol, StringProtocol)
+        self._largest = (1 << 12) + MOST_FACTS + (LARGEST if strings else 2 * counts_bytes(collection.local))
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
     def app(self, versions: Sequence[Analyzer] = ()) -> Application:
@@ -145,7 +170,8 @@ class Analyzer:
             "version": self.collection.version,
             "question": self.collection.question,
             "smallest_batch": self.collection.smallest_batch,
-            "epsilon": float(self.collection.protocol.privacy_loss().epsilon),
+            "epsilon": float(self.collection.report_loss.epsilon),
+            "delta": float(getattr(self.collection.report_loss, "delta", 0)),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }
@@ -170,7 +196,10 @@ class Analyzer:
         return self._result(batches, candidates)
 
     def _result(self, batches: tuple[Batch, ...], candidates: Sequence[Any] | None) -> Result:
-        protocol, crowd = self.collection.protocol, self.collection.crowd
+        crowd = self.collection.crowd
+        if isinstance(self.collection.protocol, StringProtocol):
+            return self._string_result(batches)
+        protocol = self.collection.local
         numbers, day = tuple(batch.number for batch in batches), batches[-1].day
         if crowd is not None:
             removal = Removal.of(crowd, batches, protocol)
@@ -178,7 +207,7 @@ class Analyzer:
             return Result(numbers, day, removal.taken, estimates, removal.removed, crowd)
         total = protocol.empty()
         for batch in batches:
-            total = total.merge(batch.counts)
+            total = total.merge(batch.local_counts)
         return Result(numbers, day, total.n, self._estimate(total, candidates))
 
     def _estimate(self, counts: Counts, candidates: Sequence[Any] | None) -> Estimates | MeanEstimate:
@@ -192,3 +221,19 @@ class Analyzer:
             return found
         assert isinstance(protocol, ClosedProtocol)
         return exact_estimate(protocol, counts)
+
+    def _string_result(self, batches: tuple[Batch, ...]) -> Result:
+        crowd, taken = self.collection.crowd, sum(batch.taken or 0 for batch in batches)
+        assert crowd is not None
+        counts: Any = batches[0].counts  # all of one kind
+        for batch in batches[1:]:
+            counts = counts.merge(batch.counts)
+        return StringResult(
+            batches=tuple(batch.number for batch in batches),
+            day=batches[-1].day,
+            reports=taken,
+            estimates=estimated_strings(counts, crowd, taken),
+            removed=max(0, taken - counts.n),
+            crowd=crowd,
+            protocol=counts.protocol,
+        )

@@ -1,6 +1,7 @@
 """A closed batch on its way from aggregator to analyzer: counts, and what was refused until then.
 
-bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …)
+bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …; of
+       strings "LWT1" …)
 
 Where crowds are made of reports, counts of their kinds follow: one report of each kind that came through.
 """
@@ -14,6 +15,8 @@ from datetime import date
 from math import prod
 from typing import TYPE_CHECKING
 
+from lapwing.collect.string_counts import StringCounts
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts
 from lapwing.errors import InvalidParameter
 
@@ -37,13 +40,19 @@ class Batch:
     """On which it was closed."""
     totals: Mapping[str, int]
     """Of the whole collection so far: what was counted, and what was refused, by reason."""
-    counts: Counts
+    counts: Counts | StringCounts
     taken: int | None = None
     """Reports before thresholding, where a shuffler was on the way."""
     parts: int = 0
     """Batches of the shufflers in it: each had thresholds of its own."""
     kinds: Counts | None = None
     """One report of each kind that came through in each part, where crowds are made of reports."""
+
+    @property
+    def local_counts(self) -> Counts:
+        """Of reports of a local protocol: all but collections of strings have them."""
+        assert isinstance(self.counts, Counts)
+        return self.counts
 
     def to_bytes(self) -> bytes:
         """As it is stored and sent."""
@@ -62,9 +71,7 @@ class Batch:
             facts = json.loads(data[40:end])
             if data[:36] != start or end > 40 + MOST_FACTS:
                 raise ValueError
-            middle = end + counts_bytes(collection.protocol)
-            counts = Counts.from_bytes(collection.protocol, data[end:middle])
-            kinds = Counts.from_bytes(collection.protocol, data[middle:]) if data[middle:] else None
+            counts, kinds = _counts_of(collection, data[end:])
             taken, parts = facts.get("taken"), facts.get("parts", 0)
             if not all(type(number) is int and number >= 0 for number in (taken or 0, parts)):
                 raise ValueError
@@ -78,3 +85,12 @@ class Batch:
 def counts_bytes(protocol: Protocol) -> int:
     """How long the counts of a batch are."""
     return _COUNTS_HEAD + 8 * prod(protocol.shape)
+
+
+def _counts_of(collection: Collection, data: bytes) -> tuple[Counts | StringCounts, Counts | None]:
+    """Counts, and counts of kinds if there are any."""
+    if isinstance(collection.protocol, StringProtocol):
+        return StringCounts.from_bytes(collection.protocol, data), None
+    middle = counts_bytes(collection.local)
+    kinds = Counts.from_bytes(collection.local, data[middle:]) if data[middle:] else None
+    return Counts.from_bytes(collection.local, data[:middle]), kinds

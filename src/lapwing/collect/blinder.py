@@ -78,7 +78,7 @@ class Blinder(ShufflingServer):
         if keys is None:
             return
         for name in self._dummy_names():
-            report = self.collection.protocol.randomize([None], self.entropy).to_bytes()
+            report = self.collection.local.randomize([None], self.entropy).to_bytes()
             pair, payload = blinder_plain(self.collection, keys, report, name, self.entropy)
             row = blinding.blinded(pair, exponent) + payload
             yield np.frombuffer(row, dtype=np.uint8).reshape(1, width)

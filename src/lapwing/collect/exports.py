@@ -113,7 +113,9 @@ def _table(results: Published) -> str:
     if together["removed"]:
         lines[2:] = [together["missing"], ""]
     rows, n = together["answers"], together["reports"]
-    if "mean" in rows[0]:
+    if not rows:
+        lines.append("No string was sent by enough people.")
+    elif "mean" in rows[0]:
         low, mean, high = (rows[0][name] for name in ("low", "mean", "high"))
         lines.append(f"mean {mean:,.6g} (95 % interval {low:,.6g} to {high:,.6g})")
     else:
@@ -126,7 +128,7 @@ def _table(results: Published) -> str:
         ]
     gain = together["gain_per_fake"]
     if gain is not None:
-        what = "the sum behind the mean" if "mean" in rows[0] else "a count of people"
+        what = "the sum behind the mean" if rows and "mean" in rows[0] else "a count of people"
         lines += ["", f"One false report can move {what} by {gain:,.2g} at most."]
     return "\n".join(lines)
 

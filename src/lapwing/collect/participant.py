@@ -13,6 +13,7 @@ the ingestor takes one of them.
 Privacy: with accounting `lifetime` everything that leaves the device, and when, is alike within e^lifetime for any two
 histories of answers (`crowd.Lifetime`): there is a report in every slot, at a time that coins chose, of one length.
 With accounting `donation` (`crowd.Device`) a day without an event sends nothing, so *that* something happened is seen.
+Strings (string_device.py) have no local ε: what their lifetime counts is what the shufflers' threshold lets out.
 Proof: participant.md
 """
 
@@ -22,7 +23,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -39,6 +40,8 @@ from lapwing.collect.participant_file import (
     collection_in,
     consent_in,
     digest_of,
+    drawn_answer,
+    drop_answers,
     forget,
     give_up,
     home_of,
@@ -47,11 +50,13 @@ from lapwing.collect.participant_file import (
     written_answer,
 )
 from lapwing.collect.sealing import Envelope, random_id, seal
+from lapwing.collect.string_device import StringDevice, asks_issuer
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Device, Lifetime
 from lapwing.crowd.lifetime import DeviceFile
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
-from lapwing.privacy import PureDP
+from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.journal import Database
 
 MOST_STORED = 64
@@ -72,8 +77,8 @@ class Status:
     envelopes: int
     """That wait to be sent."""
     tokens: int
-    spent: PureDP | None
-    remaining: PureDP | None
+    spent: PureDP | ApproxDP | None
+    remaining: PureDP | ApproxDP | None
 
 
 class Participant:
@@ -175,6 +180,8 @@ class Participant:
 
     def _forget_reports(self) -> None:
         """Of an answer nothing stays that its consent does not cover: what the account keeps of reports is deleted."""
+        if (self._folder / "strings.db").exists():
+            self._strings().forget()
         path = self._folder / ACCOUNTS["lifetime"]
         if path.exists():
             DeviceFile(path, None).forget()
@@ -216,8 +223,9 @@ class Participant:
             # the issuer knows the name, the ingestor the report: they must not hear of one device at the same time
             tokens_asked = not sent and self._refill(collection, day)
             self._make(collection, moment, day, tokens_asked=tokens_asked)
-            if not tokens_asked:
-                self._send(collection)
+            sent = (not tokens_asked and self._send(collection)) or sent
+            if not sent and asks_issuer(collection):
+                self._strings().ask(collection, moment, day, self._courier)
 
     def status(self) -> Status:
         """What waits, and what was given away so far."""
@@ -234,7 +242,8 @@ class Participant:
             spent, remaining = device.spent(collection.name), device.remaining(collection.name)
             return Status(True, device.stored(collection.name), envelopes, held, spent, remaining)
         assert account is not None
-        return Status(True, answers, envelopes, held, account.spent(), account.remaining())
+        losses = [collection.lifetime_loss(loss.epsilon) for loss in (account.spent(), account.remaining())]
+        return Status(True, answers, envelopes, held, *losses)
 
     def _check_home(self, database: Database) -> None:
         """A copy of the folder is not the folder: it has another place on the disk."""
@@ -299,6 +308,9 @@ class Participant:
                 database.execute("INSERT OR IGNORE INTO token VALUES (:id, :epoch, :secret)", row)
         return True
 
+    def _strings(self) -> StringDevice:
+        return StringDevice(self._folder, self._file, self._entropy)
+
     def _make(self, collection: Collection, moment: float, day: date, *, tokens_asked: bool) -> None:
         """The report of this slot, if it is due and was not made: at most once, whatever happens.
 
@@ -337,21 +349,29 @@ class Participant:
     def _report(self, collection: Collection, epoch: int, slot: int) -> None:
         account = self._account(collection)
         assert account is not None
-        with self._file.transaction(write=False) as database:
-            values = [value for (value,) in database.execute("SELECT value FROM answer ORDER BY place")]
-        value = json.loads(values[uniform_below(len(values), entropy=self._entropy)]) if values else None
-        before = account.spent().epsilon
-        report = account.report(collection.name, value, collection.protocol, period=slot, entropy=self._entropy)
-        paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
-        sealed = self._sealed(collection, epoch, report, value if paid else None)
+        places: Sequence[int] | None = None  # of the answers that this report is for: all that wait
+        strings = isinstance(collection.protocol, StringProtocol)
+        if strings:
+            report, crowd = self._strings().report(collection, epoch, slot, account)
+            sealed = seal(collection, epoch, report, self._entropy, crowd=crowd)
+            places = self._strings().places(slot) if asks_issuer(collection) else None
+        else:
+            sealed = self._randomised(collection, epoch, slot, account)
         with self._file.transaction() as database:
             agrees = agreed(database, collection)
             if agrees and self._first(database, slot):
-                database.execute("DELETE FROM answer")
-                database.execute("UPDATE seen SET answers = 0")
+                drop_answers(database, places)
                 self._post(database, collection, epoch, sealed)
-        if not agrees:  # any more, since the report was made
+        if strings or not agrees:  # a string is not kept beside its envelope; or the person agrees no more
             self._forget_reports()
+
+    def _randomised(self, collection: Collection, epoch: int, slot: int, account: Lifetime) -> bytes:
+        with self._file.transaction(write=False) as database:
+            value = json.loads(drawn_answer(database, self._entropy))
+        before = account.spent().epsilon
+        report = account.report(collection.name, value, collection.local, period=slot, entropy=self._entropy)
+        paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
+        return self._sealed(collection, epoch, report, value if paid else None)
 
     def _donate(self, collection: Collection, epoch: int, slot: int) -> None:
         device = self._device(collection)

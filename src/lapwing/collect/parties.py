@@ -17,6 +17,7 @@ from lapwing.collect.intake import LONGEST_OPEN
 from lapwing.collect.issuer import Admit
 from lapwing.collect.sealer import SEAL_AFTER
 from lapwing.collect.serving import Work, run
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.collect.versions import answered_by, earlier, of_every_version, rest_of_the_ingestor
 from lapwing.collect.workers import run_workers
 from lapwing.collect.workspace import Workspace
@@ -61,6 +62,9 @@ def serve(
         raise InvalidParameter("workers", workers, why, "Leave it out.")
     if oblivious and party not in collection.route[1:-1]:
         raise InvalidParameter("oblivious", oblivious, "is for shufflers only", "Leave it out.")
+    if counting is not counted_here and isinstance(collection.protocol, StringProtocol):
+        why = "counts reports of local protocols, and this collection has strings"
+        raise InvalidParameter("spark", "<master>", why, "Leave it out: the aggregator opens strings itself.")
     with listener_of(collection, party, host, port) as listener:
         if ready is not None:
             ready("http://{}:{}".format(*listener.getsockname()[:2]))
@@ -73,7 +77,7 @@ def serve(
                 run_workers(job, listener, workers, *work)
         elif party == "issuer":
             issuer = workspace.issuer(admit)
-            run(issuer.app(), listener, lambda: workspace.destroy_keys("issuer", ["token"], issuer.retire()))
+            run(issuer.app(), listener, lambda: workspace.destroy_keys("issuer", ["token", "string"], issuer.retire()))
         elif party == "relay":
             run(workspace.relay().app(), listener)
         else:

@@ -20,6 +20,9 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.collect.collection import Collection
 from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
+from lapwing.collect.string_device import asks_issuer
+from lapwing.collect.string_promises import explained, string_collusion, string_promises
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Estimates, MeanEstimate
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import NotPrivateWarning
@@ -66,6 +69,8 @@ class CollectionQuote:
 
     def explain(self) -> str:
         """What one report, and a whole lifetime, tell about one person."""
+        if isinstance(self.collection.protocol, StringProtocol):
+            return explained(self.collection)
         loss, lifetime = self.collection.protocol.privacy_loss(), _lifetime(self.collection)
         once, ever = explain(loss).data["out_of_100_after"], explain(lifetime).data["out_of_100_after"]
         days = self.collection.policy().periods() / self.collection.reports_per_day
@@ -107,7 +112,8 @@ class CollectionQuote:
 
 def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
     """What a collection promises; `error` is the half-width that is wanted (0.02: two percentage points)."""
-    expected = error_of(collection.protocol, checks.whole(devices=devices))
+    count = checks.whole(devices=devices)
+    expected = None if isinstance(collection.protocol, StringProtocol) else error_of(collection.protocol, count)
     wanted = None if error is None else float(checks.positive(error=error))
     smallest = None
     if wanted is not None and expected is not None:
@@ -125,7 +131,9 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         inside = [Promise("aggregator", "every randomised report, without sender, time or order", local)]
         published, colluder = f"{local}: counting costs nothing more", "the aggregator"
     else:
-        inside, published = shuffled_promises(collection, local, nothing), central_words(collection)
+        strings = isinstance(collection.protocol, StringProtocol)
+        inside = string_promises(collection, nothing) if strings else shuffled_promises(collection, local, nothing)
+        published = central_words(collection)
         colluder = f"all of {', '.join(collection.route[1:])}"
     together = f"with {colluder}: {_together(collection, local)}"
     rows = [
@@ -136,7 +144,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
             f"{nothing}; {together}",
         ),
         *inside,
-        Promise("analyzer, public", f"counts of batches of {collection.smallest_batch:,} reports or more", published),
+        Promise("analyzer, public", _published(collection), published),
         Promise("disk of the ingestor", "sealed reports in random order, and ids in another order", nothing),
     ]
     if relayed:
@@ -149,21 +157,33 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
             )
         )
     if collection.tokens:
-        rows.append(
-            Promise("issuer", _admitted(collection), "cannot link a token to a report, also with the aggregator")
+        rows.append(Promise("issuer", _admitted(collection), _unlinkable(collection)))
+    moves = "each false report moves estimates a little"
+    if isinstance(collection.protocol, StringProtocol):
+        moves = (
+            f"each adds one to a count; {collection.protocol.threshold:,} or more make a string appear that they know"
         )
-    rows.append(Promise("people who lie", _liars(collection), "each false report moves estimates a little"))
+    rows.append(Promise("people who lie", _liars(collection), moves))
     return tuple(rows)
 
 
 def local_words(collection: Collection) -> str:
-    """What holds against whoever sees randomised reports, also if they know whose they are."""
-    epsilon = written_up(collection.protocol.privacy_loss().epsilon)
-    return f"local ε = {epsilon} for one report, {written_up(_lifetime(collection).epsilon)} for all of a device"
+    """What a report keeps from everybody together: its local ε, or that a string does not open."""
+    if isinstance(collection.protocol, StringProtocol):
+        return string_collusion(collection.protocol)
+    epsilon, lifetime = written_up(collection.report_loss.epsilon), written_up(_lifetime(collection).epsilon)
+    return f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+
+
+def _published(collection: Collection) -> str:
+    what = "strings and counts" if isinstance(collection.protocol, StringProtocol) else "counts"
+    return f"{what} of batches of {collection.smallest_batch:,} reports or more"
 
 
 def _together(collection: Collection, local: str) -> str:
     """What holds against all servers at once, who know which report is whose."""
+    if isinstance(collection.protocol, StringProtocol):
+        return string_collusion(collection.protocol)
     revealed = collection.crowd is not None and collection.crowd.source == "answer"
     return "nothing, because crowds are made of true answers" if revealed else local
 
@@ -174,7 +194,13 @@ def _admitted(collection: Collection) -> str:
         "codes": "which codes were used",
         "sign-in": "who signed in",
     }
-    return f"{names[collection.admission]}, and how many tokens each got"
+    asked = ", and that each asks in every slot" if asks_issuer(collection) else ""
+    return f"{names[collection.admission]}, and how many tokens each got{asked}"
+
+
+def _unlinkable(collection: Collection) -> str:
+    blind = "cannot link a token to a report, also with the aggregator"
+    return f"{blind}; it learns nothing about strings, which are blinded" if asks_issuer(collection) else blind
 
 
 def _liars(collection: Collection) -> str:
@@ -192,7 +218,7 @@ def _belief(out_of_100: int) -> str:
 
 
 def _lifetime(collection: Collection) -> PureDP:
-    return PureDP(collection.lifetime, relation="replace", unit=collection.protocol.unit)
+    return PureDP(collection.lifetime, relation="replace", unit=collection.local.unit)
 
 
 @lru_cache(maxsize=64)

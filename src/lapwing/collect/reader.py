@@ -25,11 +25,14 @@ from lapwing.collect.collection import (
     Epoch,
     Server,
     Transport,
+    report_loss,
     statement,
 )
 from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
 from lapwing.collect.keys import Key
 from lapwing.collect.sealing import report_bytes
+from lapwing.collect.string_protocol import NAME as STRINGS
+from lapwing.collect.string_protocol import StringProtocol, string_problems
 from lapwing.crowd.catalogue import protocol_from
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import InvalidParameter, LapwingError
@@ -46,6 +49,8 @@ MOST_CROWD_DUMMIES, MOST_DUMMIES = 1000, 1_000_000
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
 _CROWD = frozenset(["from", "values", "prefix", "threshold", "mean_drop", "sigma", "delta", "dummies"])
 _EPOCH = ("number", "from", "until", "report_key", "token_key", "gateway_key")
+AnyProtocol = Protocol | StringProtocol | None
+"""None where the file names none that can be used."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _PROMISED = frozenset(
     ["question", "consent", "protocol", "accounting", "limits", "transport", "admission", "publishing"]
@@ -106,6 +111,7 @@ class _Reader:
         self._surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
         self._surplus("publishing", publishing, {"smallest_batch", "every_hours"})
         protocol = self._protocol()
+        crowd = self._crowd(protocol)
         fields = {
             "document": dict(self.document),
             "name": self._name(),
@@ -117,15 +123,15 @@ class _Reader:
             "transport": self._choice("transport", get_args(Transport)),
             "admission": self._choice("admission", get_args(Admission)),
             "reports_per_day": self._per_day(limits),
-            "lifetime": self._lifetime(limits, protocol),
+            "lifetime": self._lifetime(limits, protocol, crowd),
             "smallest_batch": self._whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
             "publish_every": self._hours(publishing),
             "opens": self._day("opens", self.document.get("opens")),
             "closes": self._day("closes", self.document.get("closes")),
             "servers": self._servers(),
-            "epochs": self._epochs(),
+            "epochs": self._epochs(protocol),
             "candidates": self._candidates(protocol),
-            "crowd": self._crowd(protocol),
+            "crowd": crowd,
             "operator": self._operator(),
         }
         if not self.problems and fields["closes"] < fields["opens"]:
@@ -183,11 +189,11 @@ class _Reader:
             return Fraction(1)
         return Fraction(text)
 
-    def _lifetime(self, limits: Mapping[str, Any], protocol: Protocol | None) -> Fraction:
+    def _lifetime(self, limits: Mapping[str, Any], protocol: AnyProtocol, crowd: Crowd | None) -> Fraction:
         lifetime = self._number("limits.lifetime_epsilon", limits.get("lifetime_epsilon"))
-        if protocol is None:
+        if protocol is None or (isinstance(protocol, StringProtocol) and crowd is None):  # a problem of its own
             return lifetime
-        cost = protocol.privacy_loss().epsilon
+        cost = report_loss(protocol, crowd).epsilon
         if cost > lifetime:
             self.problems.append(f"limits.lifetime_epsilon: is less than one report costs ({float(cost):.6g})")
         elif limits.get("answers", lifetime // cost) != lifetime // cost:
@@ -195,14 +201,16 @@ class _Reader:
             self.problems.append(f"limits.answers: {why}")
         return lifetime
 
-    def _protocol(self) -> Protocol | None:
+    def _protocol(self) -> AnyProtocol:
         parameters = dict(self._map("protocol"))
         fingerprint = parameters.pop("fingerprint", None)
         try:
-            protocol = protocol_from(parameters)
+            protocol = any_protocol(parameters)
         except LapwingError as error:
             self.problems.append(f"protocol: {error}")
             return None
+        if isinstance(protocol, StringProtocol):
+            self.problems += string_problems(protocol, self.document)
         if report_bytes(protocol) > LARGEST_REPORT:
             size = f"a report has {report_bytes(protocol):,} bytes, {LARGEST_REPORT:,} are the most"
             self.problems.append(f"protocol: {size}; use LocalHashing or a smaller sketch")
@@ -257,7 +265,7 @@ class _Reader:
         transport: Any = self.document.get("transport")
         return ROUTES[transport][1:-1] if transport in ROUTES else ()
 
-    def _crowd(self, protocol: Protocol | None) -> Crowd | None:
+    def _crowd(self, protocol: AnyProtocol) -> Crowd | None:
         if not self._hops():
             if "crowd" in self.document:
                 self.problems.append("crowd: has no meaning without a shuffler; delete it, or change transport")
@@ -297,7 +305,7 @@ class _Reader:
             self.problems.append("crowd.from: answer needs accounting: lifetime, which counts what crowds tell, too")
 
     def _dummies(
-        self, source: Source, item: Mapping[str, Any], protocol: Protocol | None
+        self, source: Source, item: Mapping[str, Any], protocol: AnyProtocol
     ) -> DummyReports | DummyCrowds | None:
         if "dummies" not in item or protocol is None:
             return None
@@ -331,7 +339,7 @@ class _Reader:
             return ()
         return tuple(listed)
 
-    def _candidates(self, protocol: Protocol | None) -> tuple[str, ...]:
+    def _candidates(self, protocol: AnyProtocol) -> tuple[str, ...]:
         listed = self.document.get("candidates", [])
         plain = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
         if not plain or len(set(listed)) < len(listed):
@@ -343,21 +351,22 @@ class _Reader:
             self.problems.append("candidates: are missing; this protocol has no domain, so nothing could be published")
         return tuple(listed)
 
-    def _epochs(self) -> tuple[Epoch, ...]:
+    def _epochs(self, protocol: AnyProtocol) -> tuple[Epoch, ...]:
         listed = self.document.get("epochs")
         if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
             self.problems.append("epochs: must be a list of numbers, days and keys (`lapwing collect open` writes it)")
             return ()
-        epochs = tuple(self._epoch(place, item) for place, item in enumerate(listed))
+        oblivious = isinstance(protocol, StringProtocol) and protocol.oblivious
+        epochs = tuple(self._epoch(place, item, oblivious=oblivious) for place, item in enumerate(listed))
         if [epoch.number for epoch in epochs] != sorted({epoch.number for epoch in epochs}):
             self.problems.append("epochs: each number must be larger than the one before")
         if len({epoch.token_key for epoch in epochs}) < len(epochs):
             self.problems.append("epochs: each needs a token_key of its own, or a token would count twice")
         return epochs
 
-    def _epoch(self, place: int, item: Mapping[str, Any]) -> Epoch:
+    def _epoch(self, place: int, item: Mapping[str, Any], *, oblivious: bool) -> Epoch:
         where = f"epochs[{place}]"
-        self._surplus(where, item, {*_EPOCH, *self._hop_keys()})
+        self._surplus(where, item, {*_EPOCH, *self._hop_keys(), *(["string_key"] if oblivious else [])})
         gateway = "relay" in (self.document.get("servers") or {}) or "gateway_key" in item
         epoch = Epoch(
             number=self._whole(f"{where}.number", item.get("number"), largest=(1 << 32) - 1),
@@ -371,6 +380,7 @@ class _Reader:
                 for party in self._hops()
             },
             crowd_key=self._crowd_key(where, item) if "thresholder" in self._hops() else None,
+            string_key=self._bytes(f"{where}.string_key", item.get("string_key"), KEY_BYTES) if oblivious else None,
         )
         if epoch.end < epoch.start:
             self.problems.append(f"{where}.until: is before the day it begins")
@@ -406,7 +416,14 @@ class _Reader:
         return operator
 
 
-def _labels(protocol: Protocol | None) -> tuple[str, ...]:
+def any_protocol(parameters: Mapping[str, Any]) -> Protocol | StringProtocol:
+    """The protocol that a file names: a local one of `crowd`, or strings."""
+    if parameters.get("protocol") == STRINGS:
+        return StringProtocol.from_document(parameters)
+    return protocol_from(parameters)
+
+
+def _labels(protocol: AnyProtocol) -> tuple[str, ...]:
     """The answers that a protocol knows; none if it has no list of them."""
     domain = getattr(protocol, "domain", None)
     return tuple(map(str, domain)) if isinstance(domain, list | tuple) else ()

@@ -98,7 +98,7 @@ class Removal:
         """Of all these batches together."""
         counts, kinds = protocol.empty(), protocol.empty()
         for batch in batches:
-            counts, kinds = counts.merge(batch.counts), kinds.merge(batch.kinds or protocol.empty())
+            counts, kinds = counts.merge(batch.local_counts), kinds.merge(batch.kinds or protocol.empty())
         taken, parts = (sum(numbers) for numbers in zip(*((b.taken or 0, b.parts) for b in batches), strict=True))
         return cls(crowd, taken, parts, counts, kinds)
 

@@ -6,6 +6,7 @@ The guarantee towards whoever opens reports depends on what crowds are made of:
     attribute   amplification among those with the same attribute, of whom at least `threshold` are passed on
     answer      the threshold's (ε, δ) about which crowd somebody is in, plus twice the local ε: a report that is passed
                 on takes the place of another, in the crowd that it enters and in the one that it leaves
+    string      the threshold's (ε, δ) alone (string_promises.py)
 
 Proof: shuffler.md, blinding.md
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from lapwing.collect.collection import Collection
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.privacy import ApproxDP
 from lapwing.privacy.notation import written_up
@@ -35,8 +37,11 @@ class Promise:
 
 def central_loss(collection: Collection, *, honest_share: Fraction = Fraction(1)) -> ApproxDP:
     """What one report costs towards whoever sees what shufflers pass on, if at least this share is honest."""
-    crowd, local = collection.crowd, collection.protocol.privacy_loss()
+    crowd = collection.crowd
     assert crowd is not None
+    if isinstance(collection.protocol, StringProtocol):  # what a message says is a function of its crowd
+        return crowd.mechanism.privacy_loss()
+    local = collection.protocol.privacy_loss()
     if crowd.source == "answer":
         membership = crowd.mechanism.privacy_loss()
         epsilon = membership.epsilon + 2 * local.epsilon

@@ -19,8 +19,10 @@ from urllib.parse import urlsplit
 
 from lapwing.collect import tokens
 from lapwing.collect.clock import today
-from lapwing.collect.collection import Collection
+from lapwing.collect.collection import Collection, Epoch
 from lapwing.collect.sealing import EPOCH_BYTES, Envelope, random_id, seal
+from lapwing.collect.string_device import Question
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 
@@ -140,8 +142,13 @@ def send_answers(
     network, turn, waiting, done = Lines(), Lock(), iter(answers), [0, 0]
 
     def device(answer: Any) -> bool:
-        report = collection.protocol.randomize([answer], entropy).to_bytes()
-        sealed = seal(collection, epoch.number, report, entropy, crowd=_crowd(collection, report, answer, entropy))
+        crowd: bytes | None
+        if isinstance(collection.protocol, StringProtocol):
+            report, crowd = _string(collection, collection.protocol, network, epoch, answer, entropy)
+        else:
+            report = collection.local.randomize([answer], entropy).to_bytes()
+            crowd = _crowd(collection, report, answer, entropy)
+        sealed = seal(collection, epoch.number, report, entropy, crowd=crowd)
         envelope = _envelope(collection, network, epoch.number, epoch.token_key, sealed, entropy)
         status, _ = network.post(collection.servers["ingestor"].address, "/reports", envelope.to_bytes())
         return status == 201
@@ -171,6 +178,20 @@ def _crowd(collection: Collection, report: bytes, answer: Any, entropy: Entropy)
     values = collection.crowd.values
     attribute = values[uniform_below(len(values), entropy=entropy)] if values else None
     return collection.crowd.name(report, answer=answer, attribute=attribute)
+
+
+def _string(
+    collection: Collection, protocol: StringProtocol, network: Lines, epoch: Epoch, answer: Any, entropy: Entropy
+) -> tuple[bytes, bytes]:
+    """The report of a virtual device that sends a string, and its crowd; it asks the issuer also for nothing."""
+    text, seed = protocol.text(answer), None
+    if protocol.oblivious:
+        strings = protocol.in_epoch(collection.digest, epoch.number)
+        question = Question.about(strings.function_input(text or b""), entropy)
+        body = epoch.number.to_bytes(EPOCH_BYTES, "little") + question.blinded
+        status, evaluated = network.post(collection.servers["issuer"].address, "/seeds", body)
+        seed = question.seed(epoch.string_key or b"", evaluated) if status == 200 else None
+    return protocol.report(collection.digest, epoch.number, text, seed, entropy)
 
 
 def _envelope(

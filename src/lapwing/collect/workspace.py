@@ -38,8 +38,9 @@ from lapwing.collect.sealing import envelope_bytes
 from lapwing.collect.shuffled_promises import GROUPS, consent_with_words
 from lapwing.collect.shuffler import Shuffler
 from lapwing.collect.shuffling import ShufflingServer
+from lapwing.collect.string_drafts import drafted_strings, is_oblivious, is_of_strings
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.collect.thresholder import Thresholder
-from lapwing.crowd.catalogue import protocol_from
 from lapwing.errors import InvalidParameter
 
 EPOCH_DAYS = 45
@@ -85,28 +86,30 @@ class Workspace:
         self,
         *,
         question: str,
-        answers: Sequence[str],
+        answers: Sequence[str] = (),
         epsilon: str = "1",
+        strings: StringProtocol | None = None,
         name: str | None = None,
         host: str = HERE,
         transport: Transport = "direct",
         **changes: Any,
     ) -> Path:
-        """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine."""
+        """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine.
+
+        Answers are from a list, or `strings` that nobody can list; these need two shufflers.
+        """
         if self.draft.exists():
             raise InvalidParameter("folder", str(self.folder), "has a collection already", "Choose another folder.")
         opens = today()
+        transport = "blinded" if strings is not None else transport
         document = {
             "format": FORMAT,
             "name": name or _slug(self.folder.resolve().name),
             "version": 1,
             "question": question,
-            "consent": consent_with_words(CONSENT, transport, str(CROWD["from"])),
-            "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
+            **(_of_answers(answers, epsilon, transport) if strings is None else drafted_strings(strings)),
             "accounting": "lifetime",
-            "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * float(epsilon)).removesuffix(".0")},
             "transport": transport,
-            **({"crowd": dict(CROWD)} if len(ROUTES[transport]) > 2 else {}),
             "admission": "open",
             "publishing": {"smallest_batch": 100, "every_hours": 24},
             "opens": opens.isoformat(),
@@ -192,6 +195,7 @@ class Workspace:
             keys = {"report_key": nobody, "token_key": nobody, "gateway_key": nobody}
             keys |= {f"{party}_key": nobody for party in SHUFFLERS if party in (servers or {})}
             keys |= {"crowd_key": nobody} if "thresholder" in (servers or {}) else {}
+            keys |= {"string_key": nobody} if is_oblivious(document) else {}
             days = {"from": document.get("opens"), "until": document.get("closes")}
             document["epochs"] = [{"number": 1, **days, **keys}]
         return document
@@ -215,22 +219,24 @@ class Workspace:
         if signed and opens < date.fromisoformat(signed[0]["from"]):
             why = f"is before the first epoch of the signed file, which begins on {signed[0]['from']} and never changes"
             raise InvalidParameter("opens", opens.isoformat(), why, "Write that day, or begin in a new folder.")
-        epochs = [self._filled_epoch(epoch, servers) for epoch in signed]
+        oblivious = is_oblivious(document)
+        epochs = [self._filled_epoch(epoch, servers, oblivious=oblivious) for epoch in signed]
         start = max([opens, *(date.fromisoformat(epoch["until"]) + timedelta(days=1) for epoch in signed)])
         while start <= end and len(epochs) < 1000:
             number, until = len(epochs) + 1, min(end, start + timedelta(days=EPOCH_DAYS - 1))
             days = {"number": number, "from": start.isoformat(), "until": until.isoformat()}
-            epochs.append(self._filled_epoch(days, servers))
+            epochs.append(self._filled_epoch(days, servers, oblivious=oblivious))
             self._copy(self._key("issuer", f"token-{number}", "ristretto255"), "ingestor", f"token-{number}")
             start = until + timedelta(days=1)
         return epochs
 
-    def _filled_epoch(self, epoch: Mapping[str, Any], servers: Mapping[str, Any]) -> dict[str, Any]:
+    def _filled_epoch(self, epoch: Mapping[str, Any], servers: Mapping[str, Any], *, oblivious: bool) -> dict[str, Any]:
         """An epoch with a key for each party that needs one; nobody gets a new key for an epoch that is over."""
         owners: dict[str, tuple[str, Kind]] = {"report": ("aggregator", "x25519"), "token": ("issuer", "ristretto255")}
         owners |= {party: (party, "x25519") for party in SHUFFLERS if party in servers}
         owners |= {"crowd": ("thresholder", "ristretto255")} if "thresholder" in servers else {}
         owners |= {"gateway": ("ingestor", "x25519")} if "relay" in servers else {}
+        owners |= {"string": ("issuer", "ristretto255")} if oblivious else {}
         over = "token_key" in epoch and date.fromisoformat(epoch["until"]) + GRACE < today()
         filled = {name: epoch[name] for name in ("number", "from", "until")}
         for name, (party, kind) in owners.items():
@@ -283,7 +289,8 @@ class Workspace:
     def issuer(self, admit: Admit | None = None) -> Issuer:
         """The issuer of this folder."""
         secrets = {number: key.secret for number, key in self.keys("issuer", "token").items()}
-        return Issuer(self.collection(), self.folder / "issuer", secrets, admit=admit)
+        seeds = {number: key.secret for number, key in self.keys("issuer", "string").items()}
+        return Issuer(self.collection(), self.folder / "issuer", secrets, string_keys=seeds, admit=admit)
 
     def ingestor(self, longest_open: float = LONGEST_OPEN, database: str | None = None) -> Ingestor:
         """One process of the ingestor of this folder; a segment is open for so many seconds at most."""
@@ -348,6 +355,16 @@ class Workspace:
         return Relay(self.collection())
 
 
+def _of_answers(answers: Sequence[str], epsilon: str, transport: Transport) -> dict[str, Any]:
+    """What a new file says about answers from a list."""
+    return {
+        "consent": consent_with_words(CONSENT, transport, str(CROWD["from"])),
+        "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
+        "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * float(epsilon)).removesuffix(".0")},
+        **({"crowd": dict(CROWD)} if len(ROUTES[transport]) > 2 else {}),
+    }
+
+
 def ports_of(transport: Transport) -> dict[str, int]:
     """Where the parties of a transport listen, unless the file says otherwise."""
     return PORTS | {party: SHUFFLER_PORTS[party] for party in ROUTES[transport][1:-1]}
@@ -361,7 +378,7 @@ def _agreed(document: Mapping[str, Any]) -> Any:
     """The text to agree to: what it says about shufflers is what they do."""
     consent, crowd = document.get("consent"), document.get("crowd")
     source = crowd.get("from") if isinstance(crowd, Mapping) else None
-    if not isinstance(consent, str):
+    if not isinstance(consent, str) or is_of_strings(document):
         return consent
     return consent_with_words(consent, str(document.get("transport")), source if source in GROUPS else None)
 
@@ -370,7 +387,9 @@ def _exact(written: Any) -> Any:
     """A protocol by its exact odds and its fingerprint, so that nobody computes them from an epsilon again."""
     if not isinstance(written, Mapping):
         return written
-    protocol = protocol_from({name: value for name, value in written.items() if name != "fingerprint"})
+    protocol = reader.any_protocol({name: value for name, value in written.items() if name != "fingerprint"})
+    if isinstance(protocol, StringProtocol):
+        return protocol.document() | {"fingerprint": protocol.fingerprint.hex()}
     name = {"protocol": type(protocol).__name__, "version": protocol.version}
     return name | protocol.parameters() | {"fingerprint": protocol.fingerprint.hex()}
 
