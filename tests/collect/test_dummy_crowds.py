@@ -14,7 +14,7 @@ from collecting import Keys, Parties, document, post, running, shuffler_of, some
 from lapwing.collect import blinding, quote, reader, tokens
 from lapwing.collect.blinder import Blinder
 from lapwing.collect.collection import Collection
-from lapwing.collect.sealing import seal
+from lapwing.collect.sealing import row_bytes, seal
 from lapwing.mechanisms.dummies import DummyCrowds
 
 KEYS = Keys()
@@ -62,6 +62,18 @@ def test_the_blinder_adds_crowds_by_the_law_of_the_mechanism(tmp_path: Path) -> 
     for number in (3, 4, 5):
         drawn = sum(sizes[size] == number for sizes in found for size in (1, 2))
         assert_share(drawn, 2 * runs, law[number])
+
+
+def test_strings_get_dummies_that_look_like_devices_without_a_string(tmp_path: Path) -> None:
+    strings = {"protocol": "SecretStrings", "threshold": 3, "length": 16, "randomness": "none"}
+    named = {**CHANGES, "protocol": strings, "candidates": [], "limits": {"reports_per_day": 1, "lifetime_epsilon": 20}}
+    ours = reader.sign(reader.checked(document(KEYS, **named)), KEYS.operator)
+    blinder = shuffler_of(ours, tmp_path, KEYS, "blinder")
+    assert isinstance(blinder, Blinder)
+    rows = blinder._begun(1)[1]
+    assert set(sizes_of(rows, KEYS.crowds.secret)) <= {1, 2}
+    assert rows.shape == (len(rows), row_bytes(ours, "thresholder"))
+    assert len(rows) > 0
 
 
 def uncovered(first: tuple[int, ...], second: tuple[int, ...], law: dict[int, float], epsilon: float) -> float:

@@ -18,6 +18,7 @@ from lapwing.collect import blinding, oprf
 from lapwing.collect.crowds import invented_name
 from lapwing.collect.sealing import ID_BYTES, blinder_plain
 from lapwing.collect.shuffling import ShufflingServer
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.noise import permutation
 
@@ -78,10 +79,17 @@ class Blinder(ShufflingServer):
         if keys is None:
             return
         for name in self._dummy_names():
-            report = self.collection.local.randomize([None], self.entropy).to_bytes()
+            report = self._report_of_nobody(epoch)
             pair, payload = blinder_plain(self.collection, keys, report, name, self.entropy)
             row = blinding.blinded(pair, exponent) + payload
             yield np.frombuffer(row, dtype=np.uint8).reshape(1, width)
+
+    def _report_of_nobody(self, epoch: int) -> bytes:
+        """As a device sends it that has no answer."""
+        protocol = self.collection.protocol
+        if isinstance(protocol, StringProtocol):
+            return protocol.report(self.collection.digest, epoch, None, None, self.entropy)[0]
+        return protocol.randomize([None], self.entropy).to_bytes()
 
     def _dummy_names(self) -> Iterator[bytes]:
         """The crowd of each dummy: one that is listed, or one that was invented."""
