@@ -68,8 +68,8 @@ class Station:
 
 def stations(collection: Collection, now: Now) -> tuple[Station, ...]:
     """All of them, in the order in which a report meets them; the issuer stands beside the road."""
-    asked = {party.name: party for party in now.parties}
-    return tuple(_station(collection, name, asked.get(name), now) for name in parties_of(collection))
+    by_name = {party.name: party for party in now.parties}
+    return tuple(_station(collection, name, by_name.get(name), now) for name in parties_of(collection))
 
 
 def _station(collection: Collection, name: str, party: Party | None, now: Now) -> Station:

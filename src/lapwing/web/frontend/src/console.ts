@@ -38,26 +38,27 @@ function choose(figure: HTMLElement): void {
   const boxes = [...figure.querySelectorAll<HTMLInputElement>(".station input")];
   const panel = figure.querySelector(".knowledge") as HTMLElement;
   const chosen: HTMLInputElement[] = [];
-  const told = boxes.filter((box) => row(box.value));
+  const explained = boxes.filter((box) => row(box.value));
   const show = (): void => {
     while (chosen.length > 2) (chosen.shift() as HTMLInputElement).checked = false;
     figure.classList.toggle("colluding", chosen.length === 2);
     const names = boxes.filter((box) => chosen.includes(box)).map((box) => box.value);
     panel.replaceChildren(...(names.length ? said(names) : [note("p", "Nobody is chosen.")]));
   };
-  for (const box of told) {
+  for (const box of explained) {
     box.hidden = false;
     box.addEventListener("change", () => {
       const at = chosen.indexOf(box);
       if (box.checked && at < 0) chosen.push(box);
       if (!box.checked && at >= 0) chosen.splice(at, 1);
+      figure.classList.add("in-use"); // from now on a phone keeps what is said in sight
       show();
     });
   }
   for (const part of figure.querySelectorAll<HTMLElement>(".choosing, .plain"))
     part.hidden = part.classList.contains("plain");
   panel.hidden = false;
-  const first = told.find((box) => box.value === "aggregator");
+  const first = explained.find((box) => box.value === "aggregator");
   if (first) {
     first.checked = true;
     chosen.push(first);
@@ -82,10 +83,7 @@ function said(names: string[]): Node[] {
 
 /** With a capital in front and a full stop behind. */
 function sentence(text: string): string {
-  return `${text
-    .slice(0, 1)
-    .replace("ε", "With ε")
-    .replace(/[a-z]/, (letter) => letter.toUpperCase())}${text.slice(1)}.`;
+  return `${text.replace(/^[a-z]/, (letter) => letter.toUpperCase())}.`;
 }
 
 /** An element with a text; with a heading of its own in front of it. */
