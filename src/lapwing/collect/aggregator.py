@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -27,23 +27,21 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import hops, identities
 from lapwing.collect.batches import Batch
-from lapwing.collect.clock import GRACE, ON_THE_WAY, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import DAMAGED, received_by, set_aside, stored_for
+from lapwing.collect.handovers import DAMAGED, set_aside, stored_for
 from lapwing.collect.hops import Unreachable
-from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.http import Answer, Request
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
-from lapwing.collect.runs import RunStore, count, totals_of
+from lapwing.collect.runs import count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
-from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
+from lapwing.collect.segments import SealedSegment, sealed_epoch
+from lapwing.collect.stations import DUPLICATE, NO_KEY, SEALED_WRONG, Station
 from lapwing.collect.string_counts import StringCounts, counted_strings, part_bytes, valid_messages
 from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Reports
-from lapwing.errors import InvalidParameter
-from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import FileStore
 
@@ -53,9 +51,7 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint8]
 
-LARGEST_SEGMENT = 1 << 29
-SEALED_WRONG, DUPLICATE, NO_REPORT, NO_KEY = "sealed for another key", "duplicate", "no report", "the key is gone"
-BEFORE, TOO_FEW = "before thresholding", "too few for a batch"
+NO_REPORT, BEFORE, TOO_FEW = "no report", "before thresholding", "too few for a batch"
 OPEN, CLOSED, PASSED = "open", "closed", "passed on"
 
 
@@ -86,11 +82,11 @@ class Progress:
     smallest: int
 
 
-class Aggregator:
-    """One aggregator; `app` takes segments, `work` opens and counts them. `keys` open reports, by epoch.
+class Aggregator(Station):
+    """One aggregator; `app` takes segments, `work` opens and counts them. `keys` open reports, by epoch."""
 
-    `destroy` removes the stored key of an epoch that is over; `processes` open envelopes (all cores, if left out).
-    """
+    party = "aggregator"
+    used_up = "SELECT 1 FROM segment WHERE name = :name"
 
     def __init__(
         self,
@@ -99,49 +95,13 @@ class Aggregator:
         keys: Mapping[int, Key],
         signing_key: Key,
         *,
-        destroy: Callable[[int], None] = lambda epoch: None,
         counting: Counting = counted_here,
-        processes: int | None = None,
-        clock: Callable[[], datetime] = now,
-        entropy: Entropy = SYSTEM,
+        **named: Any,
     ) -> None:
-        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
-        self.clock, self.entropy, self.folder = clock, entropy, folder
-        self._destroy, self._counting, self._processes = destroy, counting, processes
-        self.incoming, self.parts, self.closed = folder / "incoming", folder / "reports", folder / "batches"
-        for place in (self.incoming, self.parts, self.closed):
+        super().__init__(collection, folder, BatchFile(folder / "batches.db", None), keys, signing_key, **named)
+        self._counting, self.parts, self.closed = counting, folder / "reports", folder / "batches"
+        for place in (self.parts, self.closed):
             make_folder(place)
-        self.facts = BatchFile(folder / "batches.db", None)
-        self.facts.create(allowed=True)
-        self.runs = RunStore(self.facts, folder / "ids", entropy)
-
-    def app(self) -> Application:
-        """The ASGI application."""
-        routes = {("POST", "/segments"): self.segments, ("GET", "/health"): self.health}
-        return application(routes)
-
-    async def segments(self, request: Request) -> Answer:
-        """Store a sealed segment from the party before."""
-        sender = self.collection.before("aggregator")
-        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
-        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
-
-    def _stored(self, body: bytes) -> Answer:
-        try:
-            received_by(self.collection, "aggregator", body)
-        except InvalidParameter:
-            return Answer.error(400, "This is no sealed segment of this collection.")
-        try:
-            if not self._known(sealed_name(body)):
-                write_durably(self.incoming / f"{sealed_name(body)}.sealed", [body])
-        except OSError:
-            return Answer.busy()
-        return Answer.json(201, segment=sealed_name(body))
-
-    def _known(self, name: str) -> bool:
-        with self.facts.transaction(write=False) as database:
-            query = "SELECT 1 FROM segment WHERE name = :name"
-            return database.execute(query, {"name": name}).fetchone() is not None
 
     async def health(self, _: Request) -> Answer:
         """Totals, and how far the open batch is."""
@@ -159,22 +119,12 @@ class Aggregator:
     def retire(self) -> int:
         """Destroy keys and ids of epochs that are over and whose segments were counted; how many keys went.
 
-        What comes later is dropped, and counted under its reason. Without its key no report of the epoch can be opened,
-        so its ids are not needed any more. A crash after the key went deletes the ids in the next round.
+        What comes later is dropped, and counted under its reason.
         """
-        day, gone = self.clock().date(), 0
-        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
+        over = self._over()
         with alone(self.folder) as ours:
             waiting = {sealed_epoch(path) for path in self.incoming.glob("*.sealed")} if over else set()
-            for number in set(over) - waiting if ours else ():
-                if number in self.keys:
-                    self._destroy(number)
-                    del self.keys[number]
-                    gone += 1
-                if self.runs.of(number):
-                    with self.facts.transaction() as database:
-                        self.runs.forget(database, number)
-                    self.runs.tidy()
+            gone = self._end_epochs(over - waiting) if ours else 0
             if ours and not waiting and len(over) == len(self.collection.epochs):
                 self._drop_rest()
         return gone
@@ -197,7 +147,7 @@ class Aggregator:
         if self._known(name):  # committed before a crash
             path.unlink()
             return 0
-        handover = stored_for(self.collection, "aggregator", path)
+        handover = stored_for(self.collection, self.party, path)
         if handover is None:  # it was whole when it was acknowledged: the disk is damaged
             return 0
         segment, totals = handover.segment, Counter[str]()

@@ -27,8 +27,9 @@ from lapwing.collect.files import PART, make_folder, write_all
 from lapwing.collect.handovers import TAIL_BYTES, Handover, received_by
 from lapwing.collect.identities import Run
 from lapwing.collect.segments import SEALED_HEAD, NamedHash, sealed_head
-from lapwing.collect.shuffling import DUPLICATE, PASSED_ON, STASH, TAKEN, ShufflingServer
+from lapwing.collect.shuffling import PASSED_ON, STASH, TAKEN, ShufflingServer
 from lapwing.collect.stash import StashShuffle
+from lapwing.collect.stations import DUPLICATE
 from lapwing.noise import Entropy, uniform_below
 from lapwing.privacy.store import sync_folder
 

@@ -19,15 +19,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lapwing.collect import hops, identities
-from lapwing.collect.clock import GRACE, ON_THE_WAY, now
+from lapwing.collect import identities
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
 from lapwing.collect.handovers import (
@@ -36,20 +34,18 @@ from lapwing.collect.handovers import (
     SEALED,
     UNSENDABLE,
     Handover,
-    received_by,
     send,
     set_aside,
     stored_for,
     unsendable,
 )
-from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.http import Answer, Request
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
-from lapwing.collect.runs import RunStore, count, totals_of
+from lapwing.collect.runs import count, totals_of
 from lapwing.collect.sealing import ID_BYTES, row_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
-from lapwing.errors import InvalidParameter
-from lapwing.noise import SYSTEM, Entropy
+from lapwing.collect.stations import DUPLICATE, LARGEST_SEGMENT, NO_KEY, SEALED_WRONG, Station
 from lapwing.privacy.store import FileStore
 
 if TYPE_CHECKING:
@@ -58,8 +54,6 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint8]
 
-LARGEST_SEGMENT = 1 << 29
-SEALED_WRONG, DUPLICATE, NO_KEY = "sealed for another key", "duplicate", "the key is gone"
 TAKEN, PASSED_ON = "taken", "passed on"
 STASH = "stash"
 """Where the files of an oblivious shuffle are, beside those that came and go."""
@@ -81,10 +75,10 @@ class ShufflerFile(FileStore):
     layout = frozenset(statements)
 
 
-class ShufflingServer(ABC):
+class ShufflingServer(Station):
     """One shuffler; `app` takes segments, `work` mixes them, `pass_on` sends what is ready. `keys` open its layer."""
 
-    party: ClassVar[str]
+    used_up = "SELECT 1 FROM taken WHERE name = :name"
     at_once: ClassVar[int] = 1 << 20
     """Rows that are gathered for one batch, about, if there are so many: what memory holds."""
 
@@ -95,21 +89,12 @@ class ShufflingServer(ABC):
         keys: Mapping[int, Key],
         signing_key: Key,
         *,
-        destroy: Callable[[int], None] = lambda epoch: None,
-        processes: int | None = None,
         oblivious: bool = False,
-        clock: Callable[[], datetime] = now,
-        entropy: Entropy = SYSTEM,
+        **named: Any,
     ) -> None:
-        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
-        self.folder, self.clock, self.entropy, self.oblivious = folder, clock, entropy, oblivious
-        self._destroy, self._processes, self._tried = destroy, processes, frozenset[Path]()
-        self.incoming, self.outgoing = folder / "incoming", folder / "outgoing"
-        for place in (self.incoming, self.outgoing):
-            make_folder(place)
-        self.facts = ShufflerFile(folder / "facts.db", None)
-        self.facts.create(allowed=True)
-        self.runs = RunStore(self.facts, folder / "ids", entropy)
+        super().__init__(collection, folder, ShufflerFile(folder / "facts.db", None), keys, signing_key, **named)
+        self.outgoing, self.oblivious, self._tried = folder / "outgoing", oblivious, frozenset[Path]()
+        make_folder(self.outgoing)
 
     @abstractmethod
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
@@ -132,33 +117,6 @@ class ShufflingServer(ABC):
 
     def _passed_bytes(self) -> int:
         return row_bytes(self.collection, self.collection.after(self.party))
-
-    def app(self) -> Application:
-        """The ASGI application."""
-        return application({("POST", "/segments"): self.segments, ("GET", "/health"): self.health})
-
-    async def segments(self, request: Request) -> Answer:
-        """Store what the party before passes on."""
-        sender = self.collection.before(self.party)
-        body = await hops.received(request, self.collection, sender, LARGEST_SEGMENT)
-        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
-
-    def _stored(self, body: bytes) -> Answer:
-        try:
-            received_by(self.collection, self.party, body)
-        except InvalidParameter:
-            return Answer.error(400, f"This is nothing for the {self.party} of this collection.")
-        name = sealed_name(body)
-        try:
-            if not self._known(name):
-                write_durably(self.incoming / f"{name}.sealed", [body])
-        except OSError:
-            return Answer.busy()
-        return Answer.json(201, segment=name)
-
-    def _known(self, name: str) -> bool:
-        with self.facts.transaction(write=False) as database:
-            return database.execute("SELECT 1 FROM taken WHERE name = :name", {"name": name}).fetchone() is not None
 
     async def health(self, _: Request) -> Answer:
         """Totals, and digests of all that was taken and passed on: two parties compare them."""
@@ -309,18 +267,8 @@ class ShufflingServer(ABC):
 
     def retire(self) -> int:
         """Destroy keys and ids of epochs that are over; how many keys went. What still waits here is dropped."""
-        day, gone = self.clock().date(), 0
-        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
         with alone(self.folder) as ours:
-            for number in over if ours else ():
-                if number in self.keys:
-                    self._destroy(number)
-                    del self.keys[number]
-                    gone += 1
-                if self.runs.of(number):
-                    with self.facts.transaction() as database:
-                        self.runs.forget(database, number)
-                    self.runs.tidy()
+            gone = self._end_epochs(self._over()) if ours else 0
         self._tried = frozenset() if gone else self._tried
         return gone
 
