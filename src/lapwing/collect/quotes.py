@@ -79,8 +79,15 @@ class CollectionQuote:
             f"{_belief(once)}. All reports of one device together cost at most ε = {written_up(lifetime.epsilon)}: an "
             f"attacker who knows which of them came from one device can become {_belief(ever)}. Reports do not say "
             f"which device they came from. A device sends answers for {days:,.3g} day{'' if days == 1 else 's'}. Its "
-            f"later reports say nothing about anybody.{self._of_crowds()}"
+            f"later reports say nothing about anybody.{self._too_long(days)}{self._of_crowds()}"
         )
+
+    def _too_long(self, days: float) -> str:
+        """A warning where devices have nothing left to say before the end."""
+        lasts = (self.collection.closes - self.collection.opens).days + 1
+        if lasts <= days:
+            return ""
+        return f" The collection lasts {lasts:,} days: estimates of later batches will be too small."
 
     def _of_crowds(self) -> str:
         """A warning where crowds tell more than reports."""
@@ -136,12 +143,13 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         published = central_words(collection)
         colluder = f"all of {', '.join(collection.route[1:])}"
     together = f"with {colluder}: {_together(collection, local)}"
+    alone = f"if it surrounds a report with false ones and reads what is published, or {together}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
             "ingestor",
             "sealed reports and when they came" + ("" if relayed else ", and addresses"),
-            f"{nothing}; {together}",
+            f"{nothing}; {alone}",
         ),
         *inside,
         Promise("analyzer, public", _published(collection), published),
@@ -204,12 +212,14 @@ def _unlinkable(collection: Collection) -> str:
 
 
 def _liars(collection: Collection) -> str:
+    filled = collection.crowd is not None and collection.crowd.source == "answer"
+    learn = "how many others are in a crowd that they fill with false reports" if filled else "nothing"
     if collection.admission == "nobody-asked":
-        return "nothing. Anybody may send any number of reports"
+        return f"{learn}. Anybody may send any number of reports"
     if collection.admission == "open":
-        return "nothing. Anybody may ask for any number of tokens"
+        return f"{learn}. Anybody may ask for any number of tokens"
     each = max((collection.tokens_each(epoch) for epoch in collection.epochs), default=0)
-    return f"nothing. Each can send {each:,} reports an epoch at most"
+    return f"{learn}. Each can send {each:,} reports in an epoch of each version at most"
 
 
 def _belief(out_of_100: int) -> str:

@@ -30,7 +30,7 @@ from lapwing.collect.collection import (
 )
 from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
 from lapwing.collect.keys import Key
-from lapwing.collect.sealing import report_bytes
+from lapwing.collect.sealing import report_bytes, row_bytes
 from lapwing.collect.string_protocol import NAME as STRINGS
 from lapwing.collect.string_protocol import StringProtocol, string_problems
 from lapwing.crowd.catalogue import protocol_from
@@ -39,6 +39,8 @@ from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 
 LONGEST_TEXT = 10_000
+LARGEST_BATCH = 1 << 27
+"""Bytes of a smallest batch behind shufflers: a quarter of what one message may have."""
 MOST_PER_DAY = 24
 MOST_DAYS = 80
 """Of an epoch: all its tokens come in one request."""
@@ -136,7 +138,18 @@ class _Reader:
         }
         if not self.problems and fields["closes"] < fields["opens"]:
             self.problems.append("closes: is before the day it opens")
-        return None if self.problems else Collection(**fields)
+        return None if self.problems else self._small_enough(Collection(**fields))
+
+    def _small_enough(self, collection: Collection) -> Collection | None:
+        """A shuffler sends a whole batch in one message, which the next party must take."""
+        if collection.crowd is None:
+            return collection
+        most = LARGEST_BATCH // max(row_bytes(collection, party) for party in collection.route[1:])
+        if collection.smallest_batch <= most:
+            return collection
+        why = f"is too much for reports of this length behind shufflers; write {most:,} or less"
+        self.problems.append(f"publishing.smallest_batch: {why}")
+        return None
 
     def _map(self, name: str) -> Mapping[str, Any]:
         value = self.document.get(name)

@@ -57,7 +57,7 @@ class Station(ABC):
     ) -> None:
         self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
         self.folder, self.clock, self.entropy, self.facts = folder, clock, entropy, facts
-        self._destroy, self._processes = destroy, processes
+        self._destroy, self._processes, self._ended = destroy, processes, set[int]()
         self.incoming = folder / "incoming"
         make_folder(self.incoming)
         facts.create(allowed=True)
@@ -107,11 +107,13 @@ class Station(ABC):
         went deletes the ids in the next round.
         """
         gone = 0
-        for number in sorted(numbers):
+        for number in sorted(numbers - self._ended):
+            self._destroy(number)  # also where a crash left one of several keys of an epoch
+            self._ended.add(number)
             if number in self.keys:
-                self._destroy(number)
                 del self.keys[number]
                 gone += 1
+        for number in sorted(numbers):
             if self.runs.of(number):
                 with self.facts.transaction() as database:
                     self.runs.forget(database, number)
