@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.crowd.reports import HEADER_BYTES
@@ -57,14 +58,7 @@ class Crowd:
         if self.dummies is not None and self.threshold <= self.dummies.most:
             why = f"is not above {self.dummies.most}: dummies alone could fill a crowd"
             raise InvalidParameter("threshold", self.threshold, why, f"Write {self.dummies.most + 1} or more.")
-        mechanism = CrowdThreshold(
-            threshold=self.threshold,
-            mean_drop=self.mean_drop,
-            sigma=self.sigma,
-            delta=self.delta,
-            relation="replace",
-            unit=self.unit,
-        )
+        mechanism = _mechanism(self.threshold, self.mean_drop, self.sigma, self.delta, self.unit)
         object.__setattr__(self, "mechanism", mechanism)
 
     def name(self, report: bytes, *, answer: Any = None, attribute: str | None = None) -> bytes:
@@ -87,6 +81,14 @@ class Crowd:
     def public_names(self) -> list[bytes]:
         """All crowds that there are, in an order of their own: those that get dummies."""
         return sorted({NO_ANSWER, *map(self._of_answer, self.values)})
+
+
+@lru_cache(maxsize=64)
+def _mechanism(threshold: int, mean_drop: int, sigma: Fraction, delta: Fraction, unit: str) -> CrowdThreshold:
+    """Its epsilon takes a while to find, and a device reads its file in every tick (cached)."""
+    return CrowdThreshold(
+        threshold=threshold, mean_drop=mean_drop, sigma=sigma, delta=delta, relation="replace", unit=unit
+    )
 
 
 def crowd_id(collection: Collection, name: bytes) -> bytes:
