@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.crowd.reports import HEADER_BYTES
@@ -58,14 +59,7 @@ class Crowd:
         if self.threshold <= self.most_dummies:
             why = f"is not above {self.most_dummies}: dummies alone could fill a crowd"
             raise InvalidParameter("threshold", self.threshold, why, f"Write {self.most_dummies + 1} or more.")
-        mechanism = CrowdThreshold(
-            threshold=self.threshold,
-            mean_drop=self.mean_drop,
-            sigma=self.sigma,
-            delta=self.delta,
-            relation="replace",
-            unit=self.unit,
-        )
+        mechanism = _mechanism(self.threshold, self.mean_drop, self.sigma, self.delta, self.unit)
         object.__setattr__(self, "mechanism", mechanism)
 
     @property
@@ -101,6 +95,14 @@ class Crowd:
 def invented_name(entropy: Entropy = SYSTEM) -> bytes:
     """The name of a crowd that is nobody's: no other crowd has it."""
     return b"dummy\n" + entropy.bits(256).to_bytes(32, "little")
+
+
+@lru_cache(maxsize=64)
+def _mechanism(threshold: int, mean_drop: int, sigma: Fraction, delta: Fraction, unit: str) -> CrowdThreshold:
+    """Its epsilon takes a while to find, and a device reads its file in every tick (cached)."""
+    return CrowdThreshold(
+        threshold=threshold, mean_drop=mean_drop, sigma=sigma, delta=delta, relation="replace", unit=unit
+    )
 
 
 def crowd_id(collection: Collection, name: bytes) -> bytes:

@@ -202,8 +202,8 @@ def _admitted(collection: Collection) -> str:
         "codes": "which codes were used",
         "sign-in": "who signed in",
     }
-    asked = ", and that each asks in every slot" if asks_issuer(collection) else ""
-    return f"{names[collection.admission]}, and how many tokens each got{asked}"
+    questions = ", and that each asks in every slot" if asks_issuer(collection) else ""
+    return f"{names[collection.admission]}, and how many tokens each got{questions}"
 
 
 def _unlinkable(collection: Collection) -> str:

@@ -148,11 +148,11 @@ class StringDevice:
         protocol = collection.protocol
         assert isinstance(protocol, StringProtocol)
 
-        def made(truthful: bool) -> bytes:
+        def encoded(truthful: bool) -> bytes:
             text, seed = self._waiting(protocol, epoch, slot) if truthful else (None, None)
             return b"".join(protocol.report(collection.digest, epoch, text, seed, self._entropy))
 
-        kept = account.message(collection.name, protocol.fingerprint.hex(), made, period=slot)
+        kept = account.message(collection.name, protocol.fingerprint.hex(), encoded, period=slot)
         return kept[:-NAME_BYTES], kept[-NAME_BYTES:]
 
     def _waiting(self, protocol: StringProtocol, epoch: int, slot: int) -> tuple[bytes | None, bytes | None]:

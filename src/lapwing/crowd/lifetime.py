@@ -207,14 +207,16 @@ class Lifetime(metaclass=Helpful):
 
         return self._once(group, {"question": question, "protocol": protocol.fingerprint.hex()}, cost, period, drawn)
 
-    def message(self, question: str, name: str, made: Callable[[bool], bytes], *, period: int | None = None) -> bytes:
+    def message(
+        self, question: str, name: str, encoder: Callable[[bool], bytes], *, period: int | None = None
+    ) -> bytes:
         """The bytes to send in a period where they are no report of a protocol; `name` says of what they are.
 
-        They cost the whole charge of the group. `made(True)` may look at an answer, and is called once at most;
-        `made(False)` must look like it and say nothing. What such bytes tell is for the caller to prove.
+        They cost the whole charge of the group. `encoder(True)` may look at an answer, and is called once at most;
+        `encoder(False)` must look like it and say nothing. What such bytes tell is for the caller to prove.
         """
         group = self.policy.group_of(question)
-        return self._once(group, {"question": question, "protocol": name}, group._charge, period, made)
+        return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
 
     def _once(
         self,
@@ -222,7 +224,7 @@ class Lifetime(metaclass=Helpful):
         place: dict[str, Any],
         cost: Fraction,
         period: int | None,
-        made: Callable[[bool], bytes],
+        encoder: Callable[[bool], bytes],
     ) -> bytes:
         """The bytes that are kept for a place, or those that are made now and kept."""
         now = self.policy.period_at(time.time()) if period is None else checks.whole(minimum=0, period=period)
@@ -233,7 +235,7 @@ class Lifetime(metaclass=Helpful):
         if kept is not None and kept["report"] is not None:
             return bytes(kept["report"])
         # Who began here and never ended has burnt the charge: an answer is looked at once, or a crash could tell of it.
-        fresh = made(truthful)
+        fresh = encoder(truthful)
         with self._file.transaction() as database:  # another process may have been faster: the first report counts
             update = f"UPDATE answer SET report = :report WHERE report IS NULL AND {_HERE}"
             database.execute(update, {**place, "report": fresh})
