@@ -258,7 +258,7 @@ def test_the_console_shows_estimates_of_closed_batches_only(app: FastAPI, partie
     before = client.get(address)
     assert before.status_code == 200
     assert "No batch is closed yet." in before.text
-    assert before.text.count('class="fine"') == 4, "every party runs"
+    assert before.text.count('class="fine"') == 8, "every party runs, in the figure and in the table"
     for words in ("How do you travel to work?", "cannot be taken back", "local ε", "in use, 0 days old", 'class="qr"'):
         assert words in before.text
     publish(parties, 3)
