@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
 from chance import FALSE_ALARM
 from scipy import stats
 
@@ -222,7 +223,7 @@ def test_the_least_that_crowds_lost_is_close_to_what_they_lose() -> None:
     assert bounds.least(np.array([0]), miss) == 0
 
 
-@pytest.mark.parametrize("miss", [0.2, 0.01, 1e-6])
+@together("miss", [0.2, 0.01, 1e-6])
 def test_the_ends_of_one_draw_are_exact(miss: float) -> None:
     for mechanism in MECHANISMS:
         bounds = drop_bounds(mechanism)

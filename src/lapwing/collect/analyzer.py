@@ -217,8 +217,8 @@ class Analyzer:
             if not looked_for:
                 hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
                 raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
-            found: Estimates = protocol.estimate(counts, looked_for)
-            return found
+            estimates: Estimates = protocol.estimate(counts, looked_for)
+            return estimates
         assert isinstance(protocol, ClosedProtocol)
         return exact_estimate(protocol, counts)
 

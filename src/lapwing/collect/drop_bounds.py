@@ -82,8 +82,8 @@ class DropBounds:
         import numpy as np
         from scipy.special import logsumexp
 
-        found: Floats = logsumexp(-np.multiply.outer(rates, self.offsets), axis=-1, b=self.chances)
-        return found
+        logarithms: Floats = logsumexp(-np.multiply.outer(rates, self.offsets), axis=-1, b=self.chances)
+        return logarithms
 
     def _usable(self) -> NDArray[np.bool_]:
         """The rates at which a crowd that did not come through never makes the bound false (removals.md, (∗))."""

@@ -216,8 +216,8 @@ class Removal:
         def error_at(counts: Floats) -> Floats:
             inside = np.clip(counts, 0, n)
             drawing = inside * (1 - inside / max(n, 1)) if about == "sample" else 0.0
-            found: Floats = np.sqrt(coins**2 + drawing)
-            return found
+            errors: Floats = np.sqrt(coins**2 + drawing)
+            return errors
 
         high = kept.counts + self._people(FOR_REMOVALS * miss)
         return kept.counts - z * error_at(kept.counts), high + z * error_at(high)
