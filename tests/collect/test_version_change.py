@@ -1,6 +1,6 @@
 """A new version is signed while parties run: started again, they finish the old one (docs/collect-deployment.md).
 
-Every party is a process of the command line, as on a real machine.
+Every party is a process of the command line, as on a real machine. In one process: tests/collect/test_versions.py.
 """
 
 from __future__ import annotations

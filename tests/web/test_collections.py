@@ -270,6 +270,15 @@ def test_the_console_shows_estimates_of_closed_batches_only(app: FastAPI, partie
     assert "<html" not in now
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_console_says_where_results_of_earlier_versions_are(app: FastAPI, version: int) -> None:
+    workspace = Workspace(place_of(app) / "again")
+    servers = {party: {"address": "http://127.0.0.1:9"} for party in ("issuer", "ingestor", "aggregator", "analyzer")}
+    workspace.create(question="Really?", answers=["yes", "no"], servers=servers, version=version)
+    page = visit_as(app, "operator").get(f"/collections/{workspace.open().id}").text
+    assert ("--all-versions" in page) == (version > 1)
+
+
 def test_the_console_shows_progress_in_steps_and_refusals_by_reason(app: FastAPI, parties: Parties) -> None:
     assert send_answers(parties.collection, ["bike"] * 5).stored == 5
     twice = fresh(parties)

@@ -57,15 +57,15 @@ def _asked(workspace: Workspace, path: str) -> dict[str, Any]:
     address = workspace.collection().servers["analyzer"].address
     try:
         reply = hops.get(address + path)
-        told: dict[str, Any] = json.loads(reply.body)
-        if reply.status != 200 or told["collection"] != workspace.collection().name:
+        answer: dict[str, Any] = json.loads(reply.body)
+        if reply.status != 200 or answer["collection"] != workspace.collection().name:
             raise ValueError
     except (OSError, ValueError, KeyError, TypeError):
         why = f"has no results, and the analyzer at {address} does not answer"
         raise InvalidParameter(
             "folder", str(workspace.folder), why, "Start it: lapwing collect serve analyzer."
         ) from None
-    return told
+    return answer
 
 
 def exported(results: Published, form: str) -> bytes:
