@@ -17,6 +17,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -357,12 +358,26 @@ class Workspace:
 
 def _of_answers(answers: Sequence[str], epsilon: str, transport: Transport) -> dict[str, Any]:
     """What a new file says about answers from a list."""
+    lifetime = 8 * _positive(epsilon)
+    short = f"{float(lifetime):g}"
+    limits = {"reports_per_day": 1, "lifetime_epsilon": short if Fraction(short) == lifetime else str(lifetime)}
     return {
         "consent": consent_with_words(CONSENT, transport, str(CROWD["from"])),
         "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
-        "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * float(epsilon)).removesuffix(".0")},
+        "limits": limits,
         **({"crowd": dict(CROWD)} if len(ROUTES[transport]) > 2 else {}),
     }
+
+
+def _positive(epsilon: str) -> Fraction:
+    """An epsilon as somebody wrote it, such as 1/2 or 0.5."""
+    try:
+        number = Fraction(epsilon)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidParameter("epsilon", epsilon, "is no number", "Write 1, 0.5 or 1/2, for example.") from None
+    if number <= 0:
+        raise InvalidParameter("epsilon", epsilon, "must be greater than 0", "Write 1, for example.")
+    return number
 
 
 def ports_of(transport: Transport) -> dict[str, int]:
