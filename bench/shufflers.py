@@ -47,7 +47,7 @@ def run(folder: Path, people: int = PEOPLE) -> tuple[list[Rate], float]:
         party._processes = 1
 
     def randomised() -> list[bytes]:
-        return [collection.protocol.randomize(["bus"]).to_bytes() for _ in range(people)]
+        return [collection.local.randomize(["bus"]).to_bytes() for _ in range(people)]
 
     def sealed_layers(reports: list[bytes]) -> bytes:
         return b"".join(seal(collection, 1, report) for report in reports)

@@ -8,20 +8,23 @@ from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 from browser import FRONTEND, needs_node
-from collecting import NOON, Keys, document, running
+from collecting import CROWD, NOON, Keys, Parties, running
+from in_node import in_node
+from in_node import signed as signed_by
 from scipy.stats import binom
 
-from lapwing.collect import reader, tokens
-from lapwing.collect.collection import Collection
+from lapwing.collect import blinding, oprf, reader, tokens
+from lapwing.collect.crowds import CROWD_BYTES, crowd_id
 from lapwing.collect.participant import Participant
 from lapwing.collect.relay import answered, unwrapped
-from lapwing.collect.sealing import Envelope, envelope_bytes, opened
+from lapwing.collect.sealing import ID_BYTES, Envelope, envelope_bytes, layer_info, opened, opened_by
 from lapwing.collect.workspace import _exact
 from lapwing.crowd import Reports
 from lapwing.crowd.catalogue import protocol_from
@@ -30,30 +33,8 @@ from lapwing.errors import InvalidParameter
 FALSE_ALARM = 1e-6
 VECTOR = json.loads((Path(__file__).parent / "vectors" / "wire.json").read_text(encoding="utf-8"))
 KEYS = Keys()
+signed = partial(signed_by, KEYS)
 MILLISECONDS = int(NOON.timestamp() * 1000)
-
-
-def in_node(*jobs: dict[str, Any]) -> list[dict[str, Any]]:
-    needs_node()
-    lines = "\n".join(json.dumps(job) for job in jobs)
-    done = subprocess.run(
-        ["node", "test/collect.mjs"],
-        cwd=FRONTEND,
-        input=lines,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def signed(keys: Keys = KEYS, ports: dict[str, int] | None = None, **changes: Any) -> Collection:
-    draft = document(keys, ports, **changes)
-    draft["protocol"] = _exact(draft["protocol"])
-    draft["limits"] = dict(draft["limits"]) | {"answers": reader.checked(draft).policy().periods()}
-    return reader.sign(reader.checked(draft), keys.operator)
 
 
 def test_the_signed_file_is_read_alike_and_changes_are_noticed() -> None:
@@ -205,6 +186,55 @@ def test_browsers_take_part_over_real_requests(tmp_path: Path, relay: bool) -> N
         parties.clock[0] = NOON + timedelta(days=1)
         assert parties.settle() == 12
         assert parties.analyzer.together().reports == 12
+
+
+@pytest.mark.parametrize("transport", ["shuffled", "blinded"])
+def test_browsers_take_part_through_shufflers(tmp_path: Path, transport: str) -> None:
+    """A person whose lifetime is spent is in the crowd of no answer; with one shuffler, crowds are of an attribute."""
+    source = {"from": "answer"} if transport == "blinded" else {"from": "attribute", "values": ["north", "south"]}
+    exact = _exact({"protocol": "CategoryResponse", "epsilon": 8, "domain": ["bus", "bike", "car"]})
+    limits = {"reports_per_day": 1, "lifetime_epsilon": 8, "answers": 1}
+    named = {"transport": transport, "crowd": {**CROWD, **source}, "protocol": exact, "limits": limits}
+    with running(tmp_path, admission="nobody-asked", **named) as parties:
+        text, crowd = parties.collection.to_json().decode(), {"attribute": "south"}
+        steps = [
+            {"now": MILLISECONDS, "optIn": True, "answer": 1, **crowd},
+            {"now": MILLISECONDS + 86_400_000, "answer": 1},
+        ]
+        lives = in_node(*[{"job": "live", "text": text, "steps": steps}] * 12)
+        assert [len(life["sent"]) for life in lives] == [2] * 12
+        assert [entry["left"] for entry in lives[0]["log"]] == [0, 0]
+        assert {len(one) // 2 for life in lives for one in life["sent"]} == {envelope_bytes(parties.collection)}
+        assert parties.ingestor.totals == {"stored": 24}
+        parties.clock[0] = NOON + timedelta(days=2)
+        parties.settle()
+        totals = [shuffler.totals() for shuffler in parties.shufflers.values()]
+        assert [one["taken"] for one in totals] == [24] * len(totals)
+        assert not any(one.get("no crowd") or one.get("sealed for another key") for one in totals)
+        assert parties.aggregator.totals()["counted"] == totals[-1]["passed on"]
+        names = [b"answer\nbike", b"no answer\n"] if transport == "blinded" else [b"attribute\nsouth"] * 2
+        assert [crowd_in(parties, bytes.fromhex(one)) for one in lives[0]["sent"]] == [
+            crowd_id(parties.collection, name) if transport == "shuffled" else element_of(parties, name)
+            for name in names
+        ]
+
+
+def element_of(parties: Parties, name: bytes) -> bytes:
+    return oprf.hash_to_group(crowd_id(parties.collection, name))
+
+
+def crowd_in(parties: Parties, envelope: bytes) -> bytes:
+    """What all shufflers together find out about the crowd of a report."""
+    collection = parties.collection
+    first = collection.after("ingestor")
+    sealed = Envelope.from_bytes(collection, envelope).sealed
+    plain = opened_by(parties.keys.hops[first].private, sealed, layer_info(first, collection.digest, 1))
+    assert plain is not None
+    if first == "shuffler":
+        return plain[ID_BYTES : ID_BYTES + CROWD_BYTES]
+    pseudonym = blinding.pseudonym(plain[ID_BYTES:][: blinding.PAIR_BYTES], parties.keys.crowds.secret)
+    assert pseudonym is not None
+    return pseudonym
 
 
 DAY = 86_400_000

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import cache
 from itertools import product
 from typing import Any
 
 from collecting import CROWD as NAMED
 from collecting import Keys, document
+from crowd_laws import delta_at, number_chance
 
 from lapwing.collect import reader
 from lapwing.collect.crowds import Crowd
@@ -56,37 +56,16 @@ def kept_of(others: str, person: str | None, number: int) -> Law:
     return {place: (1 - chance) * without.get(place, 0.0) + chance * among.get(place, 0.0) for place in without | among}
 
 
-def number_chance(number: int, people: int, crowd: Crowd = CROWD) -> float:
-    """That so many of these people's reports are passed on; 0 is every number below the threshold."""
-    drops = drop_law(crowd.mean_drop, float(crowd.sigma))
-    return drops.get(people - number, 0.0) if number else sum(p for drop, p in drops.items() if drop >= people)
-
-
-@cache
-def drop_law(mean: int, sigma: float) -> dict[int, float]:
-    """How likely each number of dropped reports is."""
-    weights = {z: math.exp(-((z / sigma) ** 2) / 2) for z in range(-100, 101)}
-    law: dict[int, float] = {}
-    for z, weight in weights.items():
-        drop = max(0, mean + z)
-        law[drop] = law.get(drop, 0.0) + weight / sum(weights.values())
-    return law
-
-
 def view(first: str | None, second: str | None) -> dict[tuple[Numbers, Histogram], float]:
     """What is passed on, with the number of each crowd, if the person says this in the first or that in the second."""
     sizes = [OTHERS + (person is not None) for person in (first, second)]
     law = {}
     for numbers in product(range(OTHERS + 2), repeat=2):
-        weight = math.prod(map(number_chance, numbers, sizes))
+        weight = math.prod(number_chance(number, size, CROWD) for number, size in zip(numbers, sizes, strict=True))
         if weight:
             seen = together(kept_of("a1", first, numbers[0]), kept_of("b1", second, numbers[1]))
             law.update({(numbers, histogram): weight * p for histogram, p in seen.items()})
     return law
-
-
-def delta_at(epsilon: float, one: dict[Any, float], other: dict[Any, float]) -> float:
-    return sum(max(0.0, p - math.exp(epsilon) * other.get(outcome, 0.0)) for outcome, p in one.items())
 
 
 def test_a_report_in_a_crowd_of_first_letters_costs_at_most_twice_the_local_epsilon_and_the_threshold() -> None:

@@ -83,13 +83,13 @@ def test_what_devices_answer_in_fragments_becomes_an_estimate(tmp_path: Path, by
         totals = [shuffler.totals() for shuffler in parties.shufflers.values()]
         assert sum(total["taken"] for total in totals) == 30
         assert min(total["taken"] for total in totals) >= 3, "each has a batch of its own (but for one of 10⁶ runs)"
-        came = sum(total["taken"] for total in totals if total["passed on"])  # of a batch that vanished nothing is told
-        assert len(parties.analyzer.results()) == (came > 0)
+        assert len(parties.analyzer.results()) == (counted > 0)
         for result in parties.analyzer.results():
-            assert result.removed == came - counted
-            assert result.fragments == counted + result.restored
-            assert result.plain()["taken"] == came
-            assert "fragments" in result.missing()
+            assert result.removed == 30 - counted
+            assert result.fragments == counted
+            assert result.plain()["taken"] == 30
+            assert f"removed {30 - counted} of 30 fragments" in result.missing()
+            assert ("do not include" in result.missing()) == (by == "report"), "thresholds on positions widen intervals"
         for shuffler in parties.shufflers.values():
             assert not list(shuffler.incoming.iterdir())
             assert not list(shuffler.outgoing.iterdir())
@@ -115,10 +115,22 @@ def test_estimates_are_as_close_as_they_say(tmp_path: Path, by: str) -> None:
         assert estimates.n == result.reports
         for place, label in enumerate(estimates.labels):
             share, error = estimates.counts[place] / estimates.n, estimates.sample_standard_error[place] / estimates.n
-            beyond = result.bias / estimates.n
+            # of reports, those that were removed, and those that were counted again for them
+            beyond = 2 * result.removed * estimates.gain_per_fake / estimates.n if by == "report" else 0.0
             assert abs(share - answers.count(label) / 120) <= z * error + beyond
         low, high = estimates.interval()
         assert ((low < estimates.counts) & (estimates.counts < high)).all()
+
+
+def test_fragments_go_through_oblivious_shufflers_to_an_estimate(tmp_path: Path) -> None:
+    with running(tmp_path, **changes("attribute"), admission="nobody-asked") as parties:
+        for server in parties.shufflers.values():
+            server.oblivious = True
+        assert post(parties, sent_by(parties.collection, ["bike"] * 60)).status == 201
+        counted = parties.settle()
+        [result] = parties.analyzer.results()
+        assert result.fragments == counted > 0
+        assert result.removed == 180 - counted
 
 
 def test_a_shuffler_that_is_away_does_not_hold_up_the_others(tmp_path: Path) -> None:
@@ -400,6 +412,11 @@ def test_a_file_with_fragments_that_do_not_fit_says_what_to_write() -> None:
     assert "fragments.count" in problems(fragments={"by": "report", "count": 1})
     assert "without a gap" in problems(shufflers=("shuffler", "shuffler3"))
     assert "no bits" in problems("attribute", protocol=YES_NO)
+    strings = {"protocol": "SecretStrings", "threshold": 20, "length": 16, "randomness": "none"}
+    assert "fragments: a string is sent whole" in problems(protocol=strings)
+    dummies = {**CROWD, "dummies": {"epsilon": 1, "delta": "0.000001"}}
+    assert "crowd.dummies: are for crowds of an answer; delete them" in problems(crowd=dummies)
+    assert "or write from: answer" not in problems(crowd=dummies), "fragments have no crowds of answers"
     mean = {"protocol": "StochasticRounding", "epsilon": "1", "bounds": ["0", "1"]}
     assert "estimates no counts" in problems(protocol=mean)
     assert "is less than one report costs" in problems(limits={"reports_per_day": 1, "lifetime_epsilon": 2})
@@ -524,7 +541,7 @@ def test_every_shuffler_is_a_process_of_its_own(tmp_path: Path) -> None:
         status = CliRunner().invoke(app, ["collect", "status", str(tmp_path)]).output
     result = workspace.analyzer().together()
     assert result.fragments is not None
-    assert result.fragments - result.restored + result.removed >= 60
+    assert result.fragments + result.removed >= 60
     assert "shuffler2" in status
     table = exported(published(workspace), "table").decode()
     assert "fragments, of about" in table

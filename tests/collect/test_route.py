@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from collecting import CROWD, NOON, Parties, post, running, shuffler_of, some_tokens
+from collecting import CROWD, NOON, OPEN_DOOR, Parties, post, running, shuffler_of, some_tokens
 
 from lapwing.collect import blinding, hops, oprf, tokens
 from lapwing.collect.crowds import crowd_id
@@ -21,8 +21,6 @@ from lapwing.collect.segments import SealedSegment
 from lapwing.collect.shuffling import ShufflingServer
 
 YES_NO = {"protocol": "BinaryResponse", "yes_if_yes": "3/4", "yes_if_no": "1/4"}
-OPEN_DOOR = {**CROWD, "from": "attribute", "values": ["north"], "threshold": 1, "mean_drop": 1, "sigma": "0.25"}
-"""All are in one crowd, which loses one report, hardly ever two, and three with a probability of e^-32."""
 Making = Callable[[Parties], bytes]
 
 

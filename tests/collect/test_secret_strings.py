@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import pytest
 from cases import together
 
+from lapwing.anonymity.false_shares import corrected_secret
 from lapwing.anonymity.sharing import ShamirSharing
 from lapwing.collect import oprf
 from lapwing.collect.secret_strings import ELEMENT_BYTES, PRIME, OpenedString, SecretStrings
 from lapwing.errors import InvalidParameter
-from lapwing.noise import Reproducible
+from lapwing.noise import SYSTEM, Reproducible
 
 STRINGS = SecretStrings(threshold=5, length=24, context=b"test collection, epoch 1")
 WORD = b"lapwing-9f3c"
@@ -67,6 +70,40 @@ def test_false_shares_cost_no_wrong_string_and_few_of_them_block_nothing() -> No
     assert STRINGS.opened([false, *true[:4]]) == []
     broken = [b"", b"\0" * STRINGS.message_bytes, b"\xff" * STRINGS.message_bytes, true[0][:-1]]
     assert STRINGS.opened(broken * 9 + true) == [OpenedString(WORD, 10)]
+
+
+def test_a_third_of_the_shares_may_be_false_and_not_one_more() -> None:
+    true = messages(WORD, 10)
+    shares = [[SYSTEM.bits(240).to_bytes(ELEMENT_BYTES, "big") for _ in range(2)] for _ in range(6)]
+    false = [true[0][: -2 * ELEMENT_BYTES] + point + value for point, value in shares]
+    spread = [*false[:2], *true[:3], *false[2:4], *true[3:6], *false[4:5], *true[6:]]
+    assert STRINGS.opened(spread) == [OpenedString(WORD, 15)]  # of 15 = 3t messages, 5 = (15 − t) / 2 are false
+    blocked = [*false[:2], *true[:3], *false[2:4], *true[3:6], *false[4:], *true[6:9]]
+    assert STRINGS.opened(blocked) == []  # 6 of 15, and no group of t without a false one
+
+
+def test_every_error_in_a_small_field_is_corrected() -> None:
+    curve = {point: (5 + 3 * point) % 13 for point in range(1, 7)}
+    for places in combinations(curve, 2):
+        for values in product(range(13), repeat=2):
+            assert corrected_secret(curve | dict(zip(places, values, strict=True)), 2, 13) == 5
+    assert corrected_secret({1: 3}, 2, 13) is None
+    assert corrected_secret({1: 0, 2: 0, 3: 0}, 2, 13) == 0
+
+
+def test_no_answer_looks_like_a_string_of_ones_own_and_never_opens() -> None:
+    sent = [STRINGS.sent(None) for _ in range(20)]
+    assert {(len(message), len(crowd)) for message, crowd in sent} == {tuple(map(len, STRINGS.sent(WORD)))}
+    assert len({message[: -2 * ELEMENT_BYTES] for message, _ in sent}) == len({crowd for _, crowd in sent}) == 20
+    assert STRINGS.opened([message for message, _ in sent]) == []
+    assert STRINGS.opened([]) == []
+
+
+def test_a_crowd_is_that_of_its_string_and_of_its_seed() -> None:
+    assert STRINGS.sent(WORD)[1] == STRINGS.sent(WORD)[1] == STRINGS.crowd(WORD)
+    others = {STRINGS.crowd(WORD, b"seed"), STRINGS.crowd(b"other"), STRINGS.crowd(WORD)}
+    later = SecretStrings(threshold=5, length=24, context=b"test collection, epoch 2")
+    assert len(others | {later.crowd(WORD)}) == 4
 
 
 def test_without_the_function_a_guessable_string_opens_at_the_first_guess() -> None:

@@ -53,8 +53,11 @@ def test_what_devices_answer_becomes_an_estimate(tmp_path: Path, transport: str,
         assert 3 <= counted <= 30  # some are dropped on purpose
         [result] = parties.analyzer.results()
         assert result.removed == 30 - counted
-        assert result.reports == counted + result.restored
-        assert "Shufflers removed" in result.missing()
+        assert result.reports == 30
+        assert f"Shufflers removed {30 - counted} of 30 reports" in result.missing()
+        assert "The intervals include what is missing." in result.missing()
+        low, high = (float(ends[0]) for ends in result.estimates.interval())
+        assert low <= 30 <= high  # everybody said yes
         for shuffler in parties.shufflers.values():
             assert shuffler.totals()["taken"] == 30
             assert not list(shuffler.incoming.iterdir())
@@ -166,6 +169,10 @@ def test_a_batch_of_which_nothing_is_left_is_not_published(tmp_path: Path) -> No
             assert parties.settle() == 0
         assert parties.aggregator.totals()["before thresholding"] == 24
         assert parties.analyzer.results() == []
+        handed_in(parties, 600)
+        assert parties.settle() > 0
+        [result] = parties.analyzer.results()
+        assert result.reports == 624, "those of which nothing was left took part, too"
 
 
 CROWDS = Crowd(source="report", threshold=5, mean_drop=10, sigma=Fraction(2), delta=Fraction(1, 1000))

@@ -12,7 +12,7 @@ import pytest
 from collecting import Keys, document, shuffler_of
 from crashes import Recorder, State, states, watch
 
-from lapwing.collect import blinding, hops, reader
+from lapwing.collect import blinding, hops, oblivious, reader
 from lapwing.collect.handovers import received_by
 from lapwing.collect.sealing import seal
 from lapwing.collect.segments import SealedSegment, sealed_name
@@ -63,6 +63,11 @@ def usual(blinder: ShufflingServer) -> None:
     blinder.pass_on()
 
 
+def obliviously(blinder: ShufflingServer) -> None:
+    blinder.oblivious = True
+    usual(blinder)
+
+
 def wrong(recorder: Recorder, folder: Path, count: int, seed: int = 1, after: str | None = None) -> int:
     """In how many states something is lost, or is in two outputs."""
     return sum(bool(_wrong(state, folder)) for state in states(recorder.calls, count, seed, after=after))
@@ -103,6 +108,19 @@ def _inside(data: bytes) -> frozenset[bytes]:
 
 def test_no_crash_of_a_shuffler_loses_or_repeats_a_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong(mixed(tmp_path / "a", monkeypatch, usual), tmp_path / "b", 40) == 0
+
+
+def test_no_crash_of_an_oblivious_shuffler_loses_or_repeats_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert wrong(mixed(tmp_path / "a", monkeypatch, obliviously), tmp_path / "b", 30) == 0
+
+
+def test_an_output_whose_name_is_not_synced_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oblivious, "sync_folder", lambda folder: None)
+    recorder = mixed(tmp_path / "a", monkeypatch, obliviously)
+    with pytest.raises(FileNotFoundError):  # it was committed, and is gone
+        wrong(recorder, tmp_path / "b", 40, after="database")
 
 
 @pytest.mark.sweep

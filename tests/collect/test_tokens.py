@@ -71,7 +71,8 @@ def test_an_issuer_that_marks_devices_by_another_key_is_caught() -> None:
     mixed[:32] = tokens.issue(marked, elements[:32])[:32]  # one of four tokens under another key
     with pytest.raises(NotVerified):
         request.tokens(KEYS.tokens.public, bytes(mixed))
-    for proof in (bytes(64), b"\xff" * 64, tokens.issue(honest, elements)[-64:-1] + b"\x00"):
+    true = tokens.issue(honest, elements)[-64:]
+    for proof in (bytes(64), b"\xff" * 64, true[:-1] + bytes([true[-1] ^ 1])):
         with pytest.raises(NotVerified):
             request.tokens(KEYS.tokens.public, tokens.issue(honest, elements)[:-64] + proof)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+import shutil
 import socket
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,12 +12,17 @@ from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pyarrow.parquet as pq
 import pytest
+from click.testing import Result
 from collecting import NOON, envelopes, handed_in, listening, running, segment, workspace_with_ports
 from loops import in_a_loop
+from typer.testing import CliRunner
 
-from lapwing.collect import documents, hops
+from lapwing.cli.commands import app
+from lapwing.collect import documents, exports, hops
 from lapwing.collect.aggregator import Aggregator
+from lapwing.collect.batches import Batch
 from lapwing.collect.clock import today
 from lapwing.collect.collection import Collection, Transport
 from lapwing.collect.parties import _beside_the_ingestor, behind_the_ingestor
@@ -144,3 +151,95 @@ def test_reports_that_fill_no_batch_are_deleted_when_no_more_can_come(tmp_path: 
         assert list(aggregator.parts.iterdir()) == []
         assert aggregator.totals()["too few for a batch"] == 3
         assert aggregator.close_batch() is None
+
+
+def published(folder: Path, reports: int) -> Workspace:
+    """Two versions of a collection: the first has this many reports in one batch, the second as many in two."""
+    workspace = workspace_with_ports(folder, REPORTS)
+    batch_of(workspace, 1, reports)
+    signed_again(workspace)
+    for number in (1, 2):
+        batch_of(workspace, number, reports)
+    return workspace
+
+
+def batch_of(workspace: Workspace, number: int, reports: int) -> None:
+    collection = workspace.collection()
+    counts = collection.protocol.absorb(None, collection.protocol.randomize(["bus"] * reports))
+    batch = Batch(collection.digest, number, today(), {"counted": reports}, counts)
+    assert workspace.analyzer()._stored(batch.to_bytes()).status == 201
+
+
+def shown(folder: Path, *words: str, code: int = 0) -> Result:
+    result = CliRunner().invoke(app, ["collect", "results", str(folder), *words])
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.mark.parametrize("place", ["here", "on another machine"])
+def test_results_of_earlier_versions_are_shown(tmp_path: Path, place: str) -> None:
+    workspace = published(tmp_path / "all", 30)
+    with ExitStack() as stack:
+        folder = workspace.folder
+        if place == "on another machine":
+            stack.enter_context(served(workspace, ["analyzer"]))
+            folder = tmp_path / "mine"
+            folder.mkdir()
+            shutil.copy(workspace.signed, folder)
+        present = shown(folder)
+        assert present.stdout.splitlines()[:2] == ["How now?", f"60 reports in 2 batches, the last of {today()}"]
+        assert present.stderr == (
+            "Earlier versions have results, too: 1. Show one with --version 1, or all with --all-versions.\n"
+        )
+        first = shown(folder, "--version", "1")
+        assert first.stdout.startswith(f"How?\n30 reports in 1 batch, the last of {today()}")
+        assert not first.stderr
+        assert shown(folder, "--version", "2").stdout == present.stdout
+        both = shown(folder, "--all-versions")
+        assert both.stdout == f"Version 1\n{first.stdout.rstrip()}\n\nVersion 2\n{present.stdout}"
+        told = shown(folder, "--version", "3", code=2)
+        assert "Write one of: 1, 2." in " ".join(told.output.split())
+
+
+def test_files_of_all_versions_say_which_is_which(tmp_path: Path) -> None:
+    folder = published(tmp_path / "all", 30).folder
+    assert json.loads(shown(folder, "--format", "json").stdout)["version"] == 2
+    listed = json.loads(shown(folder, "--format", "json", "--all-versions").stdout)
+    assert [(item["version"], len(item["batches"])) for item in listed] == [(1, 1), (2, 2)]
+    rows = list(csv.DictReader(shown(folder, "--format", "csv", "--all-versions").stdout.splitlines()))
+    assert [(row["version"], row["batch"], row["answer"]) for row in rows] == [
+        (version, batch, answer) for version, batch in ("11", "21", "22") for answer in ("bus", "bike")
+    ]
+    plain = shown(folder, "--format", "csv").stdout.splitlines()
+    assert plain[0] == "batch,day,answer,count,low,high" or not plain[0].startswith("version")
+    shown(folder, "--format", "parquet", "--all-versions", "--output", str(tmp_path / "all.parquet"))
+    assert pq.read_table(tmp_path / "all.parquet")["version"].to_pylist() == [1, 1, 2, 2, 2, 2]
+
+
+def test_versions_with_other_columns_are_in_one_file() -> None:
+    batch = {"batches": [1], "day": "2026-11-16"}
+    means = {"version": 1, "batches": [{**batch, "answers": [{"answer": "mean", "mean": 3.0, "low": 2, "high": 4}]}]}
+    counts = {"version": 2, "batches": [{**batch, "answers": [{"answer": "bus", "count": 3.0, "low": 2, "high": 4}]}]}
+    lines = exports.exported_versions([means, counts], "csv").decode().splitlines()
+    assert lines == [
+        "version,batch,day,answer,mean,low,high,count",
+        "1,1,2026-11-16,mean,3.0,2,4,",
+        "2,1,2026-11-16,bus,,2,4,3.0",
+    ]
+    with pytest.raises(InvalidParameter, match="is not known"):
+        exports.exported_versions([means], "xlsx")
+
+
+def test_an_aggregator_of_an_earlier_version_whose_disk_was_lost_goes_on_after_what_is_published(
+    tmp_path: Path,
+) -> None:
+    workspace = workspace_with_ports(tmp_path, REPORTS)
+    batch_of(workspace, 1, 30)
+    workspace.aggregator()
+    taken(workspace)
+    signed_again(workspace)
+    with served(workspace, ("aggregator", "analyzer")) as work:
+        for step in work:
+            step()
+    [before] = earlier(workspace, "analyzer")
+    assert [result.reports for result in before.analyzer().results()] == [30, REPORTS]

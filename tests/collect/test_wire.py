@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,14 @@ from lapwing.collect.crowds import crowd_id
 from lapwing.collect.keys import Key
 from lapwing.collect.relay import answered, status_of, unwrapped
 from lapwing.collect.sealing import ID_BYTES, Envelope, layer_info, opened, opened_by
+from lapwing.collect.secret_strings import OpenedString
+from lapwing.collect.string_device import Question
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Reports
 
 VECTOR = json.loads((Path(__file__).parent / "vectors" / "wire.json").read_text(encoding="utf-8"))
 COLLECTION = reader.read(VECTOR["collection"])
+STRINGS = json.loads((Path(__file__).parent / "vectors" / "strings.json").read_text(encoding="utf-8"))
 
 
 def raw(name: str) -> bytes:
@@ -89,3 +94,40 @@ def test_the_bytes_of_a_fragment_never_change(by: str) -> None:
     report = opened(poll, 1, Key("x25519", secrets["report"]).private, inside[ID_BYTES + 32 :])
     assert report == (held["inner_id"], fragments[1])
     assert Reports.from_bytes(poll.message, fragments[1]).n == 1
+
+
+def string_protocol() -> StringProtocol:
+    ours = reader.read(STRINGS["collection"])
+    assert isinstance(ours.protocol, StringProtocol)
+    return ours.protocol
+
+
+def test_a_file_about_strings_has_the_same_hash_and_signature() -> None:
+    ours = reader.read(STRINGS["collection"])
+    assert ours.digest.hex() == STRINGS["hash"]
+    again = reader.sign(ours, Key("ed25519", bytes.fromhex(STRINGS["operator_secret"])))
+    assert again.to_json().decode() == STRINGS["collection"]
+
+
+def test_a_seed_is_the_same() -> None:
+    raw = {name: bytes.fromhex(STRINGS[name]) for name in ("blind", "blinded", "evaluated", "proof", "seed", "hash")}
+    strings = string_protocol().in_epoch(raw["hash"], 1)
+    given = strings.function_input(STRINGS["text"].encode())
+    assert given.hex() == STRINGS["function_input"]
+    question = Question(given, raw["blind"], raw["blinded"])
+    key = reader.read(STRINGS["collection"]).epochs[0].string_key or b""
+    assert question.seed(key, raw["evaluated"] + raw["proof"]) == raw["seed"]
+    assert oprf.evaluate(bytes.fromhex(STRINGS["string_secret"]), given) == raw["seed"]
+
+
+def test_messages_of_a_string_open_and_are_the_same_but_for_their_shares() -> None:
+    protocol, digest, text = string_protocol(), bytes.fromhex(STRINGS["hash"]), STRINGS["text"].encode()
+    reports = [bytes.fromhex(report) for report in STRINGS["reports"]]
+    again, crowd = protocol.report(digest, 1, text, bytes.fromhex(STRINGS["seed"]))
+    assert {report[:-64] for report in reports} == {again[:-64]}
+    assert crowd.hex() == STRINGS["crowd"]
+    strings = protocol.in_epoch(digest, 1)
+    assert strings.opened([report[28:] for report in reports]) == [OpenedString(text, 3)]
+    public, public_crowd = replace(protocol, randomness="none").report(digest, 1, text, None)
+    assert (public[:-64].hex(), public_crowd.hex()) == (STRINGS["public_report"][:-128], STRINGS["public_crowd"])
+    assert len(STRINGS["nothing"]) == len(STRINGS["reports"][0])

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from collecting import envelopes, workspace_with_ports
+from collecting import PATIENCE, awaited, envelopes, workspace_with_ports
 
 from lapwing.collect import hops, parties
 from lapwing.collect.files import alone
@@ -20,19 +20,10 @@ from lapwing.collect.simulation import Lines
 from lapwing.errors import InvalidParameter
 from lapwing.processes import Crew
 
-PATIENCE = 60.0
-
 
 def children(process: int) -> list[int]:
     tasks = Path(f"/proc/{process}/task")
     return [int(child) for task in tasks.iterdir() for child in (task / "children").read_text().split()]
-
-
-def awaited(condition: object) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def test_workers_share_a_port_and_one_that_is_killed_is_started_again(tmp_path: Path) -> None:

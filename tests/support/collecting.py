@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -42,6 +43,15 @@ DAY = date(2026, 11, 16)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
 CROWD: Mapping[str, Any] = {"from": "report", "threshold": 3, "mean_drop": 4, "sigma": 1, "delta": "0.001"}
 """Far too small for real people."""
+OPEN_DOOR: Mapping[str, Any] = {
+    **CROWD,
+    "from": "attribute",
+    "values": ["north"],
+    "threshold": 1,
+    "mean_drop": 1,
+    "sigma": "0.25",
+}
+"""All are in one crowd, which loses one report, hardly ever two, and three with a probability of e^-32."""
 SHUFFLERS = {"direct": (), "shuffled": ("shuffler",), "blinded": ("blinder", "thresholder")}
 FRAGMENTS: Mapping[str, Mapping[str, Any]] = {
     "report": {"fragments": {"by": "report", "count": 3}, "limits": {"reports_per_day": 1, "lifetime_epsilon": 24}},
@@ -49,6 +59,8 @@ FRAGMENTS: Mapping[str, Mapping[str, Any]] = {
 }
 """What a file has with fragments."""
 LATE = NOON.replace(hour=23, minute=59, second=59, microsecond=999_000)
+PATIENCE = 60.0
+"""Seconds that anything may take."""
 POLL: Mapping[str, Any] = {"protocol": "UnaryEncoding", "epsilon": 1, "domain": ["bus", "bike", "car"]}
 
 
@@ -57,6 +69,14 @@ def text(data: bytes) -> str:
 
 
 _SHUFFLERS = ("shuffler", "shuffler2", "shuffler3", "blinder", "thresholder")
+
+
+def awaited(condition: Callable[[], bool]) -> None:
+    """Until it holds; what never holds is wrong."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 @dataclass
@@ -70,12 +90,16 @@ class Keys:
     reports: Key = field(default_factory=lambda: Key.random("x25519"))
     gateway: Key = field(default_factory=lambda: Key.random("x25519"))
     crowds: Key = field(default_factory=lambda: Key.random("ristretto255"))
+    strings: Key = field(default_factory=lambda: Key.random("ristretto255"))
     hops: dict[str, Key] = field(default_factory=lambda: {name: Key.random("x25519") for name in _SHUFFLERS})
     signing: dict[str, Key] = field(default_factory=lambda: {name: Key.random("ed25519") for name in _SHUFFLERS})
 
 
-def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any) -> dict[str, Any]:
-    """The file of a small collection, with an epoch of so many `days`, and `shufflers` where there are several."""
+def document(keys: Keys, ports: Mapping[str, int] | None = None, *, days: int = 45, **changes: Any) -> dict[str, Any]:
+    """The file of a small collection, with `shufflers` where there are several.
+
+    Its epoch lasts so many days: a device asks for tokens for all of them.
+    """
     shufflers = changes.pop("shufflers", SHUFFLERS[changes.get("transport", "direct")])
     ports = ports or {"issuer": 9001, "ingestor": 9002, "aggregator": 9003, "analyzer": 9004} | {
         name: 9010 + place for place, name in enumerate(shufflers)
@@ -89,13 +113,15 @@ def document(keys: Keys, ports: Mapping[str, int] | None = None, **changes: Any)
     epoch = {
         "number": 1,
         "from": DAY.isoformat(),
-        "until": (DAY + timedelta(days=changes.pop("days", 45) - 1)).isoformat(),
+        "until": (DAY + timedelta(days=days - 1)).isoformat(),
         "report_key": text(keys.reports.public),
         "token_key": text(keys.tokens.public),
         "gateway_key": text(keys.gateway.public),
     }
     epoch |= {f"{name}_key": text(keys.hops[name].public) for name in shufflers}
     epoch |= {"crowd_key": text(keys.crowds.public)} if "thresholder" in shufflers else {}
+    oblivious = changes.get("protocol", {}).get("randomness") == "issuer"
+    epoch |= {"string_key": text(keys.strings.public)} if oblivious else {}
     return {
         "format": "lapwing collection 1",
         "name": "commute",
@@ -175,7 +201,8 @@ def working(folder: Path, *, school: str = "", **changes: Any) -> Iterator[Parti
 
     With `school`, people sign in there, and the school is the issuer; the issuer of these parties admits nobody.
     """
-    names = ("issuer", "ingestor", "aggregator", "analyzer")
+    shuffling = SHUFFLERS[changes.get("transport", "direct")]
+    names = ("issuer", "ingestor", *shuffling, "aggregator", "analyzer")
     listeners = {name: socket.create_server(("127.0.0.1", 0)) for name in names}
     servers = {name: {"address": f"http://127.0.0.1:{line.getsockname()[1]}"} for name, line in listeners.items()}
     usual = {"question": "How do you travel to work?", "answers": ["bus", "bike", "car"], "servers": servers}
@@ -201,11 +228,13 @@ def working(folder: Path, *, school: str = "", **changes: Any) -> Iterator[Parti
         workspace.sealer(),
         workspace.aggregator(),
         workspace.analyzer(),
+        {name: workspace.shuffler(name) for name in shuffling},
     )
     parties.aggregator.clock = lambda: parties.clock[0]
     with ExitStack() as stack:
         for name in names:
-            stack.enter_context(listening(getattr(parties, name).app(), listeners[name]))
+            party: Any = parties.shufflers.get(name) or getattr(parties, name)
+            stack.enter_context(listening(party.app(), listeners[name]))
         yield parties
 
 
@@ -227,7 +256,13 @@ def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Pa
         keys,
         folder,
         clock,
-        Issuer(collection, folder / "issuer", {1: keys.tokens.secret}, day=lambda: clock[0].date()),
+        Issuer(
+            collection,
+            folder / "issuer",
+            {1: keys.tokens.secret},
+            string_keys={1: keys.strings.secret},
+            day=lambda: clock[0].date(),
+        ),
         Ingestor(
             collection,
             folder / "ingestor",
@@ -304,19 +339,18 @@ def free_addresses(parties: Iterable[str]) -> dict[str, dict[str, str]]:
     return addresses
 
 
-def workspace_with_ports(folder: Path, reports: int, transport: Transport = "direct") -> Workspace:
+def workspace_with_ports(folder: Path, reports: int, transport: Transport = "direct", **changes: Any) -> Workspace:
     """A signed collection on ports that are free now."""
     workspace, servers = Workspace(folder), free_addresses(ports_of(transport))
     publishing = {"smallest_batch": reports, "every_hours": 1}
-    workspace.create(
-        question="How?", answers=["bus", "bike"], servers=servers, publishing=publishing, transport=transport
-    )
+    usual = {"question": "How?", "answers": ["bus", "bike"], "servers": servers, "publishing": publishing}
+    workspace.create(**{**usual, "transport": transport, **changes})
     workspace.open()
     return workspace
 
 
-def envelopes(workspace: Workspace, count: int) -> list[bytes]:
-    """Of devices that have their tokens already."""
+def envelopes(workspace: Workspace, count: int, crowd: bytes | None = None) -> list[bytes]:
+    """Of devices that have their tokens already, all of one crowd if it is named."""
     collection, key = workspace.collection(), workspace.keys("issuer", "token")[1]
     made: list[tokens.Token] = []
     while len(made) < count:
@@ -324,7 +358,7 @@ def envelopes(workspace: Workspace, count: int) -> list[bytes]:
         made += request.tokens(key.public, tokens.issue(key.secret, request.to_bytes()))
     reports = [collection.protocol.randomize(["bus"]).to_bytes() for _ in range(count)]
     return [
-        tokens.tagged(token, collection, seal(collection, 1, report)).to_bytes()
+        tokens.tagged(token, collection, seal(collection, 1, report, crowd=crowd)).to_bytes()
         for token, report in zip(made, reports, strict=True)
     ]
 

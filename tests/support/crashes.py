@@ -69,7 +69,8 @@ class Recorder:
     def recording(self, patch: pytest.MonkeyPatch) -> Iterator[Recorder]:
         """While this lasts."""
         real = {
-            name: getattr(os, name) for name in ("open", "write", "fsync", "fdatasync", "close", "replace", "unlink")
+            name: getattr(os, name)
+            for name in ("open", "write", "pwrite", "fsync", "fdatasync", "close", "replace", "unlink")
         }
 
         def opened(path: Any, flags: int, *rest: Any, **named: Any) -> int:
@@ -95,6 +96,13 @@ class Recorder:
                 start = self._ends[node]
                 self.calls.append(Call("write", name, node=node, start=start, data=bytes(data[:size])))
                 self._ends[node] = start + size
+            return size
+
+        def placed(handle: int, data: Any, start: int) -> int:
+            size: int = real["pwrite"](handle, data, start)
+            if handle in self._open:
+                name, node = self._open[handle]
+                self.calls.append(Call("write", name, node=node, start=start, data=bytes(data[:size])))
             return size
 
         def synced(kind: str) -> Callable[[int], None]:
@@ -127,6 +135,7 @@ class Recorder:
         with patch.context() as during:
             during.setattr(os, "open", opened)
             during.setattr(os, "write", written)
+            during.setattr(os, "pwrite", placed)
             during.setattr(os, "fsync", synced("fsync"))
             during.setattr(os, "fdatasync", synced("fdatasync"))
             during.setattr(os, "close", closed)

@@ -19,14 +19,14 @@ import pyotp
 import surveys
 from classroom import SLUG, Made, finish, made
 from clinic_bench import brought, released
-from collecting import publish, working
+from collecting import CROWD, free_addresses, publish, working
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PASSWORD, account, site_of, visit_as, visitor
 
-from lapwing.collect.workspace import Workspace
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.web.authoring.routes import uploads
 from lapwing.web.authoring.snippets import SNIPPETS
 from lapwing.web.guide.cases import cases
@@ -250,7 +250,7 @@ def _surveys(app: FastAPI, nobody: TestClient, teacher: TestClient) -> Iterator[
 
 
 def _collections(app: FastAPI, nobody: TestClient, stack: contextlib.ExitStack) -> Iterator[Stop]:
-    """One with two published batches, one that nobody serves and no browser can answer, one whose file was changed."""
+    """One with two published batches, some that nobody serves, one that no browser can answer, one that was changed."""
     folder, number, operator = site_of(app).settings.collections, next(_TOURS), visit_as(app, "operator")
     assert folder is not None
     parties = stack.enter_context(working(folder / f"tour-{number}"))
@@ -265,7 +265,7 @@ def _collections(app: FastAPI, nobody: TestClient, stack: contextlib.ExitStack) 
     changed.signed.write_text(changed.signed.read_text(encoding="utf-8").replace("Really", "Truly"), encoding="utf-8")
     yield Stop(nobody, "/take-part")
     yield Stop(operator, "/collections")
-    yield Stop(operator, f"/collections/{parties.collection.id}")
+    yield Stop(operator, f"/collections/{parties.collection.id}", wait=".knowledge h3")
     yield Stop(operator, f"/collections/{closed.id}", again=True)
     yield Stop(nobody, f"/take-part/{parties.collection.id}", wait="[data-collection] form:not([hidden])")
     yield Stop(nobody, f"/take-part/{closed.id}", again=True)
@@ -276,6 +276,13 @@ def _collections(app: FastAPI, nobody: TestClient, stack: contextlib.ExitStack) 
     signed = members.open()
     for who in (nobody, operator):
         yield Stop(who, f"/take-part/{signed.id}", wait="[data-collection] form:not([hidden])", again=True)
+    grouped = Workspace(folder / f"grouped-{number}")
+    crowd = {**CROWD, "from": "attribute", "values": ["north", "south"]}
+    servers = free_addresses(ports_of("blinded"))
+    grouped.create(question="Which way?", answers=["up", "down"], transport="blinded", crowd=crowd, servers=servers)
+    mixed = grouped.open()
+    yield Stop(nobody, f"/take-part/{mixed.id}", wait="[data-collection] form:not([hidden])", again=True)
+    yield Stop(operator, f"/collections/{mixed.id}", wait=".knowledge h3", again=True)
 
 
 def _guide(nobody: TestClient) -> Iterator[Stop]:

@@ -12,21 +12,23 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from collecting import Parties, fresh, post, publish, working
+from collecting import CROWD, Keys, Parties, document, free_addresses, fresh, post, publish, working
 from fastapi import FastAPI
 from playwright.sync_api import Page, Route, expect
 from school_site import account, open_school, signed_in, site_of, visit_as, visitor
 from typer.testing import CliRunner
 
 from lapwing.cli.commands import app as commands
+from lapwing.collect import reader
 from lapwing.collect.analyzer import Result
 from lapwing.collect.simulation import send_answers
-from lapwing.collect.workspace import Workspace
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.collect.workspace import Workspace, ports_of
 from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users
 from lapwing.web.collections import watch
-from lapwing.web.collections.answering import question_of, servers_of
+from lapwing.web.collections.answering import MOST_GROUPS, question_of, servers_of, travel_of
 from lapwing.web.collections.charts import MOST_BATCHES, chart
 from lapwing.web.collections.registry import find, registered, unreadable
 from lapwing.web.collections.routes.console import epochs_of, together
@@ -55,7 +57,8 @@ def parties(app: FastAPI) -> Iterator[Parties]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered() -> None:
+def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", 60.0)  # a busy machine is slow
     watch._at.cache_clear()
 
 
@@ -146,10 +149,75 @@ def test_a_page_says_what_will_be_sent_with_the_odds_of_the_file(tmp_path: Path,
     assert words in question.sent
 
 
+def test_the_console_says_that_nothing_else_protects_strings(app: FastAPI) -> None:
+    workspace = Workspace(place_of(app) / "pages")
+    strings = StringProtocol(threshold=20, length=32, randomness="issuer")
+    workspace.create(question="Which page?", strings=strings, servers=free_addresses(ports_of("blinded")))
+    collection = workspace.open()
+    assert question_of(collection) is None
+    page = visit_as(app, "operator").get(f"/collections/{collection.id}").text
+    assert "have the same host" in page
+    assert "bounded all the same" not in page
+    assert "no local epsilon" in page
+
+
 def test_what_a_browser_cannot_answer_is_not_asked_there(tmp_path: Path) -> None:
     workspace = Workspace(tmp_path)
     workspace.create(question="Which?", answers=["a"], protocol={"preset": "popular emoji"}, candidates=["😀"])
     assert question_of(workspace.open()) is None
+
+
+GROUPS = {**CROWD, "from": "attribute", "values": ["north", "south"]}
+WAYS: dict[str, tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]] = {
+    "directly": ({}, ("sealed for the server that counts", "from everybody"), ("passed on", "Which of these")),
+    "one shuffler": (
+        {"transport": "shuffled"},
+        ("sealed twice", "Reports that are alike form a group", "shuffler with aggregator"),
+        ("blinder", "Which of these"),
+    ),
+    "a public group": (
+        {"transport": "blinded", "crowd": GROUPS},
+        ("sealed three times", "Which of these do you belong to?", "<option>north</option>", "This is public"),
+        ("your true answer goes along",),
+    ),
+    "a group of the answer": (
+        {"transport": "blinded", "crowd": {**CROWD, "from": "answer"}},
+        ("neither of the two servers can read it alone", "do not work together: from everybody"),
+        ("Which of these",),
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_page_says_what_the_way_of_a_report_adds(app: FastAPI, way: str) -> None:
+    changes, there, missing = WAYS[way]
+    workspace = Workspace(place_of(app) / "way")
+    workspace.create(question="How?", answers=["bus", "bike"], **changes)
+    collection = workspace.open()
+    page = visitor(app).get(f"/take-part/{collection.id}").text
+    for words in there:
+        assert words in page
+    for words in missing:
+        assert words not in page
+    assert "data-collection=" in page
+    assert 'class="consent">Your report passes' not in page, "the signed text says it already"
+
+
+def test_what_the_signed_text_leaves_out_about_shufflers_is_shown_beside_it() -> None:
+    keys = Keys()
+    draft = document(keys, transport="blinded", crowd={**CROWD, "from": "answer"})
+    added = travel_of(reader.sign(reader.checked(draft), keys.operator)).consent
+    assert "made of your true answer" in added
+    whole = document(keys, transport="blinded", crowd={**CROWD, "from": "answer"}, consent=f"Words.\n{added}\n")
+    assert travel_of(reader.sign(reader.checked(whole), keys.operator)).consent == ""
+
+
+def test_more_groups_than_fit_on_a_page_are_not_asked_there(tmp_path: Path) -> None:
+    for count in (MOST_GROUPS, MOST_GROUPS + 1):
+        workspace = Workspace(tmp_path / str(count))
+        crowd = {**GROUPS, "values": [f"group {number}" for number in range(count)]}
+        workspace.create(question="Which?", answers=["a", "b"], transport="shuffled", crowd=crowd)
+        assert (question_of(workspace.open()) is None) == (count > MOST_GROUPS)
 
 
 # The policy of pages
@@ -190,7 +258,7 @@ def test_the_console_shows_estimates_of_closed_batches_only(app: FastAPI, partie
     before = client.get(address)
     assert before.status_code == 200
     assert "No batch is closed yet." in before.text
-    assert before.text.count('class="fine"') == 4, "every party runs"
+    assert before.text.count('class="fine"') == 8, "every party runs, in the figure and in the table"
     for words in ("How do you travel to work?", "cannot be taken back", "local ε", "in use, 0 days old", 'class="qr"'):
         assert words in before.text
     publish(parties, 3)
@@ -200,6 +268,15 @@ def test_the_console_shows_estimates_of_closed_batches_only(app: FastAPI, partie
     assert now.count("<figure>") == 3
     assert now.count('class="noise" d=') == 9
     assert "<html" not in now
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_console_says_where_results_of_earlier_versions_are(app: FastAPI, version: int) -> None:
+    workspace = Workspace(place_of(app) / "again")
+    servers = {party: {"address": "http://127.0.0.1:9"} for party in ("issuer", "ingestor", "aggregator", "analyzer")}
+    workspace.create(question="Really?", answers=["yes", "no"], servers=servers, version=version)
+    page = visit_as(app, "operator").get(f"/collections/{workspace.open().id}").text
+    assert ("--all-versions" in page) == (version > 1)
 
 
 def test_the_console_shows_progress_in_steps_and_refusals_by_reason(app: FastAPI, parties: Parties) -> None:
@@ -264,6 +341,20 @@ def test_a_chart_has_a_bar_for_each_of_the_newest_batches() -> None:
     assert (drawn.first, drawn.last, drawn.low, drawn.high) == (8, MOST_BATCHES + 7, "0 %", "40 %")
     assert (panel.bars[0].low, panel.bars[0].value, panel.bars[0].high) == (75.0, 50.0, 25.0)
     assert chart([]) is None
+
+
+def test_batches_that_say_different_things_have_a_panel_for_each() -> None:
+    """Of strings, every batch shows those that enough people sent in it: others, or none."""
+    first, second = ({"answer": answer, "low": 10, "high": 30, "count": 20} for answer in ("/a", "/b"))
+    days = {"day": date(2026, 1, 1), "reports": 100}
+    listed = [
+        watch.Publication.model_validate({"batches": [number], **days, "answers": rows})
+        for number, rows in enumerate(([first], [second, first], []), start=1)
+    ]
+    drawn = chart(listed)
+    assert drawn is not None
+    assert [(panel.answer, len(panel.bars)) for panel in drawn.panels] == [("/b", 1), ("/a", 2)]
+    assert chart(listed[2:]) is None
 
 
 def test_what_lies_beyond_the_possible_is_cut_where_it_is_shown() -> None:
@@ -470,6 +561,31 @@ def test_a_number_is_sent_as_one_of_its_ends_and_no_number_is_not_sent(visit: Vi
             expect(page.locator(".outcome")).to_contain_text(said)
         assert parties.settle() == 1
         elsewhere(begun)
+
+
+def test_a_browser_takes_part_through_two_shufflers_up_to_the_estimate(visit: Visitor, live_school: Any) -> None:
+    place, named = place_of(live_school.app) / "blinded", {"transport": "blinded", "crowd": GROUPS}
+    with working(place, name="blinded", **named) as parties:
+        begun = visit(viewport={"width": 390, "height": 800})
+        page = begun.open(f"/take-part/{parties.collection.id}")
+        page.get_by_role("button", name="I agree").click()
+        expect(page.locator(".outcome")).to_be_empty()  # the browser asks for the group first
+        page.get_by_label("Which of these do you belong to?").select_option("south")
+        agree(page)
+        answer(page, "bike")
+        expect(page.locator(".outcome")).to_contain_text("sealed and sent")
+        expect(page.locator(".left")).to_contain_text("Your group: south.")
+        assert elsewhere(begun) == set(servers_of(parties.collection))
+        assert send_answers(parties.collection, ["bike", "bus"] * 20).stored == 40
+        parties.clock[0] += timedelta(hours=2)
+        parties.settle()
+        for shuffler in parties.shufflers.values():
+            assert shuffler.totals()["taken"] == 41, "every layer of the browser's report was opened"
+        assert parties.analyzer.together().plain()["taken"] == 41
+        begun.become(visit_as(live_school.app, "operator"))
+        page.goto(f"{begun.url}/collections/{parties.collection.id}")
+        expect(page.locator("#estimates + p")).to_contain_text("in 1 batch")
+        expect(page.locator(".estimates tbody tr")).to_have_count(3)
 
 
 def test_the_console_renews_itself_when_a_batch_is_published(visit: Visitor, live_school: Any) -> None:

@@ -17,6 +17,7 @@ from lapwing.cli.theme import console, readable_errors
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection, Transport
     from lapwing.collect.counting import Counting
+    from lapwing.collect.string_protocol import StringProtocol
     from lapwing.collect.workspace import Workspace
 
 app = typer.Typer(
@@ -64,12 +65,23 @@ def _fragments(written: str | None, shufflers: int) -> dict[str, Any] | None:
 def new(
     folder: Folder,
     question: Annotated[str, typer.Option(help="What devices are asked.")],
-    answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")],
-    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report.")] = "1",
+    answers: Annotated[str, typer.Option(help="The possible answers, separated by commas.")] = "",
+    strings: Annotated[
+        int | None, typer.Option(help="Instead of a list: collect strings of up to so many bytes.", show_default=False)
+    ] = None,
+    threshold: Annotated[int, typer.Option(help="So many devices must send a string before it opens.")] = 20,
+    randomness: Annotated[
+        str, typer.Option(help="Who makes guessing strings slow: issuer, or none if nobody can guess them.")
+    ] = "issuer",
+    epsilon: Annotated[str, typer.Option(help="The privacy loss of one report; of a string there is none.")] = "1",
     host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
     batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
     transport: Annotated[
-        str | None, typer.Option(help="direct, shuffled or blinded.", show_default="direct; shuffled with fragments")
+        str | None,
+        typer.Option(
+            help="direct, shuffled or blinded; for strings always blinded.",
+            show_default="direct; shuffled with fragments",
+        ),
     ] = None,
     fragments: Annotated[
         str | None,
@@ -87,6 +99,7 @@ def new(
             question=question,
             answers=listed,
             epsilon=epsilon,
+            strings=_strings(listed, strings, threshold, randomness),
             host=host,
             transport=_transport(transport or ("direct" if pieces is None else "shuffled")),
             fragments=pieces,
@@ -97,6 +110,16 @@ def new(
         console().print(
             Text(f"Draft written to {draft}. Edit it, then:\n  lapwing collect quote {folder}"), soft_wrap=True
         )
+
+
+def _strings(answers: list[str], length: int | None, threshold: int, randomness: Any) -> StringProtocol | None:
+    from lapwing.collect.string_protocol import StringProtocol
+    from lapwing.errors import InvalidParameter
+
+    if bool(answers) == (length is not None):
+        why = "must be a list, or strings that nobody can list"
+        raise InvalidParameter("answers", ", ".join(answers), why, 'Write --answers "bus, bike", or --strings 32.')
+    return None if length is None else StringProtocol(threshold=threshold, length=length, randomness=randomness)
 
 
 @app.command()
@@ -187,6 +210,9 @@ def serve(
         str | None, typer.Option(help="The master of a Spark cluster that counts for the aggregator: spark://host:7077")
     ] = None,
     shared: Annotated[Path | None, typer.Option(help="A folder that all machines of the cluster see.")] = None,
+    oblivious: Annotated[
+        bool, typer.Option("--oblivious", help="A shuffler whose disk is watched, or whose memory is small.")
+    ] = False,
 ) -> None:
     """Run one party of a collection."""
     from lapwing.collect.parties import serve as served
@@ -201,6 +227,7 @@ def serve(
             seal_after=seal_after,
             database=database,
             counting=_counting(spark, shared),
+            oblivious=oblivious,
             ready=lambda address: console().print(f"The {party} listens at [private]{address}[/] – Ctrl-C ends it."),
         )
 
@@ -263,21 +290,40 @@ def results(
     folder: Folder,
     form: Annotated[str, typer.Option("--format", help="table, csv, json or parquet.")] = "table",
     output: Annotated[Path | None, typer.Option(help="The file to write, instead of the screen.")] = None,
+    version: Annotated[int | None, typer.Option(help="An earlier version of the collection.")] = None,
+    all_versions: Annotated[bool, typer.Option("--all-versions", help="Every version, each by itself.")] = False,
     watch: Annotated[bool, typer.Option(help="Show them again whenever a batch is published.")] = False,
 ) -> None:
     """The estimates of all published batches together, with 95 % intervals."""
-    from lapwing.collect import exports
-
     with readable_errors():
         workspace, shown = _workspace(folder), -1
         while True:
-            published = exports.published(workspace)
-            if len(published["batches"]) != shown:
-                shown = len(published["batches"])
-                _show(exports.exported(published, form), output)
+            batches, data, note = _results(workspace, form, version, all_versions=all_versions)
+            if batches != shown:
+                shown = batches
+                _show(data, output)
+                if note:
+                    typer.echo(note, err=True)  # not among the results, which a program may read
             if not watch:
                 return
             time.sleep(1)
+
+
+def _results(workspace: Workspace, form: str, version: int | None, *, all_versions: bool) -> tuple[int, bytes, str]:
+    """How many batches there are, what they say, and a note where others have results, too."""
+    from lapwing.collect import exports
+
+    if all_versions:
+        listed = [exports.published(workspace, number) for number in exports.published_versions(workspace)]
+        if listed:
+            return sum(len(item["batches"]) for item in listed), exports.exported_versions(listed, form), ""
+    chosen = exports.published(workspace, version)
+    others = [number for number in exports.published_versions(workspace) if number < chosen["version"]]
+    note = ""
+    if others and version is None:
+        note = f"Earlier versions have results, too: {', '.join(map(str, others))}. "
+        note += f"Show one with --version {others[-1]}, or all with --all-versions."
+    return len(chosen["batches"]), exports.exported(chosen, form), note
 
 
 def _show(data: bytes, output: Path | None) -> None:
@@ -301,10 +347,11 @@ def demo(
     devices: Annotated[int, typer.Option(help="How many simulated devices answer.")] = 10_000,
     folder: Annotated[Path | None, typer.Option(help="Keep everything in this folder.")] = None,
     transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
+    strings: Annotated[bool, typer.Option("--strings", help="Devices send strings, through two shufflers.")] = False,
     stay: Annotated[bool, typer.Option("--stay", help="Let the parties run on until Ctrl-C, to watch them.")] = False,
 ) -> None:
     """Every party as a process of its own on this machine, and thousands of devices that answer over HTTP."""
     from lapwing.cli.collect_demo import show
 
     with readable_errors():
-        show(console(), devices, folder, transport=_transport(transport), stay=stay)
+        show(console(), devices, folder, transport=_transport(transport), strings=strings, stay=stay)

@@ -18,10 +18,19 @@ from rich.text import Text
 from lapwing.errors import InvalidParameter
 
 ANSWERS, SHARES = ("train", "bike", "car", "on foot"), (0.40, 0.25, 0.25, 0.10)
+ADDRESSES, VISITS = ("/home", "/help", "/a rare page", "/my/own/page"), (0.6, 0.3, 0.09, 0.01)
 PATIENCE = 60.0
 
 
-def show(screen: Console, devices: int, folder: Path | None, *, transport: Any = "direct", stay: bool = False) -> None:
+def show(
+    screen: Console,
+    devices: int,
+    folder: Path | None,
+    *,
+    transport: Any = "direct",
+    strings: bool = False,
+    stay: bool = False,
+) -> None:
     """Start everything, let devices answer, wait for the batch, and compare. The parties end then, or `stay`."""
     from lapwing import checks
     from lapwing.collect.simulation import population, send_answers
@@ -32,7 +41,7 @@ def show(screen: Console, devices: int, folder: Path | None, *, transport: Any =
     with ExitStack() as stack:
         place = folder or Path(stack.enter_context(TemporaryDirectory()))
         workspace = Workspace(place)
-        _prepare(workspace, devices, transport)
+        _prepare(workspace, devices, transport, strings=strings)
         crew = stack.enter_context(closing(Crew("lapwing.collect.child:party")))
         collection = workspace.collection()
         for party in collection.servers:
@@ -40,7 +49,7 @@ def show(screen: Console, devices: int, folder: Path | None, *, transport: Any =
         for party in collection.servers:
             address = crew.fact(party, "address", time.monotonic() + PATIENCE)
             screen.print(f"  {party:<11} a process of its own at [private]{address}[/]")
-        people = population(ANSWERS, SHARES, devices)
+        people = population(ADDRESSES, VISITS, devices) if strings else population(ANSWERS, SHARES, devices)
         with Progress(console=screen, transient=True) as bar:
             task = bar.add_task(f"{devices:,} devices answer", total=devices)
             outcome = send_answers(collection, people, progress=lambda done: bar.update(task, completed=done))
@@ -53,19 +62,21 @@ def show(screen: Console, devices: int, folder: Path | None, *, transport: Any =
                 threading.Event().wait()
 
 
-def _prepare(workspace: Any, devices: int, transport: Any) -> None:
+def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = False) -> None:
     import socket
 
+    from lapwing.collect.string_protocol import StringProtocol
     from lapwing.collect.workspace import ports_of
 
-    ports = ports_of(transport)
+    ports = ports_of("blinded" if strings else transport)
     listeners = {party: socket.create_server(("127.0.0.1", 0)) for party in ports}  # free ports, given back at once
     servers = {party: {"address": f"http://127.0.0.1:{line.getsockname()[1]}"} for party, line in listeners.items()}
     for line in listeners.values():
         line.close()
     workspace.create(
-        question="How did you come here today?",
-        answers=ANSWERS,
+        question="Which page did you see first?" if strings else "How did you come here today?",
+        answers=() if strings else ANSWERS,
+        strings=StringProtocol(threshold=20, length=32, randomness="issuer") if strings else None,
         epsilon="2",
         name="demo",
         publishing={"smallest_batch": devices, "every_hours": 1},
@@ -95,5 +106,9 @@ def _compare(screen: Console, workspace: Any, truth: Counter[str]) -> None:
     screen.print(table)
     if result.removed:
         screen.print(f"  {result.missing()}")
-    gain = result.estimates.gain_per_fake
+    gain = result.gain_per_fake
+    if gain is None:
+        closed = sorted(set(truth) - {row["answer"] for row in result.rows()})
+        screen.print(f"  Nobody has read what too few devices sent: {', '.join(closed) or 'there was nothing'}.")
+        return
     screen.print(f"  No server has seen an answer. One false report can move a count by {gain:.2g} at most.")

@@ -10,7 +10,8 @@ Counting is a function of files that were committed, so a crash repeats it and c
 a batch was closed belong to the next one; no report is in two.
 
 Privacy: it sees every report, without ids, times, addresses and tokens: local ε towards it. What it passes on are sums
-of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new.
+of at least `smallest_batch` reports, and two batches share no report, so their difference tells nothing new. Strings
+(string_counts.py) have no local ε: it sees those of large crowds, which open, and the threshold's (ε, δ) holds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,21 +27,22 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import hops, identities
 from lapwing.collect.batches import Batch
-from lapwing.collect.clock import GRACE, ON_THE_WAY, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import Handover, received_by
+from lapwing.collect.handovers import DAMAGED, set_aside, stored_for
 from lapwing.collect.hops import Unreachable
-from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.http import Answer, Request
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
-from lapwing.collect.runs import RunStore, count, totals_of
+from lapwing.collect.runs import count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
-from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
-from lapwing.crowd import Reports
-from lapwing.errors import InvalidParameter
-from lapwing.noise import SYSTEM, Entropy
+from lapwing.collect.segments import SealedSegment, sealed_epoch
+from lapwing.collect.stations import DUPLICATE, NO_KEY, SEALED_WRONG, Station
+from lapwing.collect.string_counts import StringCounts, counted_strings, part_bytes, valid_messages
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.crowd import Counts, Reports
+from lapwing.crowd.protocol import Protocol
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import FileStore
 
@@ -48,9 +50,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-LARGEST_SEGMENT = 1 << 29
-SEALED_WRONG, DUPLICATE, NO_REPORT, NO_KEY = "sealed for another key", "duplicate", "no report", "the key is gone"
-BEFORE, TOO_FEW = "before thresholding", "too few for a batch"
+    Rows = NDArray[np.uint8]
+
+NO_REPORT, BEFORE, TOO_FEW = "no report", "before thresholding", "too few for a batch"
 OPEN, CLOSED, PASSED = "open", "closed", "passed on"
 
 
@@ -64,7 +66,7 @@ class BatchFile(FileStore):
         "CREATE TABLE run (name TEXT PRIMARY KEY, epoch INTEGER NOT NULL)",
         "CREATE TABLE segment (name TEXT PRIMARY KEY)",
         "CREATE TABLE part (name TEXT PRIMARY KEY, batch INTEGER NOT NULL, reports INTEGER NOT NULL,"
-        " restored INTEGER NOT NULL)",
+        " counted INTEGER NOT NULL)",
         "CREATE TABLE batch (number INTEGER PRIMARY KEY, state TEXT NOT NULL, closed TEXT, refused TEXT)",
         "CREATE TABLE total (what TEXT PRIMARY KEY, reports INTEGER NOT NULL)",
     )
@@ -81,11 +83,11 @@ class Progress:
     smallest: int
 
 
-class Aggregator:
-    """One aggregator; `app` takes segments, `work` opens and counts them. `keys` open reports, by epoch.
+class Aggregator(Station):
+    """One aggregator; `app` takes segments, `work` opens and counts them. `keys` open reports, by epoch."""
 
-    `destroy` removes the stored key of an epoch that is over; `processes` open envelopes (all cores, if left out).
-    """
+    party = "aggregator"
+    used_up = "SELECT 1 FROM segment WHERE name = :name"
 
     def __init__(
         self,
@@ -94,49 +96,13 @@ class Aggregator:
         keys: Mapping[int, Key],
         signing_key: Key,
         *,
-        destroy: Callable[[int], None] = lambda epoch: None,
         counting: Counting = counted_here,
-        processes: int | None = None,
-        clock: Callable[[], datetime] = now,
-        entropy: Entropy = SYSTEM,
+        **named: Any,
     ) -> None:
-        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
-        self.clock, self.entropy, self.folder = clock, entropy, folder
-        self._destroy, self._counting, self._processes = destroy, counting, processes
-        self.incoming, self.parts, self.closed = folder / "incoming", folder / "reports", folder / "batches"
-        for place in (self.incoming, self.parts, self.closed):
+        super().__init__(collection, folder, BatchFile(folder / "batches.db", None), keys, signing_key, **named)
+        self._counting, self.parts, self.closed = counting, folder / "reports", folder / "batches"
+        for place in (self.parts, self.closed):
             make_folder(place)
-        self.facts = BatchFile(folder / "batches.db", None)
-        self.facts.create(allowed=True)
-        self.runs = RunStore(self.facts, folder / "ids", entropy)
-
-    def app(self) -> Application:
-        """The ASGI application."""
-        routes = {("POST", "/segments"): self.segments, ("GET", "/health"): self.health}
-        return application(routes)
-
-    async def segments(self, request: Request) -> Answer:
-        """Store a sealed segment from the party before."""
-        senders = self.collection.senders("aggregator")
-        body = await hops.received(request, self.collection, senders, LARGEST_SEGMENT)
-        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
-
-    def _stored(self, body: bytes) -> Answer:
-        try:
-            received_by(self.collection, "aggregator", body)
-        except InvalidParameter:
-            return Answer.error(400, "This is no sealed segment of this collection.")
-        try:
-            if not self._known(sealed_name(body)):
-                write_durably(self.incoming / f"{sealed_name(body)}.sealed", [body])
-        except OSError:
-            return Answer.busy()
-        return Answer.json(201, segment=sealed_name(body))
-
-    def _known(self, name: str) -> bool:
-        with self.facts.transaction(write=False) as database:
-            query = "SELECT 1 FROM segment WHERE name = :name"
-            return database.execute(query, {"name": name}).fetchone() is not None
 
     async def health(self, _: Request) -> Answer:
         """Totals, and how far the open batch is."""
@@ -154,22 +120,12 @@ class Aggregator:
     def retire(self) -> int:
         """Destroy keys and ids of epochs that are over and whose segments were counted; how many keys went.
 
-        What comes later is dropped, and counted under its reason. Without its key no report of the epoch can be opened,
-        so its ids are not needed any more. A crash after the key went deletes the ids in the next round.
+        What comes later is dropped, and counted under its reason.
         """
-        day, gone = self.clock().date(), 0
-        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
+        over = self._over()
         with alone(self.folder) as ours:
             waiting = {sealed_epoch(path) for path in self.incoming.glob("*.sealed")} if over else set()
-            for number in set(over) - waiting if ours else ():
-                if number in self.keys:
-                    self._destroy(number)
-                    del self.keys[number]
-                    gone += 1
-                if self.runs.of(number):
-                    with self.facts.transaction() as database:
-                        self.runs.forget(database, number)
-                    self.runs.tidy()
+            gone = self._end_epochs(over - waiting) if ours else 0
             if ours and not waiting and len(over) == len(self.collection.epochs):
                 self._drop_rest()
         return gone
@@ -179,7 +135,7 @@ class Aggregator:
         with self.facts.transaction() as database:
             number = _open_number(database)
             rest = _size(database, number)
-            if not 0 < rest < self.collection.smallest_batch:  # none, or a batch that will be closed
+            if not rest or self._enough(database, number):  # none, or a batch that will be closed
                 return
             database.execute("DELETE FROM part WHERE batch = :number", {"number": number})
             count(database, Counter({TOO_FEW: rest}))
@@ -192,10 +148,8 @@ class Aggregator:
         if self._known(name):  # committed before a crash
             path.unlink()
             return 0
-        try:
-            handover = received_by(self.collection, "aggregator", path.read_bytes())
-        except InvalidParameter:  # it was whole when it was acknowledged: the disk is damaged
-            path.rename(path.with_suffix(".damaged"))
+        handover = stored_for(self.collection, self.party, path)
+        if handover is None:  # it was whole when it was acknowledged: the disk is damaged
             return 0
         segment, totals = handover.segment, Counter[str]()
         if self.collection.crowd is not None:
@@ -205,41 +159,46 @@ class Aggregator:
         fresh = identities.unseen(self.runs.of(segment.epoch), keys, rests)
         totals[DUPLICATE] += int((~fresh).sum())
         rows = rows[np.sort(order[fresh])]
-        reports, valid = Reports.from_singles(self.collection.message, rows)
-        totals[NO_REPORT] += int((~valid).sum())
-        totals["counted"] += len(reports)
-        restored = self._restored(rows[valid])
-        reports = reports + restored
+        data, kinds, counted = self._part(segment.epoch, rows, totals)
         run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
-        write_durably(self.parts / f"{part}.reports", [reports.to_bytes()])
+        write_durably(self.parts / f"{part}.reports", [data])
+        if self.collection.crowd is not None:
+            write_durably(self.parts / f"{part}.kinds", [kinds])
         with self.facts.transaction() as database:
             self.runs.add(database, run, segment.epoch)
             database.execute("INSERT INTO segment VALUES (:name)", {"name": name})
-            row = {"name": part, "batch": _open_batch(database), "restored": len(restored)}
-            row["reports"] = self._size_of(handover, len(reports))
-            database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :restored)", row)
+            row = {"name": part, "batch": _open_batch(database), "counted": counted}
+            # Behind a shuffler all that hid each other there, also those of which nothing came through.
+            row["reports"] = counted if self.collection.crowd is None else handover.taken
+            database.execute("INSERT INTO part VALUES (:name, :batch, :reports, :counted)", row)
             count(database, totals)
         path.unlink()
         self.runs.merge(segment.epoch)
         return totals["counted"]
 
-    def _size_of(self, handover: Handover, counted: int) -> int:
-        """What a part adds to its batch: behind a shuffler, all reports that hid each other there, if any came through.
+    def _part(self, epoch: int, rows: Rows, totals: Counter[str]) -> tuple[bytes, bytes, int]:
+        """The files of what came and of its kinds, and how many reports are in it."""
+        protocol = self.collection.message
+        if isinstance(protocol, StringProtocol):
+            messages, valid = valid_messages(protocol, rows)
+            data, kinds, counted = part_bytes(epoch, messages), b"", len(messages)
+        else:
+            reports, valid = Reports.from_singles(protocol, rows)
+            kinds = self._kinds(protocol, rows[valid]).to_bytes()
+            data, counted = reports.to_bytes(), len(reports)
+        totals[NO_REPORT] += int((~valid).sum())
+        totals["counted"] += counted
+        return data, kinds, counted
 
-        A batch of which nothing is left has nothing to publish.
-        """
-        return counted if self.collection.crowd is None or not counted else handover.taken
-
-    def _restored(self, rows: NDArray[np.uint8]) -> Reports:
-        """Where a crowd is made of equal reports, as many of each as the shuffler drops of a crowd on average."""
+    def _kinds(self, protocol: Protocol, rows: Rows) -> Reports:
+        """Where a crowd is made of equal reports, one of each crowd that came through; otherwise none."""
         import numpy as np
 
-        crowd, protocol = self.collection.crowd, self.collection.message
-        again = crowd.mean_drop if crowd is not None and crowd.source == "report" else 0
-        kinds = np.unique(rows, axis=0) if again else rows[:0]
-        return Reports.from_singles(protocol, np.repeat(kinds, again, axis=0))[0]
+        crowd = self.collection.crowd
+        of_reports = crowd is not None and crowd.source == "report"
+        return Reports.from_singles(protocol, np.unique(rows, axis=0) if of_reports else rows[:0])[0]
 
-    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    def _opened(self, segment: SealedSegment, totals: Counter[str]) -> tuple[Rows, Rows]:
         """Inner ids and reports, as rows."""
         import numpy as np
 
@@ -271,11 +230,17 @@ class Aggregator:
             query = "SELECT MAX(closed) FROM batch WHERE closed IS NOT NULL"
             [last] = database.execute(query).fetchone()
             early = last is not None and moment - datetime.fromisoformat(last) < self.collection.publish_every
-            if early or _size(database, number) < self.collection.smallest_batch:
+            if early or not self._enough(database, number):
                 return None
             row = {"number": number, "state": CLOSED, "closed": moment.isoformat()}
             database.execute("UPDATE batch SET state = :state, closed = :closed WHERE number = :number", row)
         return number
+
+    def _enough(self, database: Database, number: int) -> bool:
+        """Whether a batch can be closed. One of which thresholds left nothing has nothing to publish, and waits."""
+        query = "SELECT COALESCE(SUM(counted), 0) FROM part WHERE batch = :number"
+        [counted] = database.execute(query, {"number": number}).fetchone()
+        return bool(counted) and _size(database, number) >= self.collection.smallest_batch
 
     def _goes_on(self) -> bool:
         """Whether the open batch has a number that nothing was published under; false while nobody can tell.
@@ -287,8 +252,9 @@ class Aggregator:
         if before:
             return True
         try:
-            results = json.loads(hops.get(self.collection.servers["analyzer"].address + "/results").body)
-            ours = results["batches"] if results["version"] == self.collection.version else []
+            version = f"/results/{self.collection.version}"
+            reply = hops.get(self.collection.servers["analyzer"].address + version)
+            ours = json.loads(reply.body)["batches"] if reply.status != 404 else []
             last = max((int(number) for batch in ours for number in batch["batches"]), default=0)
         except (OSError, ValueError, KeyError, TypeError):
             return False
@@ -306,22 +272,31 @@ class Aggregator:
         for number in numbers:
             path = self.closed / f"{number}.batch"
             if not path.exists():
-                counts = self._counting(self.collection.message, list(self._parts(number)))
+                counts = self._counted(list(self._parts(number)))
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()
-                batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._missing(number))
+                batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._before(number))
                 write_durably(path, [batch.to_bytes()])
         return len(numbers)
 
-    def _missing(self, number: int) -> tuple[int | None, int]:
-        """How many reports of a batch there were before thresholding, and how many were restored."""
-        if self.collection.crowd is None:
-            return None, 0
+    def _counted(self, paths: Sequence[Path]) -> Counts | StringCounts:
+        protocol = self.collection.message
+        if isinstance(protocol, StringProtocol):
+            return counted_strings(protocol, self.collection.digest, paths)
+        return self._counting(protocol, paths)
+
+    def _before(self, number: int) -> tuple[int | None, int, Counts | None]:
+        """How many reports of a batch there were before thresholding, in how many parts, and their kinds."""
+        crowd, protocol = self.collection.crowd, self.collection.message
+        if crowd is None:
+            return None, 0, None
+        parts = [path.with_suffix(".kinds") for path in self._parts(number)]
+        kinds = None
+        if crowd.source == "report" and not isinstance(protocol, StringProtocol):
+            kinds = counted_here(protocol, parts)
         with self.facts.transaction(write=False) as database:
-            query = "SELECT COALESCE(SUM(restored), 0) FROM part WHERE batch = :number"
-            [restored] = database.execute(query, {"number": number}).fetchone()
-            return _size(database, number), int(restored)
+            return _size(database, number), len(parts), kinds
 
     def pass_on(self) -> int:
         """Send counted batches to the analyzer; how many it has now that it had not before."""
@@ -351,8 +326,9 @@ class Aggregator:
             return [number for (number,) in rows]
 
     def totals(self) -> dict[str, int]:
-        """How many reports were counted, and how many were refused, by reason."""
-        return totals_of(self.facts)
+        """How many reports were counted, and how many were refused, by reason; and how many files are damaged."""
+        damaged = set_aside(self.incoming)
+        return totals_of(self.facts) | ({DAMAGED: damaged} if damaged else {})
 
     def _tidy(self) -> None:
         """Remove files that a crash left and nobody knows, and reports of batches whose counts were passed on."""
@@ -361,7 +337,7 @@ class Aggregator:
             gone = [name for (name,) in database.execute(query, {"state": PASSED})]
             known = {name for (name,) in database.execute("SELECT name FROM part")} - set(gone)
         for path in self.parts.iterdir():
-            if path.suffix != ".reports" or path.stem not in known:
+            if path.suffix not in (".reports", ".kinds") or path.stem not in known:
                 path.unlink(missing_ok=True)
         remove_parts(self.incoming)
         remove_parts(self.closed)

@@ -2,9 +2,11 @@
 
     POST /batches    a closed batch, signed by the aggregator → 201 when it is on the disk
     GET  /results    the estimates of every batch, and of all together
+    GET  /results/N  those of version N of the collection, if this is an earlier one that has results here
+    GET  /versions   which versions have results, and how many batches each
 
 Estimates change only when a batch is closed, so nobody can compare the numbers before and after one report. They are
-computed from randomised reports: publishing them costs nothing more.
+computed from randomised reports, or from strings behind a threshold: publishing them costs nothing more.
 """
 
 from __future__ import annotations
@@ -15,17 +17,19 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
-from fractions import Fraction
-from math import prod
 from pathlib import Path
 from typing import Any
 
 from lapwing.collect import hops
-from lapwing.collect.batches import MOST_FACTS, Batch
+from lapwing.collect.answer_fragments import Fragments
+from lapwing.collect.batches import MOST_FACTS, Batch, counts_bytes
 from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
 from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
+from lapwing.collect.removals import Removal
+from lapwing.collect.string_counts import LARGEST, estimated_strings, words_about_missing
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
@@ -44,37 +48,40 @@ class Result:
     estimates: Estimates | MeanEstimate
     removed: int = 0
     """Reports that thresholding took away before they could be counted."""
-    restored: int = 0
-    """Of them, those that were counted again: the average loss of each crowd that came through."""
     crowd: Crowd | None = None
     fragments: int | None = None
     """How many were counted, where reports travel in fragments."""
 
     @property
-    def bias(self) -> float:
-        """About how much an estimate can be off beyond its interval, because reports are missing."""
-        if self.crowd is None or self.crowd.source == "position":  # bits are dropped whatever they are
-            return 0.0
-        crowds = Fraction(self.restored, self.crowd.mean_drop)
-        wrong = abs(self.removed - self.restored) + float(crowds * self.crowd.sigma)
-        return wrong * float(self.estimates.gain_per_fake)
+    def gain_per_fake(self) -> float | None:
+        """How much one false report moves an estimate, where that can be said in one number."""
+        return getattr(self.estimates, "gain_per_fake", None)
 
     def missing(self) -> str:
-        """What thresholding took away, and what that does to estimates; nothing where nobody thresholds."""
+        """What thresholding took away, and that intervals include it; nothing where nobody thresholds."""
         if self.crowd is None:
             return ""
         smallest, dropped = self.crowd.mechanism.accuracy(), self.crowd.mean_drop
-        pieces = "reports" if self.fragments is None else "fragments"
+        if self.fragments is not None:
+            return self._missing_fragments(f"{smallest:,.0f}", f"{dropped:,}")
+        return (
+            f"Shufflers removed {self.removed:,} of {self.reports:,} reports: crowds of fewer than about "
+            f"{smallest:,.0f}, and about {dropped:,} of every other crowd. The intervals include what is missing."
+        )
+
+    def _missing_fragments(self, smallest: str, dropped: str) -> str:
+        assert self.crowd is not None
+        assert self.fragments is not None
+        removed = f"Shufflers removed {self.removed:,} of {self.fragments + self.removed:,} fragments"
         if self.crowd.source == "position":
             return (
-                f"Shufflers removed {self.removed:,} fragments, whatever they said: positions with fewer than about "
-                f"{smallest:,.0f} are missing, the others lost about {dropped:,} each. Intervals are wider for it."
+                f"{removed}, whatever they said: positions with fewer than about {smallest} are missing, the others "
+                f"lost about {dropped} each. Intervals are wider for it."
             )
-        fate = "were counted again" if self.crowd.source == "report" else "are missing here"
+        again = "That average was counted again. " if self.crowd.source == "report" else ""
         return (
-            f"Shufflers removed {self.removed:,} {pieces}: crowds of fewer than about {smallest:,.0f} are missing; the "
-            f"others lost about {dropped:,} each, which {fate}. An estimate can be off by about {self.bias:,.3g} more "
-            "than its interval says."
+            f"{removed}: crowds of fewer than about {smallest}, and about {dropped} of every other crowd. {again}The "
+            "intervals do not include what else is missing: an estimate can be further off than they say."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -86,7 +93,6 @@ class Result:
 
     def plain(self) -> dict[str, Any]:
         """For JSON."""
-        gain = getattr(self.estimates, "gain_per_fake", None)
         rows = [
             row | {"answer": row["answer"] if isinstance(row["answer"], int) else str(row["answer"])}
             for row in self.rows()
@@ -95,14 +101,31 @@ class Result:
             "batches": list(self.batches),
             "day": self.day.isoformat(),
             "reports": self.reports,
-            "gain_per_fake": gain,
+            "gain_per_fake": self.gain_per_fake,
             "removed": self.removed,
-            "taken": (self.reports if self.fragments is None else self.fragments) - self.restored + self.removed,
+            "taken": self.reports if self.fragments is None else self.fragments + self.removed,
             "fragments": self.fragments,
-            "bias": self.bias,
             "missing": self.missing(),
             "answers": rows,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class StringResult(Result):
+    """What batches of strings say. `reports` are all that came: a share is one of all who took part."""
+
+    protocol: StringProtocol | None = None
+
+    @property
+    def gain_per_fake(self) -> float | None:
+        """None: a false report adds one to a string that is there, and may bring a whole one over the threshold."""
+        return None
+
+    def missing(self) -> str:
+        """What thresholding took away, and what that does to counts."""
+        assert self.crowd is not None
+        assert self.protocol is not None
+        return words_about_missing(self.protocol, self.crowd, self.removed)
 
 
 class Analyzer:
@@ -112,12 +135,22 @@ class Analyzer:
         self.collection, self.folder = collection, folder / "batches"
         make_folder(self.folder)
         remove_parts(self.folder)
-        self._largest = (1 << 12) + MOST_FACTS + 8 * prod(collection.message.shape)
+        message = collection.message
+        counts = LARGEST if isinstance(message, StringProtocol) else 2 * counts_bytes(message)
+        self._largest = (1 << 12) + MOST_FACTS + counts
         self._turn, self._published = threading.Lock(), (frozenset[str](), b"")
 
-    def app(self) -> Application:
-        """The ASGI application."""
-        routes = {("POST", "/batches"): self.batches, ("GET", "/results"): self.published}
+    def app(self, versions: Sequence[Analyzer] = ()) -> Application:
+        """The ASGI application. It also shows what was published under other `versions`."""
+        listed = {analyzer.collection.version: analyzer for analyzer in (*versions, self)}
+
+        async def shown(_: Request) -> Answer:
+            counts = await asyncio.to_thread(lambda: {number: listed[number].count() for number in sorted(listed)})
+            batches = [{"version": number, "batches": count} for number, count in counts.items()]
+            return Answer.json(200, collection=self.collection.name, versions=batches)
+
+        routes = {("POST", "/batches"): self.batches, ("GET", "/results"): self.published, ("GET", "/versions"): shown}
+        routes |= {("GET", f"/results/{number}"): analyzer.published for number, analyzer in listed.items()}
         return application(routes, extra_headers=ANYWHERE)
 
     async def batches(self, request: Request) -> Answer:
@@ -160,10 +193,15 @@ class Analyzer:
             "version": self.collection.version,
             "question": self.collection.question,
             "smallest_batch": self.collection.smallest_batch,
-            "epsilon": float(self.collection.whole.privacy_loss().epsilon),
+            "epsilon": float(self.collection.report_loss.epsilon),
+            "delta": float(getattr(self.collection.report_loss, "delta", 0)),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }
+
+    def count(self) -> int:
+        """How many batches there are."""
+        return sum(1 for _ in self.folder.glob("*.batch"))
 
     def stored(self) -> list[Batch]:
         """The batches so far, in order."""
@@ -171,41 +209,78 @@ class Analyzer:
 
     def results(self, candidates: Sequence[Any] | None = None) -> list[Result]:
         """What each batch says."""
-        return [self._result((batch,), batch.counts, candidates) for batch in self.stored()]
+        return [self._result((batch,), candidates) for batch in self.stored()]
 
     def together(self, candidates: Sequence[Any] | None = None) -> Result:
         """What all batches say together."""
         batches = tuple(self.stored())
         if not batches:
             raise InvalidParameter("batches", 0, "are none yet", "Wait until a batch is closed.")
-        total = self.collection.message.empty()
+        return self._result(batches, candidates)
+
+    def _result(self, batches: tuple[Batch, ...], candidates: Sequence[Any] | None) -> Result:
+        crowd = self.collection.crowd
+        if isinstance(self.collection.protocol, StringProtocol):
+            return self._string_result(batches)
+        if self.collection.fragments is not None:
+            return self._fragment_result(batches, self.collection.fragments, candidates)
+        protocol = self.collection.local
+        numbers, day = tuple(batch.number for batch in batches), batches[-1].day
+        if crowd is not None:
+            removal = Removal.of(crowd, batches, protocol)
+            estimates = removal.estimate(lambda counts: self._estimate(counts, candidates))
+            return Result(numbers, day, removal.taken, estimates, removal.removed, crowd)
+        total = protocol.empty()
         for batch in batches:
-            total = total.merge(batch.counts)
-        return self._result(batches, total, candidates)
+            total = total.merge(batch.local_counts)
+        return Result(numbers, day, total.n, self._estimate(total, candidates))
 
-    def _result(self, batches: tuple[Batch, ...], counts: Counts, candidates: Sequence[Any] | None) -> Result:
-        estimates = self._estimated(counts, candidates)
-        fragmented = self.collection.fragments is not None
-        return Result(
-            tuple(batch.number for batch in batches),
-            batches[-1].day,
-            estimates.n if fragmented else counts.n,
-            estimates,
-            sum(batch.removed for batch in batches),
-            sum(batch.restored for batch in batches),
-            self.collection.crowd,
-            counts.n if fragmented else None,
-        )
-
-    def _estimated(self, counts: Counts, candidates: Sequence[Any] | None) -> Estimates | MeanEstimate:
-        protocol, fragments = self.collection.protocol, self.collection.fragments
-        looked_for = list(candidates if candidates is not None else self.collection.candidates)
-        if isinstance(protocol, OpenProtocol) and not looked_for:
-            hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
-            raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
-        if fragments is not None:
-            return fragments.estimate(counts, looked_for)
+    def _estimate(self, counts: Counts, candidates: Sequence[Any] | None) -> Estimates | MeanEstimate:
+        protocol = self.collection.protocol
         if isinstance(protocol, OpenProtocol):
-            return protocol.estimate(counts, looked_for)
+            estimates: Estimates = protocol.estimate(counts, self._looked_for(candidates))
+            return estimates
         assert isinstance(protocol, ClosedProtocol)
         return exact_estimate(protocol, counts)
+
+    def _looked_for(self, candidates: Sequence[Any] | None) -> list[Any]:
+        """Whose counts are estimated where the protocol has no domain."""
+        looked_for = list(candidates if candidates is not None else self.collection.candidates)
+        if not looked_for and isinstance(self.collection.protocol, OpenProtocol):
+            hint = "Name them in the file of the collection (candidates), or pass candidates=[…]."
+            raise InvalidParameter("candidates", [], "are missing: this protocol has no domain", hint)
+        return looked_for
+
+    def _fragment_result(
+        self, batches: tuple[Batch, ...], fragments: Fragments, candidates: Sequence[Any] | None
+    ) -> Result:
+        """Several fragments are of one person, so intervals are those of fragments, and leave out what was removed."""
+        crowd = self.collection.crowd
+        assert crowd is not None
+        removal = Removal.of(crowd, batches, fragments.message)
+        estimates = fragments.estimate(removal.restored, self._looked_for(candidates))
+        return Result(
+            batches=tuple(batch.number for batch in batches),
+            day=batches[-1].day,
+            reports=estimates.n,
+            estimates=estimates,
+            removed=removal.removed,
+            crowd=crowd,
+            fragments=removal.counts.n,
+        )
+
+    def _string_result(self, batches: tuple[Batch, ...]) -> Result:
+        crowd, taken = self.collection.crowd, sum(batch.taken or 0 for batch in batches)
+        assert crowd is not None
+        counts: Any = batches[0].counts  # all of one kind
+        for batch in batches[1:]:
+            counts = counts.merge(batch.counts)
+        return StringResult(
+            batches=tuple(batch.number for batch in batches),
+            day=batches[-1].day,
+            reports=taken,
+            estimates=estimated_strings(counts, crowd, taken),
+            removed=max(0, taken - counts.n),
+            crowd=crowd,
+            protocol=counts.protocol,
+        )

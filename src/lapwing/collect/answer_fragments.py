@@ -32,7 +32,7 @@ from lapwing.crowd import (
     UnaryEncoding,
 )
 from lapwing.crowd.fragmentation import AttributeFragments
-from lapwing.crowd.intervals import ExactEstimates, share_intervals, support_of
+from lapwing.crowd.intervals import ExactEstimates, Support, share_ends, support_of
 from lapwing.crowd.items import Answers
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
 from lapwing.crowd.reports import HEADER_BYTES, Column, header
@@ -150,11 +150,10 @@ class PositionedBit(ClosedProtocol):
         coins = (inside * p * (1 - p) + (1 - inside) * q * (1 - q)) / spread**2 / came
         drawing = inside * (1 - inside) / came
         misses = float(1 - checks.probability(confidence=confidence))
-        lows, highs = (
-            share_intervals(ones.astype(int).tolist(), true, other, came.astype(int).tolist(), misses)
-            if len(here)
-            else (shares, shares)
-        )
+        lows, highs = shares, shares
+        if len(here):
+            support = Support(ones.astype(int).tolist(), true, other)
+            lows, highs = share_ends((support.hits, support.hits), support, came.astype(int).tolist(), misses)
         return ExactEstimates(
             labels=[labels[place] for place in here.tolist()],
             n=people,

@@ -1,6 +1,9 @@
 """A closed batch on its way from aggregator to analyzer: counts, and what was refused until then.
 
-bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …)
+bytes  "LWB1" ‖ hash of the collection (32 bytes) ‖ length of the facts (4) ‖ facts (JSON) ‖ counts ("LWC1" …; of
+       strings "LWT1" …)
+
+Where crowds are made of reports, counts of their kinds follow: one report of each kind that came through.
 """
 
 from __future__ import annotations
@@ -9,16 +12,22 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from math import prod
 from typing import TYPE_CHECKING
 
+from lapwing.collect.string_counts import StringCounts
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection
+    from lapwing.crowd.protocol import Protocol
 
 MAGIC = b"LWB1"
 MOST_FACTS = 1 << 14
+_COUNTS_HEAD = 28
+"""Bytes of counts before their numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +40,27 @@ class Batch:
     """On which it was closed."""
     totals: Mapping[str, int]
     """Of the whole collection so far: what was counted, and what was refused, by reason."""
-    counts: Counts
+    counts: Counts | StringCounts
     taken: int | None = None
     """Reports before thresholding, where a shuffler was on the way."""
-    restored: int = 0
-    """Reports that were counted again because so many of each crowd were dropped, on average."""
+    parts: int = 0
+    """Batches of the shufflers in it: each had thresholds of its own."""
+    kinds: Counts | None = None
+    """One report of each kind that came through in each part, where crowds are made of reports."""
 
     @property
-    def removed(self) -> int:
-        """How many reports thresholding (and duplicates behind it) took away."""
-        return 0 if self.taken is None else max(0, self.taken - self.counts.n + self.restored)
+    def local_counts(self) -> Counts:
+        """Of reports of a local protocol: all but collections of strings have them."""
+        assert isinstance(self.counts, Counts)
+        return self.counts
 
     def to_bytes(self) -> bytes:
         """As it is stored and sent."""
         facts = {"number": self.number, "day": self.day.isoformat(), "totals": dict(self.totals)}
-        facts |= {} if self.taken is None else {"taken": self.taken, "restored": self.restored}
+        facts |= {} if self.taken is None else {"taken": self.taken, "parts": self.parts}
         text = json.dumps(facts, sort_keys=True).encode()
-        return MAGIC + self.digest + len(text).to_bytes(4, "little") + text + self.counts.to_bytes()
+        counts = self.counts.to_bytes() + (b"" if self.kinds is None else self.kinds.to_bytes())
+        return MAGIC + self.digest + len(text).to_bytes(4, "little") + text + counts
 
     @classmethod
     def from_bytes(cls, collection: Collection, data: bytes) -> Batch:
@@ -58,12 +71,27 @@ class Batch:
             facts = json.loads(data[40:end])
             if data[:36] != start or end > 40 + MOST_FACTS:
                 raise ValueError
-            counts = Counts.from_bytes(collection.message, data[end:])
-            taken, restored = facts.get("taken"), facts.get("restored", 0)
-            if not all(type(number) is int for number in (taken or 0, restored)):
+            counts, kinds = _counts_of(collection, data[end:])
+            taken, parts = facts.get("taken"), facts.get("parts", 0)
+            if not all(type(number) is int and number >= 0 for number in (taken or 0, parts)):
                 raise ValueError
             day = date.fromisoformat(facts["day"])
-            return cls(collection.digest, facts["number"], day, facts["totals"], counts, taken, restored)
+            return cls(collection.digest, facts["number"], day, facts["totals"], counts, taken, parts, kinds)
         except (ValueError, KeyError, TypeError):
             why = "is no batch of this collection, or was damaged"
             raise InvalidParameter("batch", "<bytes>", why, "Send the file as it was written.") from None
+
+
+def counts_bytes(protocol: Protocol) -> int:
+    """How long the counts of a batch are."""
+    return _COUNTS_HEAD + 8 * prod(protocol.shape)
+
+
+def _counts_of(collection: Collection, data: bytes) -> tuple[Counts | StringCounts, Counts | None]:
+    """Counts, and counts of kinds if there are any."""
+    protocol = collection.message
+    if isinstance(protocol, StringProtocol):
+        return StringCounts.from_bytes(protocol, data), None
+    middle = counts_bytes(protocol)
+    kinds = Counts.from_bytes(protocol, data[middle:]) if data[middle:] else None
+    return Counts.from_bytes(protocol, data[:middle]), kinds

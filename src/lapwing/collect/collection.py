@@ -21,9 +21,11 @@ from typing import Any, Literal
 from lapwing.collect import documents
 from lapwing.collect.answer_fragments import Fragments
 from lapwing.collect.crowds import Crowd
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Donation, LifetimePolicy, QuestionGroup
 from lapwing.crowd.protocol import Protocol
-from lapwing.privacy import PureDP
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import ApproxDP, PureDP
 
 FORMAT = "lapwing collection 1"
 Accounting = Literal["lifetime", "donation"]
@@ -81,6 +83,8 @@ class Epoch:
     """Whom the outer layers of a report are sealed for, by party: X25519."""
     crowd_key: bytes | None = None
     """Who decrypts the pseudonyms of crowds, the thresholder: ristretto255."""
+    string_key: bytes | None = None
+    """Who makes the seeds of strings, the issuer: ristretto255."""
 
     @property
     def days(self) -> int:
@@ -101,7 +105,7 @@ class Collection:
     version: int
     question: str
     consent: str
-    protocol: Protocol
+    protocol: Protocol | StringProtocol
     accounting: Accounting
     transport: Transport
     admission: Admission
@@ -159,10 +163,10 @@ class Collection:
     @property
     def whole(self) -> Protocol:
         """What a device draws and pays for in a slot."""
-        return self.protocol if self.fragments is None else self.fragments.whole
+        return self.local if self.fragments is None else self.fragments.whole
 
     @property
-    def message(self) -> Protocol:
+    def message(self) -> Protocol | StringProtocol:
         """Of which every envelope holds one report: the protocol, or that of a fragment."""
         return self.protocol if self.fragments is None else self.fragments.message
 
@@ -209,16 +213,37 @@ class Collection:
         """A device sends one report in each of these."""
         return timedelta(days=1) / self.reports_per_day
 
+    @property
+    def local(self) -> Protocol:
+        """The protocol that randomises answers on the device; a collection of strings has none, and no local ε."""
+        if isinstance(self.protocol, StringProtocol):
+            why = "collects strings, which no local protocol randomises"
+            raise InvalidParameter("collection", self.name, why, "Look at its crowd: that is what protects people.")
+        return self.protocol
+
+    @property
+    def report_loss(self) -> PureDP | ApproxDP:
+        """What one report costs, with all its fragments: its local ε; of a string, what the threshold lets out."""
+        return report_loss(self.protocol if self.fragments is None else self.fragments.whole, self.crowd)
+
+    def lifetime_loss(self, epsilon: Fraction) -> PureDP | ApproxDP:
+        """What reports cost together that used up so much epsilon, each in a batch of its own."""
+        once = self.report_loss
+        if isinstance(once, PureDP):
+            return PureDP(epsilon, relation="replace", unit=once.unit)
+        delta = min(epsilon / once.epsilon * once.delta, Fraction(999_999, 1_000_000))
+        return ApproxDP(epsilon, delta, relation="replace", unit=once.unit)
+
     def policy(self) -> LifetimePolicy:
         """What a device that counts with `crowd.Lifetime` promises."""
-        charge = self.whole.privacy_loss().epsilon
+        charge = self.report_loss.epsilon
         group = QuestionGroup(name=self.name, questions=[self.name], charge=charge)
         allowance = PureDP(self.lifetime, relation="replace", unit=self.protocol.unit)
         return LifetimePolicy(allowance=allowance, period=self.slot, groups=[group])
 
     def donation(self) -> Donation:
         """What a device that counts with `crowd.Device` promises."""
-        return Donation(protocol=self.protocol, lifetime=self.lifetime, per_day=self.reports_per_day)
+        return Donation(protocol=self.local, lifetime=self.lifetime, per_day=self.reports_per_day)
 
     def to_json(self) -> bytes:
         """One line for devices, the signature included."""
@@ -232,6 +257,15 @@ class Collection:
 def role(party: str) -> str:
     """What a party does: one of several shufflers has a number behind its name."""
     return "shuffler" if party in MORE_SHUFFLERS else party
+
+
+def report_loss(protocol: Protocol | StringProtocol, crowd: Crowd | None) -> PureDP | ApproxDP:
+    """What one report costs. A string is not randomised: it costs what its crowd tells."""
+    if not isinstance(protocol, StringProtocol):
+        return protocol.privacy_loss()
+    if crowd is None:
+        raise InvalidParameter("crowd", None, "is missing, so nothing protects a string", "Write transport: blinded.")
+    return crowd.mechanism.privacy_loss()
 
 
 def statement(document: Mapping[str, Any], operator: bytes | None) -> bytes:

@@ -32,6 +32,9 @@ class Courier(Protocol):
     def ask(self, collection: Collection, epoch: int, blinded: bytes, code: str | None) -> bytes | None:
         """Ask the issuer for tokens; None if it did not answer or did not want to."""
 
+    def ask_seed(self, collection: Collection, epoch: int, blinded: bytes, code: str | None) -> bytes | None:
+        """Ask the issuer about one blinded element; None if it did not answer or did not want to."""
+
 
 class HttpCourier:
     """Real requests. Through the relay if the collection has one."""
@@ -64,10 +67,19 @@ class HttpCourier:
 
     def ask(self, collection: Collection, epoch: int, blinded: bytes, code: str | None) -> bytes | None:
         """Ask the issuer for tokens."""
+        return self._of_issuer(collection, "/tokens", epoch, blinded, code)
+
+    def ask_seed(self, collection: Collection, epoch: int, blinded: bytes, code: str | None) -> bytes | None:
+        """Ask the issuer about one blinded element."""
+        return self._of_issuer(collection, "/seeds", epoch, blinded, code)
+
+    def _of_issuer(
+        self, collection: Collection, path: str, epoch: int, blinded: bytes, code: str | None
+    ) -> bytes | None:
         headers = {} if code is None else {CODE_HEADER.decode(): code}
         body = epoch.to_bytes(EPOCH_BYTES, "little") + blinded
         try:
-            reply = hops.post(collection.servers["issuer"].address + "/tokens", body, headers, patience=self._patience)
+            reply = hops.post(collection.servers["issuer"].address + path, body, headers, patience=self._patience)
         except (OSError, ValueError):  # no network, or a code that no header can hold
             return None
         return reply.body if reply.status == 200 else None

@@ -15,12 +15,14 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.crowd.reports import HEADER_BYTES
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms.crowd_threshold import CrowdThreshold
-from lapwing.mechanisms.dummies import DummyReports
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
+from lapwing.noise import SYSTEM, Entropy
 
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection
@@ -43,8 +45,8 @@ class Crowd:
     delta: Fraction
     values: tuple[str, ...] = ()
     """Of the attribute; with dummies, the answers that there are."""
-    dummies: DummyReports | None = None
-    """Made-up reports that the blinder adds to every crowd of an answer."""
+    dummies: DummyReports | DummyCrowds | None = None
+    """What the blinder adds: reports to every crowd of a listed answer, or crowds where nobody can list answers."""
     prefix: int | None = None
     """So many letters of the answer; all of them, if left out."""
     unit: str = "person"
@@ -55,18 +57,18 @@ class Crowd:
         if self.prefix is not None and self.source != "answer":
             why = "is of an answer only"
             raise InvalidParameter("prefix", self.prefix, why, "Write from: answer, or delete it.")
-        if self.dummies is not None and self.threshold <= self.dummies.most:
-            why = f"is not above {self.dummies.most}: dummies alone could fill a crowd"
-            raise InvalidParameter("threshold", self.threshold, why, f"Write {self.dummies.most + 1} or more.")
-        mechanism = CrowdThreshold(
-            threshold=self.threshold,
-            mean_drop=self.mean_drop,
-            sigma=self.sigma,
-            delta=self.delta,
-            relation="replace",
-            unit=self.unit,
-        )
+        if self.threshold <= self.most_dummies:
+            why = f"is not above {self.most_dummies}: dummies alone could fill a crowd"
+            raise InvalidParameter("threshold", self.threshold, why, f"Write {self.most_dummies + 1} or more.")
+        mechanism = _mechanism(self.threshold, self.mean_drop, self.sigma, self.delta, self.unit)
         object.__setattr__(self, "mechanism", mechanism)
+
+    @property
+    def most_dummies(self) -> int:
+        """How many dummies can be in one crowd."""
+        if isinstance(self.dummies, DummyCrowds):
+            return self.dummies.largest
+        return 0 if self.dummies is None else self.dummies.most
 
     def name(self, report: bytes, *, answer: Any = None, attribute: str | None = None) -> bytes:
         """The crowd of a report. Without an answer, or with one that is no text or number, it is that of no answer."""
@@ -79,7 +81,8 @@ class Crowd:
                 why = f"is none of the {len(self.values)} that the collection lists"
                 raise InvalidParameter("attribute", "<text>", why, "Pass one of collection.crowd.values.")
             return b"attribute\n" + attribute.encode()
-        known = self.dummies is None or str(answer) in self.values  # every crowd must be one that gets dummies
+        # Where every crowd gets dummies, every crowd must be one of the list.
+        known = not isinstance(self.dummies, DummyReports) or str(answer) in self.values
         if not isinstance(answer, str | int | float) or not known:
             return NO_ANSWER
         return self._of_answer(str(answer))
@@ -90,6 +93,19 @@ class Crowd:
     def public_names(self) -> list[bytes]:
         """All crowds that there are, in an order of their own: those that get dummies."""
         return sorted({NO_ANSWER, *map(self._of_answer, self.values)})
+
+
+def invented_name(entropy: Entropy = SYSTEM) -> bytes:
+    """The name of a crowd that is nobody's: no other crowd has it."""
+    return b"dummy\n" + entropy.bits(256).to_bytes(32, "little")
+
+
+@lru_cache(maxsize=64)
+def _mechanism(threshold: int, mean_drop: int, sigma: Fraction, delta: Fraction, unit: str) -> CrowdThreshold:
+    """Its epsilon takes a while to find, and a device reads its file in every tick (cached)."""
+    return CrowdThreshold(
+        threshold=threshold, mean_drop=mean_drop, sigma=sigma, delta=delta, relation="replace", unit=unit
+    )
 
 
 def crowd_id(collection: Collection, name: bytes) -> bytes:

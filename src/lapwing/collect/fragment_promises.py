@@ -128,7 +128,9 @@ def central_words(collection: Collection) -> str:
     assert crowd is not None
     once, ever = replacement(collection), replacement(collection, answers=answers)
     half = written_up(replacement(collection, honest_share=HALF).epsilon)
-    everybody = f"{hidden_among(collection):,} of a {'batch' if crowd.source == 'report' else 'crowd'}"
+    everybody = (
+        f"{hidden_among(collection):,} of a {'batch' if crowd.source == 'report' else 'crowd that are passed on'}"
+    )
     return (
         f"{_written(once)} for one answer if all {everybody} are honest (ε = {half} if half are), "
         f"against none: ε = {written_up(removal(collection).epsilon)}; {_written(ever)} for all {answers:,}"
@@ -137,6 +139,12 @@ def central_words(collection: Collection) -> str:
 
 def _written(loss: ApproxDP) -> str:
     return f"ε = {written_up(loss.epsilon)}, δ = {written_up(loss.delta)}"
+
+
+def name_of_one(collection: Collection) -> str:
+    """How rows call one shuffler, whichever it is."""
+    number = len(collection.shufflers)
+    return "shuffler" if number == 1 else f"one of {number} shufflers"
 
 
 def shuffler_rows(collection: Collection, local: str, nothing: str) -> list[tuple[str, str, str]]:
@@ -150,7 +158,7 @@ def shuffler_rows(collection: Collection, local: str, nothing: str) -> list[tupl
         "attribute": f"{nothing}; attributes are public",
         "position": f"{nothing}; positions are public",
     }[crowd.source]
-    name = "shuffler" if number == 1 else f"one of {number} shufflers"
+    name = name_of_one(collection)
     sees = "the crowd of every sealed fragment that passes it, and how large crowds are; no sender, time or order"
     rows = [(name, sees, alone)]
     for colluders in sorted({1, number - 1} - {0}) if number > 1 else ():

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 from lapwing.collect.answer_fragments import By
 from lapwing.collect.collection import MORE_SHUFFLERS, Collection
+from lapwing.collect.string_protocol import NAME as STRINGS
 from lapwing.collect.tokens import MOST_AT_ONCE
 
 NOBODY = "A" * 43 + "="
@@ -21,7 +22,9 @@ def misfits(document: Mapping[str, Any], hops: Sequence[str]) -> list[str]:
         instead = "delete it, or write fragments: {by: report, count: 3}"
         problems = [f"servers.{party}: has nothing to do without fragments; {instead}" for party in more]
         return problems + _position(source)
-    item = document["fragments"]
+    item, protocol = document["fragments"], document.get("protocol")
+    if isinstance(protocol, Mapping) and protocol.get("protocol") == STRINGS:
+        return ["fragments: a string is sent whole; delete the line, or use a protocol that lists answers"]
     by: Any = item.get("by") if isinstance(item, Mapping) else None
     if by not in get_args(By):
         return ["fragments: must be {by: report, count: 3} or {by: attribute}"]

@@ -190,9 +190,11 @@ class Ingestor:
         return Answer(200, self._file)
 
     async def health(self, _: Request) -> Answer:
-        """What all processes refused, and what was sealed as of the last seal: no report is seen when it arrives."""
+        """What all processes refused, about a second ago, and what was sealed as of the last seal.
+
+        No request is seen in it when it arrives.
+        """
         try:
-            await self._tell()
             refused, sealed = await asyncio.to_thread(lambda: (self.refusals.totals(), self.published()))
         except LedgerUnavailable:
             return Answer.busy()

@@ -2,6 +2,7 @@
 
     POST /tokens   epoch (4 bytes) ‖ blinded elements, and a code of admission where the collection wants one
                    → evaluated elements ‖ proof
+    POST /seeds    epoch (4 bytes) ‖ one blinded element: of a string that a device will send (string_device.py)
 
 Whoever is admitted gets the same number of tokens for an epoch, in one or several requests. What was issued is written
 down before the answer leaves; asking the same again gives the same again, so an answer that got lost costs nothing.
@@ -65,12 +66,14 @@ class Issuer:
         folder: Path,
         keys: Mapping[int, bytes],
         *,
+        string_keys: Mapping[int, bytes] | None = None,
         admit: Admit | None = None,
         day: Callable[[], date] = today,
         entropy: Entropy = SYSTEM,
     ) -> None:
         make_folder(folder)
         self.collection, self.keys, self.day, self.entropy = collection, dict(keys), day, entropy
+        self.string_keys = dict(string_keys or {})
         self._file = IssueFile(folder / "issued.db", None)
         self._file.create(allowed=True)
         if collection.admission == "sign-in" and admit is None:
@@ -83,7 +86,8 @@ class Issuer:
 
     def app(self) -> Application:
         """The ASGI application."""
-        return application({("POST", "/tokens"): self.tokens}, extra_headers=ANYWHERE)
+        routes = {("POST", "/tokens"): self.tokens, ("POST", "/seeds"): self.seeds}
+        return application(routes, extra_headers=ANYWHERE)
 
     def new_codes(self, count: int) -> list[str]:
         """Fresh codes to give to people; only their hashes are kept."""
@@ -102,13 +106,20 @@ class Issuer:
         body = await request.body(EPOCH_BYTES + tokens.MOST_AT_ONCE * ELEMENT_BYTES)
         if isinstance(body, Answer):
             return body
-        return await asyncio.to_thread(self._issued, request, body)
+        return await asyncio.to_thread(self._issued, request, body, self.keys, "tokens")
 
-    def _issued(self, request: Request, body: bytes) -> Answer:
+    async def seeds(self, request: Request) -> Answer:
+        """Evaluate one element with the key for strings. As many are answered to each as they get tokens."""
+        body = await request.body(EPOCH_BYTES + ELEMENT_BYTES)
+        if isinstance(body, Answer):
+            return body
+        return await asyncio.to_thread(self._issued, request, body, self.string_keys, "seeds")
+
+    def _issued(self, request: Request, body: bytes, keys: Mapping[int, bytes], what: str) -> Answer:
         number, blinded = int.from_bytes(body[:EPOCH_BYTES], "little"), body[EPOCH_BYTES:]
-        epoch, key, day = self.collection.numbered(number), self.keys.get(number), self.day()
+        epoch, key, day = self.collection.numbered(number), keys.get(number), self.day()
         if epoch is None or key is None or not epoch.start - GRACE <= day <= epoch.end + GRACE:
-            return Answer.error(410, "There are no tokens of this epoch now.")
+            return Answer.error(410, f"There are no {what} of this epoch now.")
         name = self._admit(request)
         if name is None:
             return Answer.error(403, _REFUSED.get(self.collection.admission, _REFUSED["codes"]))
@@ -117,7 +128,7 @@ class Issuer:
             if self.collection.admission != "open" and not self._counted(
                 key, name, number, body, self.collection.tokens_each(epoch)
             ):
-                return Answer.error(429, "All tokens of this epoch were issued to you.")
+                return Answer.error(429, f"All {what} of this epoch were issued to you.")
         except InvalidParameter:
             return Answer.error(400, "These are no blinded elements.")
         except LedgerUnavailable:
@@ -148,6 +159,7 @@ class Issuer:
         ended = over(self.collection, self.day())
         for number in ended:
             self.keys.pop(number, None)
+            self.string_keys.pop(number, None)
         with self._file.transaction(write=False) as database:
             listed = {epoch for (epoch,) in database.execute("SELECT DISTINCT epoch FROM issue")}
         if listed & set(ended):
@@ -169,7 +181,7 @@ class Issuer:
     def forget(self, name: str) -> None:
         """Delete that somebody got tokens. Under this name they could get them again: it must not come back."""
         with self._file.transaction() as database:
-            for number, key in self.keys.items():
+            for number, key in (*self.keys.items(), *self.string_keys.items()):
                 row = {"name": _keyed(key, b"name", name.encode()), "epoch": number}
                 database.execute("DELETE FROM issue WHERE name = :name AND epoch = :epoch", row)
 

@@ -114,3 +114,15 @@ def stored_keys(paths: Mapping[int, Path]) -> dict[int, Key]:
 def destroy_key(path: Path) -> None:
     """Overwrite and remove a key whose time is over."""
     destroy(path)
+
+
+def verified(operator: bytes, signature: bytes, statement: bytes) -> bool:
+    """Whether this Ed25519 key has signed the statement."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(operator).verify(signature, statement)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

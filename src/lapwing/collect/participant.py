@@ -14,6 +14,7 @@ each is sealed and sent at a time of its own, through a shuffler of its own (`an
 Privacy: with accounting `lifetime` everything that leaves the device, and when, is alike within e^lifetime for any two
 histories of answers (`crowd.Lifetime`): there is a report in every slot, at a time that coins chose, of one length.
 With accounting `donation` (`crowd.Device`) a day without an event sends nothing, so *that* something happened is seen.
+Strings (string_device.py) have no local ε: what their lifetime counts is what the shufflers' threshold lets out.
 Proof: participant.md
 """
 
@@ -23,7 +24,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -41,6 +42,8 @@ from lapwing.collect.participant_file import (
     collection_in,
     consent_in,
     digest_of,
+    drawn_answer,
+    drop_answers,
     due_numbers,
     forget,
     give_up,
@@ -51,11 +54,13 @@ from lapwing.collect.participant_file import (
     written_answer,
 )
 from lapwing.collect.sealing import Envelope, drawn_shuffler, random_id, seal
+from lapwing.collect.string_device import StringDevice, asks_issuer
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Device, Lifetime
 from lapwing.crowd.lifetime import DeviceFile
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
-from lapwing.privacy import PureDP
+from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.journal import Database
 
 MOST_STORED = 64
@@ -76,8 +81,8 @@ class Status:
     envelopes: int
     """That wait to be sent."""
     tokens: int
-    spent: PureDP | None
-    remaining: PureDP | None
+    spent: PureDP | ApproxDP | None
+    remaining: PureDP | ApproxDP | None
 
 
 class Participant:
@@ -179,6 +184,8 @@ class Participant:
 
     def _forget_reports(self) -> None:
         """Of an answer nothing stays that its consent does not cover: what the account keeps of reports is deleted."""
+        if (self._folder / "strings.db").exists():
+            self._strings().forget()
         path = self._folder / ACCOUNTS["lifetime"]
         if path.exists():
             DeviceFile(path, None).forget()
@@ -220,8 +227,9 @@ class Participant:
             # the issuer knows the name, the ingestor the report: they must not hear of one device at the same time
             tokens_asked = not sent and self._refill(collection, day)
             self._make(collection, moment, day, tokens_asked=tokens_asked)
-            if not tokens_asked:
-                self._send(collection)
+            sent = (not tokens_asked and self._send(collection)) or sent
+            if not sent and asks_issuer(collection):
+                self._strings().ask(collection, moment, day, self._courier)
 
     def status(self) -> Status:
         """What waits, and what was given away so far."""
@@ -238,7 +246,8 @@ class Participant:
             spent, remaining = device.spent(collection.name), device.remaining(collection.name)
             return Status(True, device.stored(collection.name), envelopes, held, spent, remaining)
         assert account is not None
-        return Status(True, answers, envelopes, held, account.spent(), account.remaining())
+        losses = [collection.lifetime_loss(loss.epsilon) for loss in (account.spent(), account.remaining())]
+        return Status(True, answers, envelopes, held, *losses)
 
     def _check_home(self, database: Database) -> None:
         """A copy of the folder is not the folder: it has another place on the disk."""
@@ -303,6 +312,9 @@ class Participant:
                 database.execute("INSERT OR IGNORE INTO token VALUES (:id, :epoch, :secret)", row)
         return True
 
+    def _strings(self) -> StringDevice:
+        return StringDevice(self._folder, self._file, self._entropy)
+
     def _make(self, collection: Collection, moment: float, day: date, *, tokens_asked: bool) -> None:
         """The report of this slot, if it is due and was not made: at most once, whatever happens. So each fragment.
 
@@ -338,26 +350,34 @@ class Participant:
         account = self._account(collection)
         assert account is not None
         slot, fragment = divmod(number, collection.messages_each)
-        shuffler = drawn_shuffler(collection, self._entropy)  # before anything is known of an answer
-        with self._file.transaction(write=False) as database:
-            values = [value for (value,) in database.execute("SELECT value FROM answer ORDER BY place")]
-        value = json.loads(values[uniform_below(len(values), entropy=self._entropy)]) if values else None
-        before = account.spent().epsilon
-        report = account.report(collection.name, value, collection.whole, period=slot, entropy=self._entropy)
-        paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
-        if collection.fragments is not None:
-            report = collection.fragments.split(report)[fragment]
-        sealed = self._sealed(collection, epoch, report, value if paid else None, shuffler)
+        places: Sequence[int] | None = None  # of the answers that this report is for: all that wait
+        strings = isinstance(collection.protocol, StringProtocol)
+        if strings:
+            report, crowd = self._strings().report(collection, epoch, slot, account)
+            sealed = seal(collection, epoch, report, self._entropy, crowd=crowd)
+            places = self._strings().places(slot) if asks_issuer(collection) else None
+        else:
+            sealed = self._randomised(collection, epoch, slot, fragment, account)
         with self._file.transaction() as database:
             agrees = agreed(database, collection)
             begun = begun_in(database, slot, collection.messages_each)
             if agrees and self._first(database, number):
                 if not begun:  # what was recorded since then belongs to the next slot
-                    database.execute("DELETE FROM answer")
-                    database.execute("UPDATE seen SET answers = 0")
+                    drop_answers(database, places)
                 self._post(database, collection, epoch, sealed)
-        if not agrees:  # any more, since the report was made
+        if strings or not agrees:  # a string is not kept beside its envelope; or the person agrees no more
             self._forget_reports()
+
+    def _randomised(self, collection: Collection, epoch: int, slot: int, fragment: int, account: Lifetime) -> bytes:
+        shuffler = drawn_shuffler(collection, self._entropy)  # before anything is known of an answer
+        with self._file.transaction(write=False) as database:
+            value = json.loads(drawn_answer(database, self._entropy))
+        before = account.spent().epsilon
+        report = account.report(collection.name, value, collection.whole, period=slot, entropy=self._entropy)
+        paid = account.spent().epsilon > before  # a crowd tells of an answer only where the answer was paid for
+        if collection.fragments is not None:
+            report = collection.fragments.split(report)[fragment]
+        return self._sealed(collection, epoch, report, value if paid else None, shuffler)
 
     def _donate(self, collection: Collection, epoch: int, number: int) -> None:
         device = self._device(collection)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import date
 from pathlib import Path
@@ -15,6 +15,7 @@ from lapwing.collect.clock import GRACE
 from lapwing.collect.collection import Collection
 from lapwing.collect.tokens import Token
 from lapwing.errors import InvalidParameter
+from lapwing.noise import Entropy, uniform_below
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import IN_USE, PATIENCE, FileStore
 
@@ -144,11 +145,26 @@ def next_token(database: Database, epoch: int) -> Token | None:
     return Token(epoch, bytes(row["id"]), bytes(row["secret"]))
 
 
+def drawn_answer(database: Database, entropy: Entropy) -> str:
+    """A uniform one of the answers that wait, in JSON; null if none does."""
+    values = [value for (value,) in database.execute("SELECT value FROM answer ORDER BY place")]
+    return str(values[uniform_below(len(values), entropy=entropy)]) if values else "null"
+
+
+def drop_answers(database: Database, places: Sequence[int] | None = None) -> None:
+    """Delete the answers that wait, all of them or those at some places; the others count for the next report."""
+    if places is None:
+        database.execute("DELETE FROM answer")
+    for place in places or ():
+        database.execute("DELETE FROM answer WHERE place = :place", {"place": place})
+    database.execute("UPDATE seen SET answers = (SELECT COUNT(*) FROM answer)")
+
+
 def forget(database: Database, *, tokens: bool = True) -> None:
     """Delete what waits."""
-    for table in ("answer", "outbox", *(("token", "asking") if tokens else ())):
+    for table in ("outbox", *(("token", "asking") if tokens else ())):
         database.execute(f"DELETE FROM {table}")
-    database.execute("UPDATE seen SET answers = 0")
+    drop_answers(database)
 
 
 def give_up(database: Database, collection: Collection, day: date) -> None:

@@ -9,7 +9,7 @@ from itertools import chain
 from urllib.parse import urlsplit
 
 from lapwing.collect.clock import today
-from lapwing.collect.collection import PARTIES, Collection
+from lapwing.collect.collection import PARTIES, Collection, role
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.forwarder import forward
 from lapwing.collect.http import Application
@@ -17,6 +17,7 @@ from lapwing.collect.intake import LONGEST_OPEN
 from lapwing.collect.issuer import Admit
 from lapwing.collect.sealer import SEAL_AFTER
 from lapwing.collect.serving import Work, run
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.collect.versions import answered_by, earlier, of_every_version, rest_of_the_ingestor
 from lapwing.collect.workers import run_workers
 from lapwing.collect.workspace import Workspace
@@ -50,6 +51,7 @@ def serve(
     database: str | None = None,
     admit: Admit | None = None,
     counting: Counting = counted_here,
+    oblivious: bool = False,
     ready: Callable[[str], None] | None = None,
 ) -> None:
     """Serve one party until the process is asked to end. `ready` is told the address."""
@@ -58,6 +60,11 @@ def serve(
     if workers < 1 or (workers > 1 and party != "ingestor"):
         why = "must be 1 or more, and only an ingestor has several processes"
         raise InvalidParameter("workers", workers, why, "Leave it out.")
+    if oblivious and role(party) not in collection.route[1:-1]:
+        raise InvalidParameter("oblivious", oblivious, "is for shufflers only", "Leave it out.")
+    if counting is not counted_here and isinstance(collection.protocol, StringProtocol):
+        why = "counts reports of local protocols, and this collection has strings"
+        raise InvalidParameter("spark", "<master>", why, "Leave it out: the aggregator opens strings itself.")
     with listener_of(collection, party, host, port) as listener:
         if ready is not None:
             ready("http://{}:{}".format(*listener.getsockname()[:2]))
@@ -70,30 +77,32 @@ def serve(
                 run_workers(job, listener, workers, *work)
         elif party == "issuer":
             issuer = workspace.issuer(admit)
-            run(issuer.app(), listener, lambda: workspace.destroy_keys("issuer", ["token"], issuer.retire()))
+            run(issuer.app(), listener, lambda: workspace.destroy_keys("issuer", ["token", "string"], issuer.retire()))
         elif party == "relay":
             run(workspace.relay().app(), listener)
         else:
-            app, work = behind_the_ingestor(workspace, party, counting)
+            app, work = behind_the_ingestor(workspace, party, counting, oblivious=oblivious)
             run(app, listener, *work)
 
 
 def behind_the_ingestor(
-    workspace: Workspace, party: str, counting: Counting = counted_here
+    workspace: Workspace, party: str, counting: Counting = counted_here, *, oblivious: bool = False
 ) -> tuple[Application, tuple[Work, ...]]:
     """The server of a shuffler, the aggregator or the analyzer, and the work beside it, for every version."""
     work: tuple[Work, ...] = ()
     apps: list[tuple[Collection, tuple[str, ...], Application]]
     if party == "analyzer":
         analyzers = [version.analyzer() for version in (workspace, *earlier(workspace, party))]
-        apps = [(analyzer.collection, ("aggregator",), analyzer.app()) for analyzer in analyzers]
+        apps = [(analyzer.collection, ("aggregator",), analyzer.app(analyzers)) for analyzer in analyzers]
     elif party == "aggregator":
         aggregators = of_every_version(workspace, party, lambda version, needed: version.aggregator(counting, needed))
         apps = [(server.collection, server.collection.senders(party), server.app()) for server in aggregators]
         for server in aggregators:
             work += (server.work, server.close_batch, server.count_closed, server.pass_on, server.retire)
     else:
-        shufflers = of_every_version(workspace, party, lambda version, needed: version.shuffler(party, needed))
+        shufflers = of_every_version(
+            workspace, party, lambda version, needed: version.shuffler(party, needed, oblivious=oblivious)
+        )
         apps = [(shuffler.collection, shuffler.collection.senders(party), shuffler.app()) for shuffler in shufflers]
         for shuffler in shufflers:
             work += (shuffler.work, shuffler.pass_on, shuffler.retire)

@@ -21,6 +21,9 @@ from lapwing.checks import Number
 from lapwing.collect.collection import Collection
 from lapwing.collect.fragment_promises import why_several
 from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
+from lapwing.collect.string_device import asks_issuer
+from lapwing.collect.string_promises import explained, string_collusion, string_promises
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Estimates, MeanEstimate
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import NotPrivateWarning
@@ -67,7 +70,9 @@ class CollectionQuote:
 
     def explain(self) -> str:
         """What one report, and a whole lifetime, tell about one person."""
-        loss, lifetime = self.collection.whole.privacy_loss(), _lifetime(self.collection)
+        if isinstance(self.collection.protocol, StringProtocol):
+            return explained(self.collection)
+        loss, lifetime = self.collection.report_loss, _lifetime(self.collection)
         once, ever = explain(loss).data["out_of_100_after"], explain(lifetime).data["out_of_100_after"]
         days = self.collection.policy().periods() / self.collection.reports_per_day
         return (
@@ -76,7 +81,7 @@ class CollectionQuote:
             f"ε = {written_up(lifetime.epsilon)}: an attacker who knows which of them came from one device can become "
             f"{_belief(ever)}. Reports do not say which device they came from. A device sends answers for "
             f"{days:,.3g} day{'' if days == 1 else 's'}. Its later reports say nothing about anybody."
-            f"{self._of_crowds()}"
+            f"{self._too_long(days)}{self._of_crowds()}"
         )
 
     def _pieces(self) -> str:
@@ -91,6 +96,13 @@ class CollectionQuote:
             f"costs ε = {cost} at most, and whoever can put all of them side by side learns the whole report. "
             f"{why_several(self.collection)}"
         )
+
+    def _too_long(self, days: float) -> str:
+        """A warning where devices have nothing left to say before the end."""
+        lasts = (self.collection.closes - self.collection.opens).days + 1
+        if lasts <= days:
+            return ""
+        return f" The collection lasts {lasts:,} days: estimates of later batches will be too small."
 
     def _of_crowds(self) -> str:
         """A warning where crowds tell more than reports."""
@@ -122,7 +134,9 @@ class CollectionQuote:
 
 def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
     """What a collection promises; `error` is the half-width that is wanted (0.02: two percentage points)."""
-    expected = expected_error(collection, checks.whole(devices=devices))
+    count = checks.whole(devices=devices)
+    strings = isinstance(collection.protocol, StringProtocol)
+    expected = None if strings else expected_error(collection, count)
     wanted = None if error is None else float(checks.positive(error=error))
     smallest = None
     if wanted is not None and expected is not None:
@@ -132,9 +146,7 @@ def quote(collection: Collection, *, devices: int = 10_000, error: Number | None
 
 def promises(collection: Collection) -> tuple[Promise, ...]:
     """What each party can learn, in the transport of this collection."""
-    epsilon = written_up(collection.whole.privacy_loss().epsilon)
-    lifetime = written_up(_lifetime(collection).epsilon)
-    local = f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+    local = local_words(collection)
     nothing = "reports are encrypted, so it learns nothing about answers"
     relayed, pieces = "relay" in collection.servers, "reports" if collection.fragments is None else "fragments"
     happens = "" if collection.accounting == "lifetime" else ", and that something happened on a day"
@@ -142,18 +154,21 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         inside = [Promise("aggregator", "every randomised report, without sender, time or order", local)]
         published, colluder = f"{local}: counting costs nothing more", "the aggregator"
     else:
-        inside, published = shuffled_promises(collection, local, nothing), central_words(collection)
+        strings = isinstance(collection.protocol, StringProtocol)
+        inside = string_promises(collection, nothing) if strings else shuffled_promises(collection, local, nothing)
+        published = central_words(collection)
         colluder = f"all of {', '.join((*(collection.shufflers or collection.route[1:-1]), 'aggregator'))}"
     together = f"with {colluder}: {_together(collection, local)}"
+    alone = f"if it surrounds a report with false ones and reads what is published, or {together}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
         Promise(
             "ingestor",
             f"sealed {pieces} and when they came{'' if relayed else ', and addresses'}{_linked(collection)}",
-            f"{nothing}; {together}",
+            f"{nothing}; {alone}",
         ),
         *inside,
-        Promise("analyzer, public", f"counts of batches of {collection.smallest_batch:,} {pieces} or more", published),
+        Promise("analyzer, public", _published(collection), published),
         Promise("disk of the ingestor", "sealed reports in random order, and ids in another order", nothing),
     ]
     if relayed:
@@ -166,10 +181,13 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
             )
         )
     if collection.tokens:
-        rows.append(
-            Promise("issuer", _admitted(collection), "cannot link a token to a report, also with the aggregator")
+        rows.append(Promise("issuer", _admitted(collection), _unlinkable(collection)))
+    moves = "each false report moves estimates a little"
+    if isinstance(collection.protocol, StringProtocol):
+        moves = (
+            f"each adds one to a count; {collection.protocol.threshold:,} or more make a string appear that they know"
         )
-    rows.append(Promise("people who lie", _liars(collection), "each false report moves estimates a little"))
+    rows.append(Promise("people who lie", _liars(collection), moves))
     return tuple(rows)
 
 
@@ -178,8 +196,24 @@ def _linked(collection: Collection) -> str:
     return "" if collection.fragments is None else "; it may tell which sealed fragments belong to one device"
 
 
+def local_words(collection: Collection) -> str:
+    """What a report keeps from everybody together: its local ε, or that a string does not open."""
+    if isinstance(collection.protocol, StringProtocol):
+        return string_collusion(collection.protocol)
+    epsilon, lifetime = written_up(collection.report_loss.epsilon), written_up(_lifetime(collection).epsilon)
+    return f"local ε = {epsilon} for one report, {lifetime} for all of a device"
+
+
+def _published(collection: Collection) -> str:
+    what = "strings and counts" if isinstance(collection.protocol, StringProtocol) else "counts"
+    pieces = "reports" if collection.fragments is None else "fragments"
+    return f"{what} of batches of {collection.smallest_batch:,} {pieces} or more"
+
+
 def _together(collection: Collection, local: str) -> str:
     """What holds against all servers at once, who know which report is whose."""
+    if isinstance(collection.protocol, StringProtocol):
+        return string_collusion(collection.protocol)
     revealed = collection.crowd is not None and collection.crowd.source == "answer"
     return "nothing, because crowds are made of true answers" if revealed else local
 
@@ -190,17 +224,25 @@ def _admitted(collection: Collection) -> str:
         "codes": "which codes were used",
         "sign-in": "who signed in",
     }
-    return f"{names[collection.admission]}, and how many tokens each got"
+    questions = ", and that each asks in every slot" if asks_issuer(collection) else ""
+    return f"{names[collection.admission]}, and how many tokens each got{questions}"
+
+
+def _unlinkable(collection: Collection) -> str:
+    blind = "cannot link a token to a report, also with the aggregator"
+    return f"{blind}; it learns nothing about strings, which are blinded" if asks_issuer(collection) else blind
 
 
 def _liars(collection: Collection) -> str:
+    filled = collection.crowd is not None and collection.crowd.source == "answer"
+    learn = "how many others are in a crowd that they fill with false reports" if filled else "nothing"
     if collection.admission == "nobody-asked":
-        return "nothing. Anybody may send any number of reports"
+        return f"{learn}. Anybody may send any number of reports"
     if collection.admission == "open":
-        return "nothing. Anybody may ask for any number of tokens"
+        return f"{learn}. Anybody may ask for any number of tokens"
     each = max((collection.tokens_each(epoch) for epoch in collection.epochs), default=0)
     pieces = "reports" if collection.fragments is None else "fragments"
-    return f"nothing. Each can send {each:,} {pieces} an epoch at most"
+    return f"{learn}. Each can send {each:,} {pieces} in an epoch of each version at most"
 
 
 def _belief(out_of_100: int) -> str:
@@ -209,7 +251,7 @@ def _belief(out_of_100: int) -> str:
 
 
 def _lifetime(collection: Collection) -> PureDP:
-    return PureDP(collection.lifetime, relation="replace", unit=collection.protocol.unit)
+    return PureDP(collection.lifetime, relation="replace", unit=collection.local.unit)
 
 
 def expected_error(collection: Collection, devices: int) -> Error | None:

@@ -27,42 +27,40 @@ from lapwing.collect.collection import (
     Epoch,
     Server,
     Transport,
+    report_loss,
     statement,
 )
 from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
 from lapwing.collect.fragment_rules import misfits, too_many_tokens
-from lapwing.collect.keys import Key
-from lapwing.collect.sealing import report_bytes
-from lapwing.crowd.catalogue import protocol_from
+from lapwing.collect.keys import Key, verified
+from lapwing.collect.sealing import report_bytes, row_bytes
+from lapwing.collect.string_protocol import StringProtocol, any_protocol, string_problems
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import InvalidParameter, LapwingError
-from lapwing.mechanisms.dummies import DummyReports
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 
 LONGEST_TEXT = 10_000
+LARGEST_BATCH = 1 << 27
+"""Bytes of a smallest batch behind shufflers: a quarter of what one message may have."""
 MOST_PER_DAY = 24
 MOST_DAYS = 80
 """Of an epoch: all its tokens come in one request."""
 LARGEST_REPORT = 1 << 20
 """Bytes: what a device sends every day, and an ingestor must have room for."""
+MOST_CROWD_DUMMIES, MOST_DUMMIES = 1000, 1_000_000
+"""The largest crowd of dummies, and how many dummies a blinder makes for a batch on average."""
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
 _CROWD = frozenset(["from", "values", "prefix", "threshold", "mean_drop", "sigma", "delta", "dummies"])
 _EPOCH = ("number", "from", "until", "report_key", "token_key", "gateway_key")
+AnyProtocol = Protocol | StringProtocol | None
+"""None where the file names none that can be used."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _PROMISED = frozenset(
     ["question", "consent", "protocol", "accounting", "limits", "transport", "admission", "publishing"]
 )
-_KEYS = _PROMISED | {
-    "format",
-    "name",
-    "version",
-    "opens",
-    "closes",
-    "servers",
-    "epochs",
-    "candidates",
-    "crowd",
-    "fragments",
-}
+_KEYS = _PROMISED | frozenset(
+    ["format", "name", "version", "opens", "closes", "servers", "epochs", "candidates", "crowd", "fragments"]
+)
 
 
 def read(source: str | bytes | os.PathLike[str]) -> Collection:
@@ -118,7 +116,7 @@ class _Reader:
         self._surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
         self._surplus("publishing", publishing, {"smallest_batch", "every_hours"})
         protocol = self._protocol()
-        fragments = self._fragments(protocol)
+        crowd, fragments = self._crowd(protocol), self._fragments(protocol)
         fields = {
             "document": dict(self.document),
             "name": self._name(),
@@ -130,24 +128,29 @@ class _Reader:
             "transport": self._choice("transport", get_args(Transport)),
             "admission": self._choice("admission", get_args(Admission)),
             "reports_per_day": self._per_day(limits),
-            "lifetime": self._lifetime(limits, protocol if fragments is None else fragments.whole),
+            "lifetime": self._lifetime(limits, protocol if fragments is None else fragments.whole, crowd),
             "smallest_batch": self._whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
             "publish_every": self._hours(publishing),
             "opens": self._day("opens", self.document.get("opens")),
             "closes": self._day("closes", self.document.get("closes")),
             "servers": self._servers(),
-            "epochs": self._epochs(),
+            "epochs": self._epochs(protocol),
             "candidates": self._candidates(protocol),
-            "crowd": self._crowd(protocol),
+            "crowd": crowd,
             "fragments": fragments,
             "operator": self._operator(),
         }
         if not self.problems and fields["closes"] < fields["opens"]:
             self.problems.append("closes: is before the day it opens")
-        if self.problems:
-            return None
-        collection = Collection(**fields)
+        return None if self.problems else self._small_enough(Collection(**fields))
+
+    def _small_enough(self, collection: Collection) -> Collection | None:
+        """A device asks for all tokens at once; a shuffler sends a whole batch in one message."""
         self.problems += too_many_tokens(collection)
+        most = LARGEST_BATCH // max(row_bytes(collection, party) for party in collection.route[1:])
+        if collection.crowd is not None and collection.smallest_batch > most:
+            why = f"is too much for reports of this length behind shufflers; write {most:,} or less"
+            self.problems.append(f"publishing.smallest_batch: {why}")
         return None if self.problems else collection
 
     def _map(self, name: str) -> Mapping[str, Any]:
@@ -201,11 +204,11 @@ class _Reader:
             return Fraction(1)
         return Fraction(text)
 
-    def _lifetime(self, limits: Mapping[str, Any], protocol: Protocol | None) -> Fraction:
+    def _lifetime(self, limits: Mapping[str, Any], protocol: AnyProtocol, crowd: Crowd | None) -> Fraction:
         lifetime = self._number("limits.lifetime_epsilon", limits.get("lifetime_epsilon"))
-        if protocol is None:
+        if protocol is None or (isinstance(protocol, StringProtocol) and crowd is None):  # a problem of its own
             return lifetime
-        cost = protocol.privacy_loss().epsilon
+        cost = report_loss(protocol, crowd).epsilon
         if cost > lifetime:
             self.problems.append(f"limits.lifetime_epsilon: is less than one report costs ({float(cost):.6g})")
         elif limits.get("answers", lifetime // cost) != lifetime // cost:
@@ -213,14 +216,16 @@ class _Reader:
             self.problems.append(f"limits.answers: {why}")
         return lifetime
 
-    def _protocol(self) -> Protocol | None:
+    def _protocol(self) -> AnyProtocol:
         parameters = dict(self._map("protocol"))
         fingerprint = parameters.pop("fingerprint", None)
         try:
-            protocol = protocol_from(parameters)
+            protocol = any_protocol(parameters)
         except LapwingError as error:
             self.problems.append(f"protocol: {error}")
             return None
+        if isinstance(protocol, StringProtocol):
+            self.problems += string_problems(protocol, self.document)
         if report_bytes(protocol) > LARGEST_REPORT:
             size = f"a report has {report_bytes(protocol):,} bytes, {LARGEST_REPORT:,} are the most"
             self.problems.append(f"protocol: {size}; use LocalHashing or a smaller sketch")
@@ -277,23 +282,22 @@ class _Reader:
         known = listed if isinstance(listed, Mapping) and hops == ("shuffler",) else {}
         return (*hops, *(party for party in MORE_SHUFFLERS if party in known))
 
-    def _fragments(self, protocol: Protocol | None) -> Fragments | None:
+    def _fragments(self, protocol: AnyProtocol) -> Fragments | None:
         """Into what an answer is divided."""
-        self.problems += misfits(self.document, self._hops())
         item = self.document.get("fragments")
-        if not isinstance(item, Mapping) or item.get("by") not in get_args(By) or protocol is None:
+        self.problems += misfits(self.document, self._hops())
+        if not isinstance(item, Mapping) or item.get("by") not in get_args(By) or not isinstance(protocol, Protocol):
             return None
-        by, count = item["by"], 0
         self._surplus("fragments", item, {"by", "count"})
-        if by == "report":
-            count = self._whole("fragments.count", item.get("count"), minimum=2, largest=MOST_FRAGMENTS)
+        by, most = item["by"], MOST_FRAGMENTS
+        count = self._whole("fragments.count", item.get("count"), minimum=2, largest=most) if by == "report" else 0
         try:
             return Fragments(by, protocol, count)
         except LapwingError as error:
             self.problems.append(f"fragments: {error}")
             return None
 
-    def _crowd(self, protocol: Protocol | None) -> Crowd | None:
+    def _crowd(self, protocol: AnyProtocol) -> Crowd | None:
         if not self._hops():
             if "crowd" in self.document:
                 self.problems.append("crowd: has no meaning without a shuffler; delete it, or change transport")
@@ -307,9 +311,10 @@ class _Reader:
         self._check_source(source)
         try:
             dummies = self._dummies(source, item, protocol)
+            listed = () if dummies is None else _labels(protocol)
             return Crowd(
                 source=source,
-                values=self._values(item) if source == "attribute" else _labels(protocol) if dummies else (),
+                values=self._values(item) if source == "attribute" else listed,
                 dummies=dummies,
                 prefix=self._whole("crowd.prefix", item["prefix"], largest=1000) if "prefix" in item else None,
                 threshold=self._whole("crowd.threshold", item.get("threshold"), largest=10**6),
@@ -328,19 +333,33 @@ class _Reader:
         if source == "answer" and self.document.get("accounting") != "lifetime":
             self.problems.append("crowd.from: answer needs accounting: lifetime, which counts what crowds tell, too")
 
-    def _dummies(self, source: Source, item: Mapping[str, Any], protocol: Protocol | None) -> DummyReports | None:
+    def _dummies(
+        self, source: Source, item: Mapping[str, Any], protocol: AnyProtocol
+    ) -> DummyReports | DummyCrowds | None:
         if "dummies" not in item or protocol is None:
             return None
         listed = item["dummies"] if isinstance(item["dummies"], Mapping) else {}
-        self._surplus("crowd.dummies", listed, {"epsilon", "delta"})
-        if source != "answer" or not _labels(protocol):
-            self.problems.append("crowd.dummies: are for crowds of an answer from a list that the protocol names")
-        return DummyReports(
-            epsilon=self._number("crowd.dummies.epsilon", listed.get("epsilon")),
-            delta=self._number("crowd.dummies.delta", listed.get("delta")),
-            relation="replace",
-            unit=protocol.unit,
-        )
+        self._surplus("crowd.dummies", listed, {"epsilon", "delta", "crowds_up_to"})
+        if source != "answer":
+            instead = "" if "fragments" in self.document else ", or write from: answer"
+            self.problems.append(f"crowd.dummies: are for crowds of an answer; delete them{instead}")
+        named: dict[str, Any] = {
+            "epsilon": self._number("crowd.dummies.epsilon", listed.get("epsilon")),
+            "delta": self._number("crowd.dummies.delta", listed.get("delta")),
+            "relation": "replace",
+            "unit": protocol.unit,
+        }
+        if _labels(protocol):
+            if "crowds_up_to" in listed:
+                why = "is for answers that nobody can list; this protocol lists them: delete it"
+                self.problems.append(f"crowd.dummies.crowds_up_to: {why}")
+            return DummyReports(**named)
+        largest = self._whole("crowd.dummies.crowds_up_to", listed.get("crowds_up_to"), largest=MOST_CROWD_DUMMIES)
+        dummies = DummyCrowds(largest=largest, **named)
+        if dummies.reports > MOST_DUMMIES:
+            why = f"asks for {dummies.reports:,} dummies in each batch, {MOST_DUMMIES:,} are the most"
+            self.problems.append(f"crowd.dummies: {why}; write a smaller crowds_up_to, or a larger epsilon")
+        return dummies
 
     def _values(self, item: Mapping[str, Any]) -> tuple[str, ...]:
         listed = item.get("values")
@@ -350,7 +369,7 @@ class _Reader:
             return ()
         return tuple(listed)
 
-    def _candidates(self, protocol: Protocol | None) -> tuple[str, ...]:
+    def _candidates(self, protocol: AnyProtocol) -> tuple[str, ...]:
         listed = self.document.get("candidates", [])
         plain = isinstance(listed, list) and all(isinstance(item, str) for item in listed)
         if not plain or len(set(listed)) < len(listed):
@@ -362,34 +381,37 @@ class _Reader:
             self.problems.append("candidates: are missing; this protocol has no domain, so nothing could be published")
         return tuple(listed)
 
-    def _epochs(self) -> tuple[Epoch, ...]:
+    def _epochs(self, protocol: AnyProtocol) -> tuple[Epoch, ...]:
         listed = self.document.get("epochs")
         if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
             self.problems.append("epochs: must be a list of numbers, days and keys (`lapwing collect open` writes it)")
             return ()
-        epochs = tuple(self._epoch(place, item) for place, item in enumerate(listed))
+        oblivious = isinstance(protocol, StringProtocol) and protocol.oblivious
+        epochs = tuple(self._epoch(place, item, oblivious=oblivious) for place, item in enumerate(listed))
         if [epoch.number for epoch in epochs] != sorted({epoch.number for epoch in epochs}):
             self.problems.append("epochs: each number must be larger than the one before")
         if len({epoch.token_key for epoch in epochs}) < len(epochs):
             self.problems.append("epochs: each needs a token_key of its own, or a token would count twice")
         return epochs
 
-    def _epoch(self, place: int, item: Mapping[str, Any]) -> Epoch:
+    def _epoch(self, place: int, item: Mapping[str, Any], *, oblivious: bool) -> Epoch:
         where = f"epochs[{place}]"
-        self._surplus(where, item, {*_EPOCH, *self._hop_keys()})
+        self._surplus(where, item, {*_EPOCH, *self._hop_keys(), *(["string_key"] if oblivious else [])})
         gateway = "relay" in (self.document.get("servers") or {}) or "gateway_key" in item
+
+        def key(name: str) -> bytes:
+            return self._bytes(f"{where}.{name}_key", item.get(f"{name}_key"), KEY_BYTES)
+
         epoch = Epoch(
             number=self._whole(f"{where}.number", item.get("number"), largest=(1 << 32) - 1),
             start=self._day(f"{where}.from", item.get("from")),
             end=self._day(f"{where}.until", item.get("until")),
-            report_key=self._bytes(f"{where}.report_key", item.get("report_key"), KEY_BYTES),
-            token_key=self._bytes(f"{where}.token_key", item.get("token_key"), KEY_BYTES),
-            gateway_key=self._bytes(f"{where}.gateway_key", item.get("gateway_key"), KEY_BYTES) if gateway else None,
-            hop_keys={
-                party: self._bytes(f"{where}.{party}_key", item.get(f"{party}_key"), KEY_BYTES)
-                for party in self._hops()
-            },
-            crowd_key=self._crowd_key(where, item) if "thresholder" in self._hops() else None,
+            report_key=key("report"),
+            token_key=key("token"),
+            gateway_key=key("gateway") if gateway else None,
+            hop_keys={party: key(party) for party in self._hops()},
+            crowd_key=key("crowd") if "thresholder" in self._hops() else None,
+            string_key=key("string") if oblivious else None,
         )
         if epoch.end < epoch.start:
             self.problems.append(f"{where}.until: is before the day it begins")
@@ -400,9 +422,6 @@ class _Reader:
     def _hop_keys(self) -> set[str]:
         keys = {f"{party}_key" for party in self._hops()}
         return keys | {"crowd_key"} if "thresholder" in self._hops() else keys
-
-    def _crowd_key(self, where: str, item: Mapping[str, Any]) -> bytes:
-        return self._bytes(f"{where}.crowd_key", item.get("crowd_key"), KEY_BYTES)
 
     def _bytes(self, name: str, value: Any, size: int) -> bytes:
         try:
@@ -419,24 +438,13 @@ class _Reader:
         operator = self._bytes("operator", self.document.get("operator"), KEY_BYTES)
         signature = self._bytes("signature", self.document.get("signature"), SIGNATURE_BYTES)
         whole = len(operator) == KEY_BYTES and len(signature) == SIGNATURE_BYTES
-        if whole and not _verified(operator, signature, statement(self.document, operator)):
+        if whole and not verified(operator, signature, statement(self.document, operator)):
             why = "is not the operator's for this text. Somebody changed the file: sign it again as a new version"
             self.problems.append(f"signature: {why}")
         return operator
 
 
-def _labels(protocol: Protocol | None) -> tuple[str, ...]:
+def _labels(protocol: AnyProtocol) -> tuple[str, ...]:
     """The answers that a protocol knows; none if it has no list of them."""
     domain = getattr(protocol, "domain", None)
     return tuple(map(str, domain)) if isinstance(domain, list | tuple) else ()
-
-
-def _verified(operator: bytes, signature: bytes, statement: bytes) -> bool:
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(operator).verify(signature, statement)
-    except (InvalidSignature, ValueError):
-        return False
-    return True

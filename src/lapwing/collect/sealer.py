@@ -31,11 +31,12 @@ from lapwing.collect.clock import GRACE
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder
 from lapwing.collect.gathering import Fresh, Gathering, by_epoch, ids_of
+from lapwing.collect.handovers import ASIDE, SEALED, UNSENDABLE, unsendable
 from lapwing.collect.identities import Mixing
 from lapwing.collect.runs import RunStore, count, totals_of
 from lapwing.collect.sealing import HEAD_BYTES, envelope_bytes, route_bytes
 from lapwing.collect.segments import AbandonedSegment, SealedSegment, remove_strays, write_sealed
-from lapwing.noise import SYSTEM, Entropy, permutation
+from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import FileStore, Store
 
@@ -126,7 +127,12 @@ class Sealer:
         self._gathering = Gathering(collection.digest, envelope_bytes(collection))
         self._few: set[str] = set()
         """Segments that held too few reports when they were looked at: without others they never hold more."""
+        self._share_of_patience = self._drawn_share()
         self._open_store()
+
+    def _drawn_share(self) -> float:
+        """Between a half and one: the time of a seal does not tell when the oldest report came."""
+        return 0.5 + uniform_below(1 << 16, entropy=self.entropy) / (1 << 17)
 
     def _open_store(self) -> None:
         facts = FactFile(self.folders.base / "facts.db", None)
@@ -141,8 +147,8 @@ class Sealer:
     def seal(self, patience: float = 0.0) -> int:
         """Seal what can be sealed; how many reports were passed on. Nothing is done while another process does it.
 
-        With `patience`, reports wait so many seconds for others, unless enough distinct ones are there to hide each
-        other: `MIXED`, or a whole batch, of every epoch that one of them belongs to.
+        With `patience`, reports wait half of so many seconds to all of them for others, unless enough distinct ones are
+        there to hide each other: `MIXED`, or a whole batch, of every epoch that one of them belongs to.
         """
         with alone(self.folders.base) as ours:
             return self._sealed(patience) if ours else 0
@@ -157,6 +163,7 @@ class Sealer:
             if (gathered or self._gathering.unreadable) and (least == 1 or self._gathering.names != self._few):
                 passed = self._seal(gathered, least)
                 self._few = set(self._gathering.names)  # what was sealed is not held any more
+                self._share_of_patience = self._drawn_share() if passed else self._share_of_patience
         finally:
             for segment in taken:
                 segment.close()
@@ -166,7 +173,7 @@ class Sealer:
     def _least(self, gathered: Iterable[AbandonedSegment], patience: float) -> int:
         """How many reports a sealed segment must hold now. A clock that was put back ends the waiting, too."""
         oldest = min((segment.path.stat().st_mtime for segment in gathered), default=0.0)
-        if self._gathering.full or abs(time.time() - oldest) >= patience:
+        if self._gathering.full or abs(time.time() - oldest) >= patience * self._share_of_patience:
             return 1
         return min(self.collection.smallest_batch, MIXED)
 
@@ -302,9 +309,7 @@ class Sealer:
         In its turn among those who write: a server may still be busy with a commit whose end we did not hear.
         """
         with self.facts.transaction() as database:
-            consumed = self._consumed(database)
-            query = "SELECT name FROM sealed WHERE place = :place"
-            sealed = {row["name"] for row in database.execute(query, {"place": self.place})}
+            consumed, sealed = self._consumed(database), self._waiting(database)
         for name in consumed:
             path = self.folders.open / name
             segment = AbandonedSegment.take(path) if path.exists() else None
@@ -315,7 +320,7 @@ class Sealer:
         self._tidy_ids()
         remove_strays(self.folders.open)
         for path in self.folders.sealed.iterdir():
-            if path.suffix != ".sealed" or path.stem not in sealed:
+            if path.suffix != ASIDE and (path.suffix != SEALED or path.stem not in sealed):
                 path.unlink(missing_ok=True)
 
     def _merge_ids(self) -> None:
@@ -338,9 +343,19 @@ class Sealer:
                 if not (self.folders.open / name).exists():
                     database.execute("DELETE FROM consumed WHERE segment = :name", {"name": name})
 
+    def waiting(self) -> set[str]:
+        """The names of sealed segments of this folder that the next party has not got yet."""
+        with self.facts.transaction(write=False) as database:
+            return self._waiting(database)
+
+    def _waiting(self, database: Database) -> set[str]:
+        query = "SELECT name FROM sealed WHERE place = :place"
+        return {row["name"] for row in database.execute(query, {"place": self.place})}
+
     def totals(self) -> dict[str, int]:
-        """How many reports were sealed, and how many were refused, by reason."""
-        return totals_of(self.facts)
+        """How many reports were sealed, and how many were refused, by reason; and how many segments are damaged."""
+        damaged = unsendable(self.folders.sealed, self.waiting)
+        return totals_of(self.facts) | ({UNSENDABLE: damaged} if damaged else {})
 
 
 def retired_in(database: Database) -> set[int]:

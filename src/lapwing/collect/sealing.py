@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.collect import blinding
 from lapwing.collect.collection import role
 from lapwing.collect.crowds import CROWD_BYTES, crowd_id
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd.reports import HEADER_BYTES
 from lapwing.errors import InvalidParameter, MissingExtra
 from lapwing.noise import SYSTEM, Entropy, uniform_below
@@ -84,8 +85,10 @@ def random_id(entropy: Entropy = SYSTEM) -> bytes:
     return entropy.bits(8 * ID_BYTES).to_bytes(ID_BYTES, "little")
 
 
-def report_bytes(protocol: Protocol) -> int:
+def report_bytes(protocol: Protocol | StringProtocol) -> int:
     """How long one report of a protocol is."""
+    if isinstance(protocol, StringProtocol):
+        return protocol.report_bytes
     return HEADER_BYTES + sum(-(-column.bits // 8) for column in protocol.layout)
 
 

@@ -12,6 +12,7 @@ acknowledged lies before the first one that a crash tore, because an acknowledge
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -190,8 +191,8 @@ class SealedSegment:
 
         n, size = map(int, self.reports.shape)
         body: bytes = np.ascontiguousarray(self.reports).tobytes()
-        sizes = self.epoch.to_bytes(4, "little") + size.to_bytes(4, "little") + n.to_bytes(8, "little")
-        return SEALED_MAGIC + self.digest + sizes + hashlib.sha256(sizes + body).digest() + body
+        head = sealed_head(self.digest, self.epoch, size, n)
+        return head + hashlib.sha256(head[36:] + body).digest() + body
 
     @classmethod
     def from_bytes(cls, digest: bytes, data: bytes) -> SealedSegment:
@@ -209,15 +210,43 @@ class SealedSegment:
         return cls(digest, epoch, np.frombuffer(body, dtype=np.uint8).reshape(n, size))
 
 
+def sealed_head(digest: bytes, epoch: int, row_bytes: int, rows: int) -> bytes:
+    """How a sealed segment begins; a hash of the sizes (from byte 36 on) and of the rows follows, then the rows."""
+    sizes = epoch.to_bytes(4, "little") + row_bytes.to_bytes(4, "little") + rows.to_bytes(8, "little")
+    return SEALED_MAGIC + digest + sizes
+
+
 def sealed_epoch(path: Path) -> int:
-    """Of which epoch a stored segment is, without reading the rest of it."""
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(4 + _DIGEST + 4)[4 + _DIGEST :], "little")
+    """Of which epoch a stored segment is, without reading the rest of it; 0, which is none, if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return int.from_bytes(file.read(4 + _DIGEST + 4)[4 + _DIGEST :], "little")
+    except OSError as error:
+        if error.errno != errno.EIO:  # a disk that has lost these bytes
+            raise
+        return 0
+
+
+class NamedHash:
+    """The name of a sealed segment whose bytes come in pieces."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"lapwing sealed segment\n")
+
+    def update(self, data: bytes) -> None:
+        """The next bytes."""
+        self._hash.update(data)
+
+    def name(self) -> str:
+        """Of all of them."""
+        return self._hash.hexdigest()[:32]
 
 
 def sealed_name(data: bytes) -> str:
     """The name of a sealed segment: a hash of what is in it, so that nobody can put something else under it."""
-    return hashlib.sha256(b"lapwing sealed segment\n" + data).hexdigest()[:32]
+    hashed = NamedHash()
+    hashed.update(data)
+    return hashed.name()
 
 
 def write_sealed(folder: Path, segment: SealedSegment, party: str | None = None) -> tuple[str, Path]:

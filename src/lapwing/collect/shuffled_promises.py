@@ -6,6 +6,7 @@ The guarantee towards whoever opens reports depends on what crowds are made of:
     attribute   amplification among those with the same attribute, of whom at least `threshold` are passed on
     answer      the threshold's (ε, δ) about which crowd somebody is in, plus twice the local ε: a report that is passed
                 on takes the place of another, in the crowd that it enters and in the one that it leaves
+    string      the threshold's (ε, δ) alone (string_promises.py)
 
 Proof: shuffler.md, blinding.md
 """
@@ -17,7 +18,10 @@ from fractions import Fraction
 
 from lapwing.collect import fragment_promises
 from lapwing.collect.collection import Collection
-from lapwing.privacy import ApproxDP
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.exact import exp_up
+from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
+from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.notation import written_up
 from lapwing.privacy.shuffling import shuffled
 
@@ -37,8 +41,11 @@ def central_loss(collection: Collection, *, honest_share: Fraction = Fraction(1)
     """What one report costs towards whoever sees what shufflers pass on, if at least this share is honest."""
     if collection.fragments is not None:
         return fragment_promises.replacement(collection, honest_share=honest_share)
-    crowd, local = collection.crowd, collection.protocol.privacy_loss()
+    crowd = collection.crowd
     assert crowd is not None
+    if isinstance(collection.protocol, StringProtocol):  # what a message says is a function of its crowd
+        return crowd.mechanism.privacy_loss()
+    local = collection.protocol.privacy_loss()
     if crowd.source == "answer":
         membership = crowd.mechanism.privacy_loss()
         epsilon = membership.epsilon + 2 * local.epsilon
@@ -56,25 +63,40 @@ def central_words(collection: Collection) -> str:
     loss, reports = central_loss(collection), collection.policy().periods()
     once, ever = _written(loss), _written(_often(collection, loss, reports))
     if crowd.source == "answer":
-        return f"{once} for one report if all of its crowd are honest, {ever} for all {reports:,}"
+        return (
+            f"{once} for one report if all of its crowd are honest; {ever} for all {reports:,} of a device if no two "
+            "are in one batch, otherwise none"
+        )
     half = written_up(central_loss(collection, honest_share=HALF).epsilon)
     people = (
-        f"{collection.smallest_batch:,} of a batch" if crowd.source == "report" else f"{crowd.threshold:,} of a crowd"
+        f"{collection.smallest_batch:,} of a batch"
+        if crowd.source == "report"
+        else f"{crowd.threshold:,} of a crowd that are passed on"
     )
-    return f"{once} for one report if all {people} are honest (ε = {half} if half are), {ever} for all {reports:,}"
+    honest = f"if all {people} are honest (ε = {half} if half are)"
+    return f"{once} for one report {honest}, {ever} for all {reports:,} of a device"
 
 
-def _often(collection: Collection, loss: ApproxDP, reports: int) -> ApproxDP:
-    """So many batches, one report in each: sums; of randomised reports never more than the lifetime."""
-    epsilon, delta = reports * loss.epsilon, min(reports * loss.delta, Fraction(999_999, 1_000_000))
+def _often(collection: Collection, loss: ApproxDP, reports: int) -> ApproxDP | PureDP:
+    """So many reports of one device. Of randomised reports several may be in one batch: one is changed after another.
+
+    Where that is more than their local losses together, these are what holds.
+    """
     assert collection.crowd is not None
-    if collection.crowd.source != "answer":
-        epsilon = min(epsilon, collection.lifetime)
+    epsilon = reports * loss.epsilon
+    if collection.crowd.source == "answer":
+        delta = min(reports * loss.delta, Fraction(999_999, 1_000_000))
+        return ApproxDP(epsilon, delta, relation=loss.relation, unit=loss.unit)
+    steps = (min(place * loss.epsilon, collection.lifetime) for place in range(reports))
+    delta = loss.delta * sum(map(exp_up, steps)) if epsilon < collection.lifetime else Fraction(1)
+    if delta >= 1:
+        return PureDP(collection.lifetime, relation=loss.relation, unit=loss.unit)
     return ApproxDP(epsilon, delta, relation=loss.relation, unit=loss.unit)
 
 
-def _written(loss: ApproxDP) -> str:
-    return f"ε = {written_up(loss.epsilon)}, δ = {written_up(loss.delta)}"
+def _written(loss: ApproxDP | PureDP) -> str:
+    delta = f", δ = {written_up(loss.delta)}" if isinstance(loss, ApproxDP) else ""
+    return f"ε = {written_up(loss.epsilon)}{delta}"
 
 
 def shuffled_promises(collection: Collection, local: str, nothing: str) -> list[Promise]:
@@ -144,7 +166,7 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
     """What the blinder and the aggregator learn together."""
     assert collection.crowd is not None
     who = "blinder with aggregator"
-    if collection.crowd.dummies is not None:
+    if isinstance(collection.crowd.dummies, DummyReports):
         holds = f"none about crowds; what a report says: {local}"
         return Promise(who, "which dummies were passed on, and so how many reports", holds)
     return Promise(who, "as the aggregator alone", central if collection.crowd.source == "answer" else local)
@@ -153,29 +175,39 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
 def _sizes(collection: Collection) -> str:
     """What holds against who counts crowds of answers."""
     assert collection.crowd is not None
-    if collection.crowd.dummies is None:
-        return "none: how many gave the same answer is exact, which answer it is stays hidden"
-    loss = collection.crowd.dummies.privacy_loss()
-    return f"{_written(loss)} about sizes, as long as it cannot tell dummies from reports"
+    dummies, apart = collection.crowd.dummies, "as long as it cannot tell dummies from reports"
+    if dummies is None:
+        return "none: how many gave the same answer is exact, and what is published may tell which answer it is"
+    loss = _written(dummies.privacy_loss())
+    if isinstance(dummies, DummyCrowds):
+        small = f"{loss} about which of the crowds of {dummies.largest:,} or fewer somebody is in, {apart}"
+        return f"{small}; none about larger crowds, which it counts exactly; all of this for one report"
+    return f"{loss} about sizes for one report, {apart}"
 
 
 CONSENT = {
     "shuffled": (
         "Your report passes a server that mixes it with the reports of many others and drops it if too few others "
-        "belong to the same group. That server cannot read your report. "
+        "belong to the same group. "
     ),
     "blinded": (
         "Your report passes two servers that mix it with the reports of many others and drop it if too few others "
         "belong to the same group. Neither of them can read your report, and neither alone knows which group it is. "
     ),
 }
+_ONE_READS = {
+    True: "That server can find out your randomised report, but neither your answer nor who you are. ",
+    False: "That server cannot read your report. ",
+}
+"""What one shuffler can read, where crowds are made of reports, and otherwise."""
 GROUPS = {
     "report": "Groups are made of the randomised reports, so they tell nothing more about you.",
     "attribute": "Groups are made of something public about you that you are asked for, such as your region.",
     "position": "Groups are made of the answer that a part is about. Every device sends a part for each answer.",
     "answer": (
-        "Groups are made of your true answer. If the people who run the two servers worked together, they could find "
-        "out how many people gave an answer, and with the server that takes your report that it was you."
+        "Groups are made of your true answer. The people who run the server that takes your report could find it out, "
+        "by mixing your report with false ones only. So could the people who run the two mixing servers, if they "
+        "worked together. Somebody with many false devices could find out how many others gave an answer."
     ),
 }
 FRAGMENTS = (
@@ -185,10 +217,17 @@ FRAGMENTS = (
 )
 
 
-def consent_with_words(consent: str, transport: str, source: str, by: str | None = None) -> str:
+def consent_words(transport: str, source: str) -> str:
+    """What people agree to in addition, where shufflers are on the way."""
+    return CONSENT[transport] + (_ONE_READS[source == "report"] if transport == "shuffled" else "") + GROUPS[source]
+
+
+def consent_with_words(consent: str, transport: str, source: str | None, by: str | None = None) -> str:
     """A text to agree to, with what this transport adds to it and nothing of what another would."""
-    for words in (*CONSENT.values(), *GROUPS.values(), FRAGMENTS):
-        consent = consent.replace(words.strip(), "")
-    added = CONSENT[transport] + GROUPS[source] + "\n" if transport in CONSENT else ""
-    added = FRAGMENTS + added if by is not None and added else added
-    return consent.rstrip() + "\n" + added
+    plain = consent
+    for words in (*CONSENT.values(), *_ONE_READS.values(), *GROUPS.values(), FRAGMENTS):
+        plain = plain.replace(words.strip(), "")
+    if source is None or transport not in CONSENT:
+        return consent if plain == consent else plain.rstrip() + "\n"
+    parts = FRAGMENTS if by is not None else ""
+    return plain.rstrip() + "\n" + parts + consent_words(transport, source) + "\n"

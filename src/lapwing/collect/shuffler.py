@@ -31,7 +31,10 @@ class Shuffler(ShufflingServer):
 
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
         assert self.collection.crowd is not None
-        return thresholded(self.collection.crowd, rows[:, :CROWD_BYTES], rows[:, CROWD_BYTES:], self.entropy)
+        return thresholded(self.collection.crowd, *self._crowded(epoch, rows, totals, None), self.entropy)
+
+    def _crowded(self, epoch: int, rows: Rows, totals: Counter[str], secret: Any) -> tuple[Rows, Rows]:
+        return rows[:, :CROWD_BYTES], rows[:, CROWD_BYTES:]
 
 
 def thresholded(crowd: Crowd, names: Rows, rows: Rows, entropy: Entropy) -> Rows:

@@ -9,7 +9,8 @@
 
 Neither the permutation nor what is drawn for a batch is ever stored. A crash before the commit leaves an output that
 nobody knows, which is removed: all is drawn anew, and nobody has seen the first draw. After the commit the same bytes
-are sent, as often as it takes. When the key of an epoch is gone, what still waits is dropped and counted.
+are sent, as often as it takes. When the key of an epoch is gone, what still waits is dropped and counted. A file that
+the disk has damaged is set aside and counted, and holds up nothing.
 Proof: shuffler.md
 """
 
@@ -18,27 +19,33 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from lapwing.collect import hops, identities
-from lapwing.collect.clock import GRACE, ON_THE_WAY, now
+from lapwing.collect import identities
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import Handover, received_by
-from lapwing.collect.hops import Unreachable
-from lapwing.collect.http import Answer, Application, Request, application
+from lapwing.collect.handovers import (
+    ASIDE,
+    DAMAGED,
+    SEALED,
+    UNSENDABLE,
+    Handover,
+    send,
+    set_aside,
+    stored_for,
+    unsendable,
+)
+from lapwing.collect.http import Answer, Request
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
-from lapwing.collect.runs import RunStore, count, totals_of
-from lapwing.collect.sealing import ID_BYTES
+from lapwing.collect.runs import count, totals_of
+from lapwing.collect.sealing import ID_BYTES, row_bytes
 from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
-from lapwing.errors import InvalidParameter
-from lapwing.noise import SYSTEM, Entropy
+from lapwing.collect.stations import DUPLICATE, LARGEST_SEGMENT, NO_KEY, SEALED_WRONG, Station
 from lapwing.privacy.store import FileStore
 
 if TYPE_CHECKING:
@@ -47,9 +54,9 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.uint8]
 
-LARGEST_SEGMENT = 1 << 29
-SEALED_WRONG, DUPLICATE, NO_KEY = "sealed for another key", "duplicate", "the key is gone"
 TAKEN, PASSED_ON = "taken", "passed on"
+STASH = "stash"
+"""Where the files of an oblivious shuffle are, beside those that came and go."""
 
 
 class ShufflerFile(FileStore):
@@ -68,11 +75,10 @@ class ShufflerFile(FileStore):
     layout = frozenset(statements)
 
 
-class ShufflingServer(ABC):
+class ShufflingServer(Station):
     """One shuffler; `app` takes segments, `work` mixes them, `pass_on` sends what is ready. `keys` open its layer."""
 
-    party: str
-    """Its name in the file."""
+    used_up = "SELECT 1 FROM taken WHERE name = :name"
     at_once: ClassVar[int] = 1 << 20
     """Rows that are gathered for one batch, about, if there are so many: what memory holds."""
 
@@ -83,55 +89,39 @@ class ShufflingServer(ABC):
         keys: Mapping[int, Key],
         signing_key: Key,
         *,
-        destroy: Callable[[int], None] = lambda epoch: None,
-        processes: int | None = None,
-        clock: Callable[[], datetime] = now,
-        entropy: Entropy = SYSTEM,
+        oblivious: bool = False,
+        **named: Any,
     ) -> None:
-        self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
-        self.folder, self.clock, self.entropy = folder, clock, entropy
-        self._destroy, self._processes, self._tried = destroy, processes, frozenset[Path]()
-        self.incoming, self.outgoing = folder / "incoming", folder / "outgoing"
-        for place in (self.incoming, self.outgoing):
-            make_folder(place)
-        self.facts = ShufflerFile(folder / "facts.db", None)
-        self.facts.create(allowed=True)
-        self.runs = RunStore(self.facts, folder / "ids", entropy)
+        super().__init__(collection, folder, ShufflerFile(folder / "facts.db", None), keys, signing_key, **named)
+        self.outgoing, self.oblivious, self._tried = folder / "outgoing", oblivious, frozenset[Path]()
+        make_folder(self.outgoing)
 
     @abstractmethod
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
         """What is passed on of the rows of one batch, in a random order."""
 
-    def app(self) -> Application:
-        """The ASGI application."""
-        return application({("POST", "/segments"): self.segments, ("GET", "/health"): self.health})
+    @abstractmethod
+    def _crowded(self, epoch: int, rows: Rows, totals: Counter[str], secret: Any) -> tuple[Rows, Rows]:
+        """Names of crowds, and what is passed on, of some rows; without those that are left out."""
 
-    async def segments(self, request: Request) -> Answer:
-        """Store what the party before passes on."""
-        body = await hops.received(request, self.collection, self.collection.senders(self.party), LARGEST_SEGMENT)
-        return body if isinstance(body, Answer) else await asyncio.to_thread(self._stored, body)
+    def _begun(self, epoch: int) -> tuple[Any, Rows]:
+        """A secret of the batch, and rows that are passed on with it and are nobody's."""
+        import numpy as np
 
-    def _stored(self, body: bytes) -> Answer:
-        try:
-            received_by(self.collection, self.party, body)
-        except InvalidParameter:
-            return Answer.error(400, f"This is nothing for the {self.party} of this collection.")
-        name = sealed_name(body)
-        try:
-            if not self._known(name):
-                write_durably(self.incoming / f"{name}.sealed", [body])
-        except OSError:
-            return Answer.busy()
-        return Answer.json(201, segment=name)
+        return None, np.empty((0, self._passed_bytes()), dtype=np.uint8)
 
-    def _known(self, name: str) -> bool:
-        with self.facts.transaction(write=False) as database:
-            return database.execute("SELECT 1 FROM taken WHERE name = :name", {"name": name}).fetchone() is not None
+    def _kept(self, sizes: Sequence[int]) -> Sequence[int]:
+        """How many rows of crowds of these sizes are passed on."""
+        assert self.collection.crowd is not None
+        return self.collection.crowd.mechanism.release(list(sizes), self.entropy)
+
+    def _passed_bytes(self) -> int:
+        return row_bytes(self.collection, self.collection.after(self.party))
 
     async def health(self, _: Request) -> Answer:
         """Totals, and digests of all that was taken and passed on: two parties compare them."""
         taken, passed = await asyncio.to_thread(self.digests)
-        totals = await asyncio.to_thread(lambda: totals_of(self.facts))
+        totals = await asyncio.to_thread(self.totals)
         return Answer.json(200, collection=self.collection.id, totals=totals, taken=taken, passed_on=passed)
 
     def digests(self) -> tuple[str, str]:
@@ -142,8 +132,9 @@ class ShufflingServer(ABC):
         return digest_of(taken), digest_of(passed)
 
     def totals(self) -> dict[str, int]:
-        """How many reports were taken and passed on, and how many were left out, by reason."""
-        return totals_of(self.facts)
+        """How many reports were taken and passed on, and how many were left out, by reason; and what is damaged."""
+        damaged = {DAMAGED: set_aside(self.incoming), UNSENDABLE: unsendable(self.outgoing, self._waiting)}
+        return totals_of(self.facts) | {what: files for what, files in damaged.items() if files}
 
     def work(self) -> int:
         """Mix what is enough for a batch; how many reports were passed on. One process at a time does so."""
@@ -165,12 +156,18 @@ class ShufflingServer(ABC):
 
     def _gather(self, epoch: int, paths: Sequence[Path]) -> int:
         """Mix files of one epoch, `at_once` rows together, and more where too few are good."""
+        if self.oblivious:
+            from lapwing.collect.oblivious import gathered
+
+            return gathered(self, epoch, paths)
         least = self.collection.smallest_batch
-        most = full = max(self.at_once, least)
+        most = full = self._at_once()
         group, rows, passed_on = dict[Path, Handover](), 0, 0
         for path in paths:
-            group[path] = received_by(self.collection, self.party, path.read_bytes())
-            rows += len(group[path].segment.reports)
+            handover = self._read(epoch, path)
+            if handover is not None:
+                group[path] = handover
+                rows += len(handover.segment.reports)
             if rows < full and path != paths[-1]:
                 continue
             mixed = self._mix(epoch, group) if rows >= least else None
@@ -180,12 +177,24 @@ class ShufflingServer(ABC):
                 group, rows, passed_on, full = {}, 0, passed_on + mixed, most
         return passed_on
 
+    def _at_once(self) -> int:
+        """Rows of a group, about: with a file more, its output is still one that the next party takes."""
+        room = LARGEST_SEGMENT // 4 // row_bytes(self.collection, self.party)
+        return max(min(self.at_once, room), self.collection.smallest_batch)
+
     def _drop(self, epoch: int, paths: Sequence[Path]) -> int:
         """Nobody can open these any more."""
-        received = [received_by(self.collection, self.party, path.read_bytes()) for path in paths]
-        rows = sum(len(handover.segment.reports) for handover in received)
-        self._use_up(paths, None, None, epoch, Counter({NO_KEY: rows}))
+        read = {path: self._read(epoch, path) for path in paths}
+        rows = {path: len(handover.segment.reports) for path, handover in read.items() if handover is not None}
+        if rows:
+            self._use_up(list(rows), None, None, epoch, Counter({NO_KEY: sum(rows.values())}))
         return 0
+
+    def _read(self, epoch: int, path: Path) -> Handover | None:
+        """What came in this file; None if it was damaged, and is set aside."""
+        handover = stored_for(self.collection, self.party, path)
+        # A head that could not be read a moment ago may have named any epoch: then it waits for the next round.
+        return handover if handover is not None and handover.segment.epoch == epoch else None
 
     def _mix(self, epoch: int, group: Mapping[Path, Handover]) -> int | None:
         """How many reports of these files are passed on; None if they are too few, and nothing was decided."""
@@ -245,21 +254,12 @@ class ShufflingServer(ABC):
 
     def pass_on(self) -> int:
         """Send what is ready to the next party; how many batches it has now that it had not before."""
-        passed = 0
-        for name in self._waiting():
-            path = self.outgoing / f"{name}.sealed"
-            try:
-                next_party = self.collection.after(self.party)
-                hops.hand_over(self.collection, next_party, path.read_bytes(), name, self.signing_key)
-            except Unreachable as error:
-                if error.answered:  # one that is refused does not hold up the others
-                    continue
-                break
+
+        def arrived(name: str) -> None:
             with self.facts.transaction() as database:
                 database.execute("UPDATE output SET waits = 0 WHERE name = :name", {"name": name})
-            path.unlink(missing_ok=True)
-            passed += 1
-        return passed
+
+        return send(self.collection, self.party, self.outgoing, self._waiting(), self.signing_key, arrived)
 
     def _waiting(self) -> list[str]:
         with self.facts.transaction(write=False) as database:
@@ -267,18 +267,8 @@ class ShufflingServer(ABC):
 
     def retire(self) -> int:
         """Destroy keys and ids of epochs that are over; how many keys went. What still waits here is dropped."""
-        day, gone = self.clock().date(), 0
-        over = [epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY]
         with alone(self.folder) as ours:
-            for number in over if ours else ():
-                if number in self.keys:
-                    self._destroy(number)
-                    del self.keys[number]
-                    gone += 1
-                if self.runs.of(number):
-                    with self.facts.transaction() as database:
-                        self.runs.forget(database, number)
-                    self.runs.tidy()
+            gone = self._end_epochs(self._over()) if ours else 0
         self._tried = frozenset() if gone else self._tried
         return gone
 
@@ -286,11 +276,13 @@ class ShufflingServer(ABC):
         """Finish what a crash left: remove inputs that are used up, and outputs that nobody knows or the next has."""
         waiting = set(self._waiting())
         remove_parts(self.incoming)
+        for path in (self.folder / STASH).glob("*"):  # of a shuffle that did not end: nobody has the keys any more
+            path.unlink(missing_ok=True)
         for path in self.incoming.glob("*.sealed"):
             if self._known(path.stem):
                 path.unlink(missing_ok=True)
         for path in self.outgoing.iterdir():
-            if path.suffix != ".sealed" or path.stem not in waiting:
+            if path.suffix != ASIDE and (path.suffix != SEALED or path.stem not in waiting):
                 path.unlink(missing_ok=True)
         self.runs.tidy()
 

@@ -6,7 +6,8 @@ that a demonstration or a load test can have a million of them.
 
 from __future__ import annotations
 
-import http.client
+import socket
+import ssl
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,10 @@ from urllib.parse import urlsplit
 
 from lapwing.collect import tokens
 from lapwing.collect.clock import today
-from lapwing.collect.collection import Collection
+from lapwing.collect.collection import Collection, Epoch
 from lapwing.collect.sealing import EPOCH_BYTES, Envelope, random_id, seal
+from lapwing.collect.string_device import Question
+from lapwing.collect.string_protocol import StringProtocol
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 
@@ -27,6 +30,7 @@ LINES = 8
 """Connections at a time."""
 _PATIENCE = 60.0
 _TRIES = 50
+_LONGEST_LINE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,53 @@ class Outcome:
     refused: int
 
 
+class Line:
+    """One connection to a server, kept open: as little of HTTP/1.1 as a device needs."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        secure = parts.scheme == "https"
+        host, port = parts.hostname or "", parts.port or (443 if secure else 80)
+        self._socket = socket.create_connection((host, port), timeout=_PATIENCE)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if secure:
+            self._socket = ssl.create_default_context().wrap_socket(self._socket, server_hostname=host)
+        self._answers = self._socket.makefile("rb")
+        self._head = f" HTTP/1.1\r\nhost: {parts.netloc}\r\ncontent-type: application/octet-stream\r\n".encode()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._answers.close()
+        self._socket.close()
+
+    def post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """One request and its answer."""
+        length = b"content-length: %d\r\n\r\n" % len(body)
+        self._socket.sendall(b"POST " + path.encode() + self._head + length + body)
+        status = int(self._line().split(b" ", 2)[1])
+        size = 0
+        while line := self._line():
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                size = int(value)
+        answer = self._answers.read(size)
+        if len(answer) != size:
+            raise ConnectionError
+        return status, answer
+
+    def _line(self) -> bytes:
+        line = self._answers.readline(_LONGEST_LINE)
+        if not line.endswith(b"\r\n"):  # it hung up
+            raise ConnectionError
+        return line[:-2]
+
+
 class Lines:
     """One connection to each server for each thread, used again and again."""
 
     def __init__(self) -> None:
         self._own = local()
-        self._all: list[http.client.HTTPConnection] = []
+        self._all: list[Line] = []
 
     def close(self) -> None:
         """Hang up everywhere."""
@@ -53,32 +98,33 @@ class Lines:
         """One request; tried again where the connection was lost or the server was busy."""
         for attempt in range(_TRIES):
             try:
-                line = self._line(address)
-                line.request("POST", path, body, {"content-type": "application/octet-stream"})
-                response = line.getresponse()
-                answer = response.read()
-                if response.status != 503:
-                    return response.status, answer
-            except (OSError, http.client.HTTPException):
-                self._line(address).close()
-                del self._lines()[address]
+                status, answer = self._line(address).post(path, body)
+                if status != 503:
+                    return status, answer
+            except (OSError, ValueError, IndexError):  # it hung up, or speaks something else
+                pass
+            self._hang_up(address)
             time.sleep(min(0.05 * 2**attempt, 1.0))
         return 503, b""
 
-    def _lines(self) -> dict[str, http.client.HTTPConnection]:
+    def _lines(self) -> dict[str, Line]:
         if not hasattr(self._own, "lines"):
             self._own.lines = {}
-        lines: dict[str, http.client.HTTPConnection] = self._own.lines
+        lines: dict[str, Line] = self._own.lines
         return lines
 
-    def _line(self, address: str) -> http.client.HTTPConnection:
+    def _line(self, address: str) -> Line:
         lines = self._lines()
         if address not in lines:
-            parts = urlsplit(address)
-            kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-            lines[address] = kind(parts.hostname or "", parts.port, timeout=_PATIENCE)
+            lines[address] = Line(address)
             self._all.append(lines[address])
         return lines[address]
+
+    def _hang_up(self, address: str) -> None:
+        line = self._lines().pop(address, None)
+        if line is not None:
+            line.close()
+            self._all.remove(line)
 
 
 def send_answers(
@@ -96,13 +142,15 @@ def send_answers(
     network, turn, waiting, done = Lines(), Lock(), iter(answers), [0, 0]
 
     def device(answer: Any) -> bool:
+        if isinstance(collection.protocol, StringProtocol):
+            return message(*_string(collection, collection.protocol, network, epoch, answer, entropy))
         whole = collection.whole.randomize([answer], entropy).to_bytes()
         reports = [whole] if collection.fragments is None else collection.fragments.split(whole)
-        stored = [message(report, answer) for report in reports]  # all are sent, whatever becomes of the first
-        return all(stored)
+        stored = [message(report, _crowd(collection, report, answer, entropy)) for report in reports]
+        return all(stored)  # all were sent, whatever became of the first
 
-    def message(report: bytes, answer: Any) -> bool:
-        sealed = seal(collection, epoch.number, report, entropy, crowd=_crowd(collection, report, answer, entropy))
+    def message(report: bytes, crowd: bytes | None) -> bool:
+        sealed = seal(collection, epoch.number, report, entropy, crowd=crowd)
         envelope = _envelope(collection, network, epoch.number, epoch.token_key, sealed, entropy)
         status, _ = network.post(collection.servers["ingestor"].address, "/reports", envelope.to_bytes())
         return status == 201
@@ -132,6 +180,20 @@ def _crowd(collection: Collection, report: bytes, answer: Any, entropy: Entropy)
     values = collection.crowd.values
     attribute = values[uniform_below(len(values), entropy=entropy)] if values else None
     return collection.crowd.name(report, answer=answer, attribute=attribute)
+
+
+def _string(
+    collection: Collection, protocol: StringProtocol, network: Lines, epoch: Epoch, answer: Any, entropy: Entropy
+) -> tuple[bytes, bytes]:
+    """The report of a virtual device that sends a string, and its crowd; it asks the issuer also for nothing."""
+    text, seed = protocol.text(answer), None
+    if protocol.oblivious:
+        strings = protocol.in_epoch(collection.digest, epoch.number)
+        question = Question.about(strings.function_input(text or b""), entropy)
+        body = epoch.number.to_bytes(EPOCH_BYTES, "little") + question.blinded
+        status, evaluated = network.post(collection.servers["issuer"].address, "/seeds", body)
+        seed = question.seed(epoch.string_key or b"", evaluated) if status == 200 else None
+    return protocol.report(collection.digest, epoch.number, text, seed, entropy)
 
 
 def _envelope(

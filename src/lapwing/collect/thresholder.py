@@ -59,9 +59,12 @@ class Thresholder(ShufflingServer):
         return fingerprints(rows[:, blinding.PAIR_BYTES :]), np.concatenate(columns, axis=1)
 
     def _mixed(self, epoch: int, rows: Rows, totals: Counter[str]) -> Rows:
+        assert self.collection.crowd is not None
+        return thresholded(self.collection.crowd, *self._crowded(epoch, rows, totals, None), self.entropy)
+
+    def _crowded(self, epoch: int, rows: Rows, totals: Counter[str], secret: Any) -> tuple[Rows, Rows]:
         import numpy as np
 
-        assert self.collection.crowd is not None
         key, end = self.crowd_keys.get(epoch), _PLACE_BYTES + blinding.PAIR_BYTES
         rows = self._opened_rows(epoch, rows, totals, start=end)
         pairs = [pair.tobytes() for pair in rows[:, _PLACE_BYTES:end]]
@@ -70,8 +73,7 @@ class Thresholder(ShufflingServer):
         totals[NO_CROWD] += int((~good).sum())
         pseudonyms = np.frombuffer(b"".join(name for name in names if name is not None), dtype=np.uint8)
         crowds = [rows[good, :_PLACE_BYTES], pseudonyms.reshape(-1, oprf.ELEMENT_BYTES)]
-        reports = rows[good, end + ID_BYTES :]
-        return thresholded(self.collection.crowd, np.concatenate(crowds, axis=1), reports, self.entropy)
+        return np.concatenate(crowds, axis=1), rows[good, end + ID_BYTES :]
 
     def retire(self) -> int:
         """Destroy keys and ids of epochs that are over."""

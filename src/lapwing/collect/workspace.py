@@ -17,6 +17,7 @@ import os
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from lapwing.collect.blinder import Blinder
 from lapwing.collect.clock import GRACE, today
 from lapwing.collect.collection import FORMAT, MORE_SHUFFLERS, ROUTES, Collection, Transport, role
 from lapwing.collect.counting import Counting, counted_here
-from lapwing.collect.files import make_folder, write_durably
+from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.ingestor import Ingestor
 from lapwing.collect.intake import LONGEST_OPEN, Intake
 from lapwing.collect.issuer import Admit, Issuer
@@ -38,8 +39,9 @@ from lapwing.collect.sealing import envelope_bytes
 from lapwing.collect.shuffled_promises import GROUPS, consent_with_words
 from lapwing.collect.shuffler import Shuffler
 from lapwing.collect.shuffling import ShufflingServer
+from lapwing.collect.string_drafts import drafted_strings, is_oblivious, is_of_strings
+from lapwing.collect.string_protocol import StringProtocol, any_protocol
 from lapwing.collect.thresholder import Thresholder
-from lapwing.crowd.catalogue import protocol_from
 from lapwing.errors import InvalidParameter
 
 EPOCH_DAYS = 45
@@ -87,8 +89,9 @@ class Workspace:
         self,
         *,
         question: str,
-        answers: Sequence[str],
+        answers: Sequence[str] = (),
         epsilon: str = "1",
+        strings: StringProtocol | None = None,
         name: str | None = None,
         host: str = HERE,
         transport: Transport = "direct",
@@ -98,30 +101,28 @@ class Workspace:
     ) -> Path:
         """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine.
 
-        With `fragments` an answer travels in pieces, through so many shufflers.
+        Answers are from a list, or `strings` that nobody can list; these need two shufflers. With `fragments` an answer
+        travels in pieces, through so many shufflers.
         """
         if self.draft.exists():
             raise InvalidParameter("folder", str(self.folder), "has a collection already", "Choose another folder.")
-        opens, crowd = today(), dict(CROWD)
-        by, pieces = (fragments or {}).get("by"), 1
-        if by == "attribute":
-            batch = changes.get("publishing", PUBLISHING)["smallest_batch"]
-            # half of what a position has in a batch, on average: that many bits hide each other
-            crowd |= {"from": "position", "threshold": max(20, batch // (2 * max(1, len(answers))))}
-        elif fragments is not None:
-            pieces = int(fragments["count"])
+        if strings is not None and fragments is not None:
+            why = "cannot be strings, which are sent whole"
+            raise InvalidParameter("fragments", str(fragments.get("by")), why, "Leave out fragments, or list answers.")
+        opens, batch = today(), changes.get("publishing", PUBLISHING)["smallest_batch"]
+        transport = "blinded" if strings is not None else transport
         document = {
             "format": FORMAT,
             "name": name or _slug(self.folder.resolve().name),
             "version": 1,
             "question": question,
-            "consent": consent_with_words(CONSENT, transport, str(crowd["from"]), by),
-            "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
+            **(
+                _of_answers(answers, epsilon, transport, fragments, batch)
+                if strings is None
+                else drafted_strings(strings)
+            ),
             "accounting": "lifetime",
-            "limits": {"reports_per_day": 1, "lifetime_epsilon": str(8 * pieces * float(epsilon)).removesuffix(".0")},
             "transport": transport,
-            **({"crowd": crowd} if len(ROUTES[transport]) > 2 else {}),
-            **({} if fragments is None else {"fragments": dict(fragments)}),
             "admission": "open",
             "publishing": dict(PUBLISHING),
             "opens": opens.isoformat(),
@@ -207,6 +208,7 @@ class Workspace:
             keys = {"report_key": nobody, "token_key": nobody, "gateway_key": nobody}
             keys |= {f"{party}_key": nobody for party in SHUFFLERS if party in (servers or {})}
             keys |= {"crowd_key": nobody} if "thresholder" in (servers or {}) else {}
+            keys |= {"string_key": nobody} if is_oblivious(document) else {}
             days = {"from": document.get("opens"), "until": document.get("closes")}
             document["epochs"] = [{"number": 1, **days, **keys}]
         return document
@@ -230,22 +232,24 @@ class Workspace:
         if signed and opens < date.fromisoformat(signed[0]["from"]):
             why = f"is before the first epoch of the signed file, which begins on {signed[0]['from']} and never changes"
             raise InvalidParameter("opens", opens.isoformat(), why, "Write that day, or begin in a new folder.")
-        epochs = [self._filled_epoch(epoch, servers) for epoch in signed]
+        oblivious = is_oblivious(document)
+        epochs = [self._filled_epoch(epoch, servers, oblivious=oblivious) for epoch in signed]
         start = max([opens, *(date.fromisoformat(epoch["until"]) + timedelta(days=1) for epoch in signed)])
         while start <= end and len(epochs) < 1000:
             number, until = len(epochs) + 1, min(end, start + timedelta(days=EPOCH_DAYS - 1))
             days = {"number": number, "from": start.isoformat(), "until": until.isoformat()}
-            epochs.append(self._filled_epoch(days, servers))
+            epochs.append(self._filled_epoch(days, servers, oblivious=oblivious))
             self._copy(self._key("issuer", f"token-{number}", "ristretto255"), "ingestor", f"token-{number}")
             start = until + timedelta(days=1)
         return epochs
 
-    def _filled_epoch(self, epoch: Mapping[str, Any], servers: Mapping[str, Any]) -> dict[str, Any]:
+    def _filled_epoch(self, epoch: Mapping[str, Any], servers: Mapping[str, Any], *, oblivious: bool) -> dict[str, Any]:
         """An epoch with a key for each party that needs one; nobody gets a new key for an epoch that is over."""
         owners: dict[str, tuple[str, Kind]] = {"report": ("aggregator", "x25519"), "token": ("issuer", "ristretto255")}
         owners |= {party: (party, "x25519") for party in SHUFFLERS if party in servers}
         owners |= {"crowd": ("thresholder", "ristretto255")} if "thresholder" in servers else {}
         owners |= {"gateway": ("ingestor", "x25519")} if "relay" in servers else {}
+        owners |= {"string": ("issuer", "ristretto255")} if oblivious else {}
         over = "token_key" in epoch and date.fromisoformat(epoch["until"]) + GRACE < today()
         filled = {name: epoch[name] for name in ("number", "from", "until")}
         for name, (party, kind) in owners.items():
@@ -291,13 +295,15 @@ class Workspace:
         place = self.folder / party / collection.id
         make_folder(place)
         if not (place / "collection.yaml").exists():
+            remove_parts(place)  # of somebody who was killed while writing it
             write_durably(place / "collection.yaml", [collection.to_yaml().encode()], mode=0o644)
         return place
 
     def issuer(self, admit: Admit | None = None) -> Issuer:
         """The issuer of this folder."""
         secrets = {number: key.secret for number, key in self.keys("issuer", "token").items()}
-        return Issuer(self.collection(), self.folder / "issuer", secrets, admit=admit)
+        seeds = {number: key.secret for number, key in self.keys("issuer", "string").items()}
+        return Issuer(self.collection(), self.folder / "issuer", secrets, string_keys=seeds, admit=admit)
 
     def ingestor(self, longest_open: float = LONGEST_OPEN, database: str | None = None) -> Ingestor:
         """One process of the ingestor of this folder; a segment is open for so many seconds at most."""
@@ -337,7 +343,7 @@ class Workspace:
             counting=counting,
         )
 
-    def shuffler(self, party: str, needed: Needed = lambda _: False) -> ShufflingServer:
+    def shuffler(self, party: str, needed: Needed = lambda _: False, *, oblivious: bool = False) -> ShufflingServer:
         """One of the shufflers of this folder: shuffler (or shuffler2, …), blinder or thresholder."""
         names = [party, "crowd"] if party == "thresholder" else [party]
         kind: Any = {"shuffler": Shuffler, "blinder": Blinder, "thresholder": Thresholder}[role(party)]
@@ -349,6 +355,7 @@ class Workspace:
             self.keys(party, party),
             self.signing_key(party),
             destroy=lambda number: None if needed(number) else self.destroy_keys(party, names, [number]),
+            oblivious=oblivious,
             **more,
         )
         return server
@@ -360,6 +367,38 @@ class Workspace:
     def relay(self) -> Relay:
         """The relay, which needs the signed file only."""
         return Relay(self.collection())
+
+
+def _of_answers(
+    answers: Sequence[str], epsilon: str, transport: Transport, fragments: Mapping[str, Any] | None, batch: int
+) -> dict[str, Any]:
+    """What a new file says about answers from a list."""
+    crowd, by, pieces = dict(CROWD), (fragments or {}).get("by"), 1
+    if by == "attribute":  # half of what a position has in a batch, on average: that many bits hide each other
+        crowd |= {"from": "position", "threshold": max(20, batch // (2 * max(1, len(answers))))}
+    elif fragments is not None:
+        pieces = int(fragments["count"])
+    lifetime = 8 * pieces * _positive(epsilon)
+    short = f"{float(lifetime):g}"
+    limits = {"reports_per_day": 1, "lifetime_epsilon": short if Fraction(short) == lifetime else str(lifetime)}
+    return {
+        "consent": consent_with_words(CONSENT, transport, str(crowd["from"]), by),
+        "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
+        "limits": limits,
+        **({"crowd": crowd} if len(ROUTES[transport]) > 2 else {}),
+        **({} if fragments is None else {"fragments": dict(fragments)}),
+    }
+
+
+def _positive(epsilon: str) -> Fraction:
+    """An epsilon as somebody wrote it, such as 1/2 or 0.5."""
+    try:
+        number = Fraction(epsilon)
+    except (ValueError, ZeroDivisionError):
+        raise InvalidParameter("epsilon", epsilon, "is no number", "Write 1, 0.5 or 1/2, for example.") from None
+    if number <= 0:
+        raise InvalidParameter("epsilon", epsilon, "must be greater than 0", "Write 1, for example.")
+    return number
 
 
 def ports_of(transport: Transport, shufflers: int = 1) -> dict[str, int]:
@@ -376,18 +415,20 @@ def _agreed(document: Mapping[str, Any]) -> Any:
     """The text to agree to: what it says about shufflers is what they do."""
     consent, crowd = document.get("consent"), document.get("crowd")
     source = crowd.get("from") if isinstance(crowd, Mapping) else None
-    if not isinstance(consent, str) or source not in GROUPS:
+    if not isinstance(consent, str) or is_of_strings(document):
         return consent
     fragments = document.get("fragments")
     by = fragments.get("by") if isinstance(fragments, Mapping) else None
-    return consent_with_words(consent, str(document.get("transport")), source, by)
+    return consent_with_words(consent, str(document.get("transport")), source if source in GROUPS else None, by)
 
 
 def _exact(written: Any) -> Any:
     """A protocol by its exact odds and its fingerprint, so that nobody computes them from an epsilon again."""
     if not isinstance(written, Mapping):
         return written
-    protocol = protocol_from({name: value for name, value in written.items() if name != "fingerprint"})
+    protocol = any_protocol({name: value for name, value in written.items() if name != "fingerprint"})
+    if isinstance(protocol, StringProtocol):
+        return protocol.document() | {"fingerprint": protocol.fingerprint.hex()}
     name = {"protocol": type(protocol).__name__, "version": protocol.version}
     return name | protocol.parameters() | {"fingerprint": protocol.fingerprint.hex()}
 

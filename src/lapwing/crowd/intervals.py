@@ -10,10 +10,10 @@ True
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from lapwing import checks
 from lapwing.crowd.binary import BinaryResponse
@@ -27,6 +27,14 @@ from lapwing.crowd.unary import UnaryEncoding
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+class Support(NamedTuple):
+    """How many reports support each answer, and with which probability one does: the true answer's, and any other's."""
+
+    hits: Sequence[int]
+    if_true: Fraction
+    if_other: Fraction
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -79,9 +87,8 @@ def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanE
     support = support_of(state)
     if support is None or not state.n:
         return estimates
-    lows, highs = share_intervals(
-        *support, [state.n] * len(support[0]), float(1 - checks.probability(confidence=estimates.confidence))
-    )
+    hits, misses = (support.hits, support.hits), float(1 - checks.probability(confidence=estimates.confidence))
+    lows, highs = share_ends(hits, support, state.n, misses)
     if isinstance(protocol, BinaryResponse):  # who does not say yes says no
         lows, highs = np.append(lows, 1 - highs), np.append(highs, 1 - lows)
     held = {field.name: getattr(estimates, field.name) for field in fields(estimates)}
@@ -92,32 +99,37 @@ def exact_estimate(protocol: ClosedProtocol, state: Counts) -> Estimates | MeanE
     return ExactEstimates(**held, lows=state.n * lows, highs=state.n * highs)
 
 
-def support_of(state: Counts) -> tuple[list[int], Fraction, Fraction] | None:
-    """How many reports support each answer, and with which probability one does: the true answer's, and any other's."""
+def support_of(state: Counts) -> Support | None:
+    """How many reports support each answer, where a report is one coin for each."""
     protocol, hits = state.protocol, state.table.ravel().tolist()
     if isinstance(protocol, BinaryResponse):
-        return hits, checks.exact(odds=protocol.yes_if_yes), checks.exact(odds=protocol.yes_if_no)
+        return Support(hits, checks.exact(odds=protocol.yes_if_yes), checks.exact(odds=protocol.yes_if_no))
     if isinstance(protocol, CategoryResponse):
-        return hits, checks.exact(keep=protocol.keep), protocol.switch
+        return Support(hits, checks.exact(keep=protocol.keep), protocol.switch)
     if isinstance(protocol, UnaryEncoding):
-        return hits, checks.exact(odds=protocol.one_if_true), checks.exact(odds=protocol.one_if_other)
+        return Support(hits, checks.exact(odds=protocol.one_if_true), checks.exact(odds=protocol.one_if_other))
     if isinstance(protocol, StochasticRounding):
         flip = checks.exact(flip=protocol.flip)
-        return hits, 1 - flip, flip
+        return Support(hits, 1 - flip, flip)
     return None
 
 
-def share_intervals(
-    hits: Sequence[int], if_true: Fraction, if_other: Fraction, reports: Sequence[int], misses: float
+def share_ends(
+    hits: tuple[Iterable[float], Iterable[float]], support: Support, n: int | Sequence[int], misses: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Ends for the share of people behind each answer, of which so many of so many reports had the support."""
+    """Ends for the share of people behind each answer, if so many of n reports supported it, at least and at most.
+
+    Answers may have numbers of reports of their own.
+    """
     import numpy as np
     from scipy.special import betainccinv, betaincinv
 
-    n, pairs = np.asarray(reports, dtype=np.float64), list(zip(hits, reports, strict=True))
-    least = np.array([min(count, math.ceil(size * if_true)) for count, size in pairs], dtype=np.float64)
-    most = np.array([max(count, math.floor(size * if_other)) for count, size in pairs], dtype=np.float64)
-    lows = np.where(least > 0, betaincinv(np.maximum(least, 1), n - least + 1, misses / 2), 0.0)
-    highs = np.where(most < n, betainccinv(most + 1, np.maximum(n - most, 1), misses / 2), 1.0)
+    if_true, if_other = support.if_true, support.if_other
+    sizes = (n,) if isinstance(n, int) else n
+    reports = np.asarray(sizes, dtype=np.float64)
+    least = np.minimum(np.array(list(hits[0]), dtype=np.float64), [math.ceil(size * if_true) for size in sizes])
+    most = np.maximum(np.array(list(hits[1]), dtype=np.float64), [math.floor(size * if_other) for size in sizes])
+    lows = np.where(least > 0, betaincinv(np.maximum(least, 1), reports - least + 1, misses / 2), 0.0)
+    highs = np.where(most < reports, betainccinv(most + 1, np.maximum(reports - most, 1), misses / 2), 1.0)
     other, spread = float(if_other), float(if_true - if_other)
     return (lows - other) / spread, (highs - other) / spread

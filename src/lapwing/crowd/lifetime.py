@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -200,16 +200,42 @@ class Lifetime(metaclass=Helpful):
         Errors are about the question and the protocol, which are public; no answer raises one.
         """
         group = self.policy.group_of(question)
-        now = self.policy.period_at(time.time()) if period is None else checks.whole(minimum=0, period=period)
         cost = self._cost(group, protocol)
-        place = {"question": question, "protocol": protocol.fingerprint.hex(), "period": min(now, _LATEST)}
+
+        def drawn(truthful: bool) -> bytes:
+            return protocol.randomize([value if truthful else NO_ANSWER], entropy).to_bytes()
+
+        return self._once(group, {"question": question, "protocol": protocol.fingerprint.hex()}, cost, period, drawn)
+
+    def message(
+        self, question: str, name: str, encoder: Callable[[bool], bytes], *, period: int | None = None
+    ) -> bytes:
+        """The bytes to send in a period where they are no report of a protocol; `name` says of what they are.
+
+        They cost the whole charge of the group. `encoder(True)` may look at an answer, and is called once at most;
+        `encoder(False)` must look like it and say nothing. What such bytes tell is for the caller to prove.
+        """
+        group = self.policy.group_of(question)
+        return self._once(group, {"question": question, "protocol": name}, group._charge, period, encoder)
+
+    def _once(
+        self,
+        group: QuestionGroup,
+        place: dict[str, Any],
+        cost: Fraction,
+        period: int | None,
+        encoder: Callable[[bool], bytes],
+    ) -> bytes:
+        """The bytes that are kept for a place, or those that are made now and kept."""
+        now = self.policy.period_at(time.time()) if period is None else checks.whole(minimum=0, period=period)
+        place = {**place, "period": min(now, _LATEST)}
         with self._file.transaction() as database:
             kept = database.execute(f"SELECT report FROM answer WHERE {_HERE}", place).fetchone()
             truthful = kept is None and self._charged(database, place, group, cost)
         if kept is not None and kept["report"] is not None:
             return bytes(kept["report"])
         # Who began here and never ended has burnt the charge: an answer is looked at once, or a crash could tell of it.
-        fresh = protocol.randomize([value if truthful else NO_ANSWER], entropy).to_bytes()
+        fresh = encoder(truthful)
         with self._file.transaction() as database:  # another process may have been faster: the first report counts
             update = f"UPDATE answer SET report = :report WHERE report IS NULL AND {_HERE}"
             database.execute(update, {**place, "report": fresh})

@@ -15,7 +15,7 @@ import hashlib
 import json
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import wraps
 from numbers import Integral
@@ -64,6 +64,8 @@ class Protocol(metaclass=Helpful):
     version: ClassVar[int] = 1
     """Changes whenever the same parameters would mean other reports."""
     unit: str = "person"
+    _fingerprint: bytes = field(default=b"", init=False, repr=False, compare=False)
+    """Once it was computed. Equal protocols may have different ones: 1 and True are equal answers."""
 
     def __init_subclass__(cls, **named: Any) -> None:
         """Let calls that do not fit say what to write: of `estimate`, and of the other ways to make a protocol."""
@@ -132,7 +134,9 @@ class Protocol(metaclass=Helpful):
     @property
     def fingerprint(self) -> bytes:
         """16 bytes that differ wherever any parameter does."""
-        return hashlib.sha256(stated(self).encode()).digest()[:16]
+        if not self._fingerprint:
+            self._set(_fingerprint=hashlib.sha256(stated(self).encode()).digest()[:16])
+        return self._fingerprint
 
     def parameters(self) -> dict[str, Any]:
         """The public parameters, as plain values for a file, a form or a fingerprint."""
@@ -142,7 +146,7 @@ class Protocol(metaclass=Helpful):
         return {"protocol": type(self).__name__, "version": self.version, **self._stated(written)}
 
     def _stated(self, written: Callable[[object], Any]) -> dict[str, Any]:
-        return {field.name: written(getattr(self, field.name)) for field in fields(self) if field.init}
+        return {part.name: written(getattr(self, part.name)) for part in fields(self) if part.init}
 
     def check_own(self, other: Protocol) -> None:
         """Refuse what belongs to other parameters."""
@@ -151,7 +155,7 @@ class Protocol(metaclass=Helpful):
             raise InvalidParameter("reports", f"<{type(other).__name__}>", why, "Keep each collection by itself.")
 
     def _set(self, **derived: object) -> None:
-        """Store what is derived from the public fields (only while the value is being made)."""
+        """Store what is derived from the public fields."""
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 

@@ -7,6 +7,7 @@ So numpy only sorts out the easy cases, and the mathematics is in one place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 16  # draws at a time: what is computed on the way stays in the cache
 BITS_BLOCK = 1 << 13  # the same for words of packed bits
+FEW_WORDS = 64  # of packed bits: a call for entropy takes longer than to fill them
 SLICED_DIGITS = 12  # then one uniform in 4096 is still undecided
 GUIDE_BITS = 16
 _MARGIN = 2.0**-40
@@ -119,8 +121,8 @@ def packed_bits(real: Real, size: int, entropy: Entropy, word_bits: int = WORD_B
     result, undecided = np.zeros(count, dtype=np.uint64), np.full(count, ~np.uint64(0))
     for start in range(0, count, BITS_BLOCK):
         ones, still = result[start : start + BITS_BLOCK], undecided[start : start + BITS_BLOCK]
-        for place in range(sliced - 1, sliced - 1 - needed, -1):
-            words = entropy.words(len(ones), np.uint64)
+        places = range(sliced - 1, sliced - 1 - needed, -1)
+        for place, words in zip(places, _slices(needed, len(ones), entropy), strict=True):
             words &= still
             if digits >> place & 1:
                 ones |= still ^ words
@@ -130,6 +132,15 @@ def packed_bits(real: Real, size: int, entropy: Entropy, word_bits: int = WORD_B
     if not exact:
         _decide_bits(real, digits, sliced, result, undecided, entropy, word_bits)
     return _trim(result, size)
+
+
+def _slices(number: int, width: int, entropy: Entropy) -> Iterator[NDArray[np.uint64]]:
+    """So many arrays of uniform words: all from one call where they are short, which gives the same words."""
+    if width <= FEW_WORDS:
+        yield from entropy.words(number * width, np.uint64).reshape(number, width)
+        return
+    for _ in range(number):
+        yield entropy.words(width, np.uint64)
 
 
 def _decide_bits(

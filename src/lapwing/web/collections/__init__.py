@@ -4,6 +4,7 @@
     admission     the school as the issuer of tokens, for collections where people sign in
     answering     what a browser is asked and what it will send, in words
     watch         what the parties say about themselves now: health, refusals, published estimates
+    pipeline      the road of a report as a figure: who is on it, how they are, what they count
     charts        estimates with error bars, batch after batch
 
 Privacy: browsers send their reports to the ingestor or the relay, never here; the console shows what parties tell

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from lapwing.collect.shuffled_promises import consent_words
 from lapwing.crowd import BinaryResponse, CategoryResponse, StochasticRounding, UnaryEncoding
 
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 YES_NO = ("Yes", "No")
 MOST_ANSWERS = 200
 """Radio buttons on one page."""
+MOST_GROUPS = 1000
+"""Lines of a list on one page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +33,36 @@ class Question:
     yes_no: bool = False
     low: str = ""
     high: str = ""
+    groups: tuple[str, ...] = ()
+    """To which of these somebody says that they belong, where crowds are made of something public."""
+
+
+@dataclass(frozen=True, slots=True)
+class Travel:
+    """What the way of a report adds to what is sent, in sentences."""
+
+    layers: str
+    """How often it is sealed, and for whom."""
+    group: str = ""
+    """What goes along, so that shufflers can tell crowds apart."""
+    unless: str = ""
+    """When the chances do not hide an answer, to be read after "as far as these chances hide it"."""
+    consent: str = ""
+    """What people agree to in addition, if the signed text does not say it."""
 
 
 def question_of(collection: Collection) -> Question | None:
     """What a page asks; None where a browser cannot answer, and another client is needed."""
+    question = _question(collection)
+    if question is None or collection.crowd is None or collection.crowd.source != "attribute":
+        return question
+    groups = collection.crowd.values
+    return replace(question, groups=groups) if len(groups) <= MOST_GROUPS else None
+
+
+def _question(collection: Collection) -> Question | None:
     protocol: Any = collection.protocol
-    if collection.transport != "direct":  # browsers have no layers for shufflers yet
+    if collection.fragments is not None:  # browsers send whole reports
         return None
     written, limits = collection.document.get("protocol"), collection.document.get("limits")
     if not isinstance(written, dict) or "fingerprint" not in written:  # browsers do not compute odds from an epsilon
@@ -81,6 +108,46 @@ def _marks(protocol: UnaryEncoding, answers: Sequence[str]) -> str:
         f"Your browser sends a mark or no mark for each of the {len(answers)} answers. Yours is marked with a chance "
         f"of {true}, each of the others with a chance of {other}."
     )
+
+
+def travel_of(collection: Collection) -> Travel:
+    """What the transport of a collection adds."""
+    crowd = collection.crowd
+    if crowd is None:
+        return Travel("The result is sealed for the server that counts.")
+    words = consent_words(collection.transport, crowd.source)
+    missing = "" if " ".join(words.split()) in " ".join(collection.consent.split()) else words
+    unless = ", and as long as those who run the two mixing servers do not work together"
+    return Travel(
+        _LAYERS[collection.transport],
+        _GROUPS[crowd.source],
+        unless if crowd.source == "answer" else "",
+        missing,
+    )
+
+
+_LAYERS = {
+    "shuffled": (
+        "The result is sealed twice, one layer inside the other: for the server that counts, and around it for the "
+        "shuffler. The shuffler mixes it with many others, and cannot read it."
+    ),
+    "blinded": (
+        "The result is sealed three times, one layer inside the other: for the server that counts, around it for the "
+        "thresholder, and around that for the blinder. Both mix it with many others, and cannot read it."
+    ),
+}
+_GROUPS = {
+    "report": "Reports that are alike form a group. A group that is too small is not passed on.",
+    "attribute": (
+        "The group that you choose goes along. It is not randomised, so treat it as public. A group that is too small "
+        "is not passed on."
+    ),
+    "position": "Marks for one answer form a group. A group that is too small is not passed on.",
+    "answer": (
+        "A name for your true answer goes along, encrypted so that neither of the two servers can read it alone. An "
+        "answer that too few people gave is not passed on."
+    ),
+}
 
 
 def servers_of(collection: Collection) -> list[str]:

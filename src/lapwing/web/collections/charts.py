@@ -54,8 +54,11 @@ def chart(batches: Sequence[Publication]) -> Chart | None:
         return None
     percent = all(row.mean is None for batch in shown for row in batch.answers)
     ends = [batch.value(row) for batch in shown for row in batch.answers]
+    if not ends:  # no string of any batch was sent by enough people
+        return None
     low, high = _scale(min(low for low, _, _ in ends), max(high for _, _, high in ends), percent=percent)
-    panels = [_panel(shown, place, low, high) for place in range(len(shown[0].answers))][:MOST_PANELS]
+    labels = dict.fromkeys(row.label for batch in reversed(shown) for row in batch.answers)
+    panels = [_panel(shown, label, low, high) for label in list(labels)[:MOST_PANELS]]
     written = "{:.0f} %" if percent else "{:.3g}"
     numbers = [number for batch in shown for number in batch.batches]
     return Chart(tuple(panels), written.format(low), written.format(high), min(numbers), max(numbers))
@@ -68,15 +71,14 @@ def _scale(low: float, high: float, *, percent: bool) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def _panel(batches: Sequence[Publication], place: int, low: float, high: float) -> Panel:
+def _panel(batches: Sequence[Publication], answer: str, low: float, high: float) -> Panel:
+    """One answer; a batch that says nothing about it, as one of strings may, has no bar."""
     bars, texts = [], []
     for number, batch in enumerate(batches):
-        if place >= len(batch.answers):
-            continue
-        down = [100 * (high - min(max(end, low), high)) / (high - low) for end in batch.value(batch.answers[place])]
-        x = 100 * (number + 0.5) / len(batches)
-        bars.append(Bar(round(x, 2), round(down[1], 2), round(down[0], 2), round(down[2], 2)))
-        least, middle, most = batch.value(batch.answers[place])
-        texts.append(f"batch {batch.batches[-1]}: {middle:.3g}, between {least:.3g} and {most:.3g}")
-    answer = batches[-1].answers[place].label
+        for row in [row for row in batch.answers if row.label == answer][:1]:
+            least, middle, most = batch.value(row)
+            down = [100 * (high - min(max(end, low), high)) / (high - low) for end in (least, middle, most)]
+            x = 100 * (number + 0.5) / len(batches)
+            bars.append(Bar(round(x, 2), round(down[1], 2), round(down[0], 2), round(down[2], 2)))
+            texts.append(f"batch {batch.batches[-1]}: {middle:.3g}, between {least:.3g} and {most:.3g}")
     return Panel(answer, tuple(bars), f"{answer}: {'; '.join(texts[-5:])}")

@@ -27,6 +27,8 @@ FRESH = 2.0
 STEPS = 10
 """The open batch is shown in so many steps: nobody sees a single report arrive."""
 RUNS, SILENT, STRANGE = "runs", "does not answer", "does not answer as it should"
+FINE = ("sealed", "taken", "passed on", "before thresholding", "counted")
+"""Totals that say how far reports came; all others are reasons why some did not."""
 Whole = Annotated[int, Field(ge=0, lt=1 << 53)]
 
 
@@ -58,9 +60,16 @@ class Publication(_Statement):
     gain_per_fake: float | None = None
     taken: Whole | None = None
     """Reports before shufflers removed some."""
+    removed: Whole = 0
+    """How many they removed."""
     missing: str = ""
     """What they removed, and what that does to estimates, in words."""
     answers: list[Row]
+
+    @property
+    def restored(self) -> int:
+        """Reports that were counted again, for those that each crowd lost on average."""
+        return 0 if self.taken is None else max(0, self.reports + self.removed - self.taken)
 
     def value(self, row: Row) -> tuple[float, float, float]:
         """Low, estimate and high: percentages of people, or the mean itself."""
@@ -133,12 +142,11 @@ class Now:
 
     def refused(self) -> list[tuple[str, str, int]]:
         """Party, reason and number of reports that were refused."""
-        fine = ("sealed", "counted")
         return [
             (party.name, reason, count)
             for party in self.parties
             for reason, count in sorted(party.totals.items())
-            if reason not in fine and count
+            if reason not in FINE and count
         ]
 
 

@@ -10,12 +10,14 @@ from fastapi import Request, Response
 
 from lapwing.collect.clock import today
 from lapwing.collect.collection import Collection
+from lapwing.collect.collusions import alone, collusions
 from lapwing.collect.quotes import quote
 from lapwing.web.accounts.sessions import Operator, page, personal
 from lapwing.web.collections import watch
 from lapwing.web.collections.admission import signs_in_elsewhere
-from lapwing.web.collections.answering import question_of, servers_of
+from lapwing.web.collections.answering import question_of, servers_of, travel_of
 from lapwing.web.collections.charts import chart
+from lapwing.web.collections.pipeline import stations
 from lapwing.web.collections.registry import Registration, find, registered, unreadable
 from lapwing.web.service import qr
 from lapwing.web.service.problems import Problem
@@ -44,8 +46,11 @@ def console(request: Request, collection_id: str, site: TheSite, person: Operato
     address = site.settings.origin + entry.address
     values: dict[str, Any] = {
         "question": question_of(entry.collection),
+        "travel": travel_of(entry.collection),
         "sign_in": site.settings.origin if signs_in_elsewhere(entry.collection, site.settings.origin) else "",
         "quoted": quote(entry.collection, devices=entry.collection.smallest_batch),
+        "alone": {promise.party: name for name, promise in alone(entry.collection).items()},
+        "pairs": collusions(entry.collection),
         "epochs": epochs_of(entry.collection, today()),
         "together": together(entry.collection),
         "address": address,
@@ -58,7 +63,7 @@ def console(request: Request, collection_id: str, site: TheSite, person: Operato
 @router.get("/{collection_id}/now")
 def live(collection_id: str, site: TheSite, person: Operator) -> Response:
     """The part of the page that changes, for its script."""
-    text = site.pages.made("collections/now.html", **_live(_found(site, collection_id)))
+    text = site.pages.made("collections/live.html", **_live(_found(site, collection_id)))
     return Response(text, headers={"cache-control": "no-store"}, media_type="text/html; charset=utf-8")
 
 
@@ -72,7 +77,14 @@ def _found(site: Site, collection_id: str) -> Registration:
 def _live(entry: Registration) -> dict[str, Any]:
     now = watch.now(entry.collection)
     picture = chart(now.results.batches) if now.results else None
-    return {"entry": entry, "collection": entry.collection, "now": now, "chart": picture, "state": entry.state()}
+    return {
+        "entry": entry,
+        "collection": entry.collection,
+        "now": now,
+        "stations": stations(entry.collection, now),
+        "chart": picture,
+        "state": entry.state(),
+    }
 
 
 def epochs_of(collection: Collection, day: date) -> list[dict[str, Any]]:

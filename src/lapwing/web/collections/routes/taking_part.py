@@ -11,7 +11,7 @@ from lapwing.collect.clock import today
 from lapwing.collect.quotes import quote
 from lapwing.web.accounts.sessions import Asking, limited, page, personal
 from lapwing.web.collections.admission import issuer_at, signs_in_elsewhere
-from lapwing.web.collections.answering import question_of, servers_of
+from lapwing.web.collections.answering import question_of, servers_of, travel_of
 from lapwing.web.collections.registry import find
 from lapwing.web.service.headers import reach
 from lapwing.web.service.problems import Problem
@@ -35,6 +35,7 @@ def take_part(request: Request, collection_id: str, site: TheSite, person: Askin
         raise Problem(404, GONE)
     collection, state = entry.collection, entry.state()
     epoch = collection.epoch(today())
+    quoted = quote(collection, devices=collection.smallest_batch)
     elsewhere = signs_in_elsewhere(collection, site.settings.origin)
     question = None if elsewhere else question_of(collection)
     if question is not None and state == "open":
@@ -54,7 +55,8 @@ def take_part(request: Request, collection_id: str, site: TheSite, person: Askin
         entry_address=entry.address,
         quota=collection.tokens_each(epoch) if epoch else 0,
         ends=epoch.end if epoch else collection.closes,
-        promised=quote(collection, devices=collection.smallest_batch).explain(),
+        travel=travel_of(collection),
+        quoted=quoted,
         file=collection.to_json().decode(),
     )
 

@@ -31,6 +31,7 @@ function begin(box: HTMLElement): void {
   const leaving = box.querySelector(".leaving") as HTMLElement;
   const warning = document.querySelector<HTMLElement>(".insecure");
   const code = agreeing.querySelector<HTMLInputElement>("[data-code]");
+  const group = agreeing.querySelector<HTMLSelectElement>("[data-group]");
   if (warning) warning.hidden = isSecureContext;
 
   const say = (text: string): void => {
@@ -65,12 +66,13 @@ function begin(box: HTMLElement): void {
       agreeing.hidden = mine.optedIn && mine.admitted;
       answering.hidden = !agreeing.hidden || !mine.open;
       leaving.hidden = left.hidden = !mine.optedIn;
-      left.textContent = remaining(mine.left, collection.reportsPerDay);
+      const belongs = mine.attribute === null ? "" : `Your group: ${mine.attribute}. `;
+      left.textContent = belongs + remaining(mine.left, collection.reportsPerDay);
     };
     onSubmit(agreeing, async () => {
       const mine = device();
       const before = mine.optedIn;
-      mine.optIn();
+      mine.optIn(group?.value ?? null);
       await mine.prepare(); // as long before the first report as a page can
       if (mine.turnedAway && !before) mine.optOut(); // nothing has begun
       show();
@@ -100,6 +102,7 @@ function begin(box: HTMLElement): void {
       });
     });
     for (const field of answering.querySelectorAll<HTMLInputElement>("[data-answer]")) field.name = "answer";
+    if (group) group.value = device().attribute ?? "";
     show();
     if (!device().optedIn) return;
     const before = device();

@@ -8,12 +8,12 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const src = join(dirname(fileURLToPath(import.meta.url)), "..", "src", "collect");
 const outfile = join(mkdtempSync(join(tmpdir(), "lapwing-")), "collect.mjs");
-const contents = ["bytes", "collection", "device", "envelopes", "reports", "sealing"]
+const contents = ["bytes", "collection", "crowds", "device", "envelopes", "reports", "sealing"]
   .map((name) => `export * as ${name} from "./${name}.js";`)
   .join("\n");
 const stdin = { contents, resolveDir: src, loader: "ts" };
 await build({ stdin, bundle: true, format: "esm", outfile });
-const { bytes, collection, device, envelopes, reports } = await import(pathToFileURL(outfile).href);
+const { bytes, collection, crowds, device, envelopes, reports } = await import(pathToFileURL(outfile).href);
 
 globalThis.navigator ??= {}; // as on a page without https: no locks
 
@@ -45,6 +45,26 @@ const jobs = {
     const one = collection.read(text);
     const sealed = envelopes.sealReport(one, one.epochs[0], fromHex(report));
     return { envelope: hex(envelopes.envelope(one, one.epochs[0].number, sealed, token)) };
+  },
+  // All layers of a report, from given random bytes.
+  layers: ({ collection: text, report, place, attribute, draws }) => {
+    const one = collection.read(text);
+    const given = draws.map(fromHex);
+    const crowd = crowds.crowdName(one, fromHex(report), place, attribute);
+    const draw = (size) => {
+      const bytes = given.shift();
+      if (bytes.length !== size) throw new Error(`${bytes.length} bytes are given, ${size} were drawn`);
+      return bytes;
+    };
+    const sealed = envelopes.sealReport(one, one.epochs[0], fromHex(report), crowd, draw);
+    return { crowd: hex(crowd), sealed: hex(sealed), left: given.length };
+  },
+  crowd: ({ text, answer, attribute = null }) => {
+    try {
+      return { crowd: hex(crowds.crowdName(collection.read(text), new Uint8Array(0), answer, attribute)) };
+    } catch (error) {
+      return { refused: error.message };
+    }
   },
   tokens: ({ kept, key, answer }) => ({ tokens: envelopes.received(kept, fromHex(key), fromHex(answer)) }),
   request: ({ epoch, count }) => {
@@ -88,7 +108,7 @@ const jobs = {
       network = step.network ?? "up";
       const one = new device.Device(collection.read(step.text ?? text), world, code ? { "x-lapwing-code": code } : {});
       try {
-        if (step.optIn) one.optIn();
+        if (step.optIn) one.optIn(step.attribute ?? null);
       } catch (error) {
         log.push({ refused: error.message });
         continue;

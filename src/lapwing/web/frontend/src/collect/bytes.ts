@@ -24,6 +24,9 @@ export function little(value: number, size: number): Bytes {
   return bytes;
 }
 
+/** A whole number of any size, lowest byte first. */
+export const fromLittle = (bytes: Bytes): bigint => BigInt(`0x${hex(bytes.slice().reverse())}`);
+
 export const hex = (bytes: Bytes): string => [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 export function fromHex(text: string): Bytes {

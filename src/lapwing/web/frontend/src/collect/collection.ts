@@ -7,6 +7,13 @@ import { ratio } from "./lifetime.js";
 
 export const DAY = 86_400_000;
 
+/** Who opens the layers around a sealed report, the innermost first, by transport. */
+export const SHUFFLERS: Record<string, readonly string[]> = {
+  direct: [],
+  shuffled: ["shuffler"],
+  blinded: ["thresholder", "blinder"],
+};
+
 export interface Epoch {
   number: number;
   from: string;
@@ -14,6 +21,18 @@ export interface Epoch {
   reportKey: Bytes;
   tokenKey: Bytes;
   gatewayKey: Bytes | null;
+  /** Whom the outer layers are sealed for, by party, and for whom crowds are encrypted. */
+  hopKeys: Record<string, Bytes>;
+  crowdKey: Bytes | null;
+}
+
+/** What a crowd is made of. */
+export interface Crowd {
+  source: "report" | "attribute" | "answer";
+  /** Of the attribute. */
+  values: string[];
+  /** So many letters of the answer; all of them without it. */
+  prefix: number | null;
 }
 
 export interface Collection {
@@ -23,6 +42,9 @@ export interface Collection {
   consent: string;
   protocol: Record<string, unknown>;
   accounting: string;
+  transport: string;
+  /** Which reports hide each other, where a shuffler is on the way. */
+  crowd: Crowd | null;
   reportsPerDay: number;
   /** Epsilon of all truthful reports together, and how many of them that pays for. */
   lifetime: Ratio;
@@ -58,8 +80,9 @@ export function canonical(value: Json): string {
 export function read(text: string): Collection {
   const { operator, signature, ...body } = JSON.parse(text) as Record<string, any>;
   if (body.format !== "lapwing collection 1") throw new Error("This is no collection that this page understands.");
-  if (body.transport !== "direct")
-    throw new Error("Reports of this collection pass shufflers, which browsers cannot do yet. Take part with the app.");
+  const shufflers = Object.hasOwn(SHUFFLERS, body.transport) ? SHUFFLERS[body.transport] : null;
+  if (!shufflers || body.fragments)
+    throw new Error("Reports of this collection travel in a way that this page does not know.");
   const key = fromBase64(operator as string);
   const statement = joined(utf8(`${body.format}\n`), key, utf8(`\n${canonical(body)}`));
   if (!ed25519.verify(fromBase64(signature as string), statement, key))
@@ -71,6 +94,8 @@ export function read(text: string): Collection {
     consent: body.consent,
     protocol: body.protocol,
     accounting: body.accounting,
+    transport: body.transport,
+    crowd: shufflers.length ? crowdOf(body.crowd) : null,
     reportsPerDay: body.limits.reports_per_day,
     lifetime: ratio(body.limits.lifetime_epsilon),
     answers: body.limits.answers ?? 0,
@@ -88,10 +113,18 @@ export function read(text: string): Collection {
       reportKey: fromBase64(epoch.report_key),
       tokenKey: fromBase64(epoch.token_key),
       gatewayKey: epoch.gateway_key ? fromBase64(epoch.gateway_key) : null,
+      hopKeys: Object.fromEntries(shufflers.map((party) => [party, fromBase64(epoch[`${party}_key`])])),
+      crowdKey: epoch.crowd_key ? fromBase64(epoch.crowd_key) : null,
     })),
     operator: hex(key),
     hash: sha256(statement),
   };
+}
+
+function crowdOf({ from, values, prefix }: Record<string, any>): Crowd {
+  if (!["report", "attribute", "answer"].includes(from))
+    throw new Error("Reports of this collection are grouped in a way that this page does not know.");
+  return { source: from, values: values ?? [], prefix: prefix ?? null };
 }
 
 /** Whether an ingestor still takes reports of an epoch at a time: for a day longer, because clocks differ. */

@@ -4,6 +4,7 @@
 import { alone } from "../lib/memo.js";
 import { type Bytes, fromHex, hex } from "./bytes.js";
 import { type Collection, DAY, type Epoch, epochOn, isTaken } from "./collection.js";
+import { crowdName } from "./crowds.js";
 import {
   type Request,
   type Token,
@@ -22,6 +23,8 @@ interface State extends Account {
   operator: string;
   hash: string;
   perDay: number;
+  /** To which crowd the person belongs, where crowds are made of something public. */
+  attribute?: string | null;
   /** The last slot that was begun, and whether its report was made. */
   slot: number;
   made: boolean;
@@ -96,13 +99,15 @@ export class Device {
 
   /**
    * The person read the text and agrees to this version. What was spent before stays spent; a version that promises less
-   * is refused by an error.
+   * is refused by an error. `attribute` says to which crowd they belong, where the collection makes crowds of one.
    */
-  optIn(): void {
+  optIn(attribute: string | null = null): void {
     const before = this.read();
     const hash = hex(this.collection.hash);
-    if (before?.hash === hash) return;
+    if (this.collection.crowd?.source === "attribute") crowdName(this.collection, new Uint8Array(0), null, attribute);
+    if (before?.hash === hash) return this.write({ ...before, attribute });
     this.write({
+      attribute,
       operator: this.collection.operator,
       hash,
       ...agreed(this.collection, before),
@@ -135,7 +140,7 @@ export class Device {
   /** Leave: what waits is deleted. What was sent cannot be recalled, and what was spent stays spent. */
   optOut(): void {
     const state = this.read();
-    if (state) this.write({ ...state, hash: "", asking: null, asked: [], tokens: [], outbox: [] });
+    if (state) this.write({ ...state, hash: "", attribute: null, asking: null, asked: [], tokens: [], outbox: [] });
   }
 
   private get slot(): number {
@@ -150,6 +155,11 @@ export class Device {
   get open(): boolean {
     const state = this.read();
     return this.optedIn && this.epoch !== undefined && state !== null && this.slot > state.slot;
+  }
+
+  /** To which crowd the person said that they belong. */
+  get attribute(): string | null {
+    return this.read()?.attribute ?? null;
   }
 
   /** Whether there is nothing to ask the issuer for now. */
@@ -215,10 +225,11 @@ export class Device {
     const paid = begun ? null : charged(this.collection, state);
     const account = paid ?? state;
     if (!begun) this.write({ ...state, ...account, slot, made: false });
-    const report = randomised(this.collection, paid ? answer : null);
-    const bytes = hex(
-      envelope(this.collection, epoch.number, sealReport(this.collection, epoch, report), token ?? null),
-    );
+    const known = paid ? answer : null; // a crowd tells of an answer only where the answer was paid for
+    const report = randomised(this.collection, known);
+    const crowd = this.collection.crowd && crowdName(this.collection, report, known, state.attribute ?? null);
+    const sealed = sealReport(this.collection, epoch, report, crowd);
+    const bytes = hex(envelope(this.collection, epoch.number, sealed, token ?? null));
     const outbox = [...state.outbox, { epoch: epoch.number, bytes }].slice(-MOST_WAITING);
     const tokens = state.tokens.filter((one) => one !== token);
     this.write({ ...state, ...account, slot, made: true, tokens, outbox });

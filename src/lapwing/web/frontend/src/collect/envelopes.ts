@@ -5,6 +5,7 @@ import { hmac } from "@noble/hashes/hmac.js";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { type Bytes, fromHex, hex, joined, little, random, utf8 } from "./bytes.js";
 import type { Collection, Epoch } from "./collection.js";
+import { crowdId, crowdName, type Draw, encrypted } from "./crowds.js";
 import { sealed } from "./sealing.js";
 
 const ID = 16;
@@ -29,15 +30,34 @@ export interface Request {
 const about = (label: string, collection: Collection, epoch: number): Bytes =>
   joined(utf8(label), collection.hash, little(epoch, 4));
 
-/** A report under a random inner id, for whoever counts. */
+/** What a layer is sealed as, by who opens it. */
+const LABELS: Record<string, string> = {
+  aggregator: "lapwing report 1",
+  shuffler: "lapwing shuffle1",
+  thresholder: "lapwing thresh 1",
+  blinder: "lapwing blinder1",
+};
+
+/** A report in all its layers, each under a random id. `crowd` is the name of its crowd; one of reports needs none. */
 export function sealReport(
   collection: Collection,
   epoch: Epoch,
   report: Bytes,
-  id = random(ID),
-  secret?: Bytes,
+  crowd: Bytes | null = null,
+  draw: Draw = random,
 ): Bytes {
-  return sealed(epoch.reportKey, joined(id, report), about("lapwing report 1", collection, epoch.number), secret);
+  const layer = (party: string, key: Bytes | undefined, ...parts: Bytes[]): Bytes => {
+    if (!key) throw new Error("This collection lacks a key that its reports are sealed for.");
+    const plain = joined(draw(ID), ...parts);
+    return sealed(key, plain, about(LABELS[party] as string, collection, epoch.number), draw(32));
+  };
+  const inside = layer("aggregator", epoch.reportKey, report);
+  if (!collection.crowd) return inside;
+  const id = crowdId(collection, crowd ?? crowdName(collection, report, null, null));
+  const { shuffler, thresholder, blinder } = epoch.hopKeys;
+  if (collection.transport === "shuffled") return layer("shuffler", shuffler, id, inside);
+  const pair = encrypted(epoch.crowdKey as Bytes, id, draw);
+  return layer("blinder", blinder, pair, layer("thresholder", thresholder, inside));
 }
 
 /** What is sent: with a token its id and tag, without one a random id. */

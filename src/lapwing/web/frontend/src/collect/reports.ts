@@ -28,11 +28,11 @@ function packed(bits: boolean[]): Bytes {
   return bytes;
 }
 
-/** The words of a domain, in order; numbers for a domain that is only a size. */
+/** The words of a domain, in order and as the library writes them; numbers for a domain that is only a size. */
 export function domainOf(collection: Collection): string[] {
   const domain = collection.protocol.domain as unknown;
   return Array.isArray(domain)
-    ? domain.map(String)
+    ? domain.map((word) => (typeof word === "boolean" ? (word ? "True" : "False") : String(word)))
     : Array.from({ length: Number(domain ?? 0) }, (_, place) => String(place));
 }
 

@@ -1,0 +1,132 @@
+"""What each party of a collection of strings can learn, alone and with others: rows for a quote, and words to agree to.
+
+A message has no local ε. What holds towards whoever sees what the shufflers pass on is the threshold's (ε, δ). Behind
+it, where parties break their promise not to work together, is one thing more: fewer than t messages of a string do not
+open unless somebody guesses it, and with `randomness: issuer` a guess is a question to the issuer.
+
+Proof: string_protocol.md
+"""
+
+from __future__ import annotations
+
+from lapwing.collect.collection import Collection
+from lapwing.collect.crowds import Crowd
+from lapwing.collect.shuffled_promises import Promise, central_words
+from lapwing.collect.string_counts import count_interval
+from lapwing.collect.string_protocol import StringProtocol
+
+CONSENT = (
+    "Your text is encrypted on this device so that it opens only together with the same text from {threshold} or more "
+    "people. Two servers mix it with the reports of many others and drop it if too few people sent the same text: then "
+    "nobody reads it. If many people sent the same text, everybody can read that text and about how many they were. Do "
+    "not send anything that tells who you are. {guesses} You can leave at any time. What was sent before cannot be "
+    "taken back, because nobody knows that it came from you.\n"
+)
+GUESSES = {
+    "none": (
+        "If the people who run the servers worked together, they could find out whether somebody sent a text that they "
+        "can guess, and with the server that takes your report that it was you."
+    ),
+    "issuer": (
+        "If the people who run the servers worked together, they would have to ask the server that admits you about "
+        "every text that they guess. If it worked with them, too, they could find out whether you sent such a text."
+    ),
+}
+
+
+def string_consent(threshold: int, randomness: str) -> str:
+    """The text to agree to in a new collection of strings."""
+    return CONSENT.format(threshold=threshold, guesses=GUESSES[randomness])
+
+
+def string_promises(collection: Collection, nothing: str) -> list[Promise]:
+    """The rows of the parties between ingestor and analyzer, and of those who work together."""
+    protocol = collection.protocol
+    assert isinstance(protocol, StringProtocol)
+    central, t = central_words(collection), protocol.threshold
+    open_to_all = f"exact numbers; strings of {t:,} devices or more open. Others stay closed {_unless(protocol)}"
+    rows = [
+        Promise("blinder", "sealed reports with crowds that it cannot read", nothing),
+        Promise(
+            "thresholder",
+            "how many have the same string, exactly, under names for one batch; no sender, time or order",
+            "none about numbers; which strings they are stays hidden",
+        ),
+        Promise(
+            "thresholder with devices of its own",
+            "one token, one question: how many sent a string that it can guess",
+            f"none for strings that it asks about{_asking(protocol)}",
+        ),
+        Promise(
+            "aggregator",
+            "messages of strings that enough devices sent, which open; without sender, time or order",
+            central,
+        ),
+        Promise(
+            "aggregator with devices of its own",
+            "which of its own messages were passed on, and so how many others were",
+            "none about strings that it sends itself; the others as the aggregator alone",
+        ),
+        Promise("blinder with aggregator", "as the aggregator alone", central),
+        Promise("thresholder with aggregator", "all messages, by string", open_to_all),
+        Promise(
+            "blinder with thresholder",
+            "how many sent a string, by trying it out",
+            f"none for strings that can be guessed{_asking(protocol)}",
+        ),
+    ]
+    if protocol.oblivious:
+        rows += [
+            Promise("issuer with aggregator", "as the aggregator alone: its strings are open", central),
+            Promise(
+                "issuer with thresholder and aggregator, or with both shufflers",
+                "how many sent a string, by trying it out",
+                "none for strings that can be guessed",
+            ),
+        ]
+    return rows
+
+
+def string_collusion(protocol: StringProtocol) -> str:
+    """What holds against all servers on the way at once, who know which report is whose."""
+    closed = f"strings of fewer than {protocol.threshold:,} devices stay closed {_unless(protocol)}"
+    return f"{closed}, and nothing else holds"
+
+
+def _unless(protocol: StringProtocol) -> str:
+    if protocol.oblivious:
+        return "unless somebody guesses them, which takes a question to the issuer for each guess"
+    return "unless somebody guesses them"
+
+
+def _asking(protocol: StringProtocol) -> str:
+    return "; each guess takes a question to the issuer" if protocol.oblivious else ""
+
+
+def _accuracy(crowd: Crowd | None) -> str:
+    """What the threshold does to counts."""
+    assert crowd is not None
+    low, high = count_interval(crowd, 1 << 40)
+    return (
+        f"Strings that fewer than about {crowd.mechanism.accuracy():,.0f} devices of a batch send are not shown; the "
+        f"count of the others is off by about {(high - low) // 2:,} (95 % confidence)."
+    )
+
+
+def explained(collection: Collection) -> str:
+    """What one string, and all of one device, tell about one person."""
+    protocol = collection.protocol
+    assert isinstance(protocol, StringProtocol)
+    answers = collection.policy().periods()
+    days = answers / collection.reports_per_day
+    guess = (
+        "With randomness: issuer, every guess of a string is a question to the issuer."
+        if protocol.oblivious
+        else "With randomness: none, whoever has a message can try out guesses: use it only for what nobody can guess."
+    )
+    return (
+        f"Devices send strings. A message has no local epsilon: the threshold of the shufflers protects people, with "
+        f"{central_words(collection)}. That holds towards everybody who sees what they pass on, as long as parties do "
+        f"not work together: see the table. A device sends strings for {days:,.3g} day{'' if days == 1 else 's'}; its "
+        f"later messages say nothing. {guess} {_accuracy(collection.crowd)}"
+    )
