@@ -196,15 +196,20 @@ def serve(
         ),
     ],
     folder: Folder,
-    host: Annotated[str | None, typer.Option(help="Where to listen; as in the file, if left out.")] = None,
-    port: Annotated[int | None, typer.Option(help="At which port; as in the file, if left out.")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(help="Address to listen on. Default: as in collection.yaml, which is what devices use."),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(help="Port to listen on. Default: as in collection.yaml, which is what devices use.")
+    ] = None,
     seal_after: Annotated[
-        float, typer.Option(help="Seconds that few reports wait for others at the ingestor.")
+        float, typer.Option(help="Maximum seconds that a report waits at the ingestor before it is sealed.")
     ] = 600.0,
     workers: Annotated[int, typer.Option(help="Processes of the ingestor that share its port.")] = 1,
     database: Annotated[
         str | None,
-        typer.Option(help="What several ingestors share: a PostgreSQL database, postgresql://user@host/name"),
+        typer.Option(help="PostgreSQL database that several ingestors share, postgresql://user@host/name"),
     ] = None,
     spark: Annotated[
         str | None, typer.Option(help="The master of a Spark cluster that counts for the aggregator: spark://host:7077")
@@ -246,9 +251,16 @@ def _counting(spark: str | None, shared: Path | None) -> Counting:
 
 @app.command()
 def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.", show_default=False)]) -> None:
-    """Make admission codes to give to people. Only their hashes are kept; print them once."""
+    """Make admission codes to give to people. They are shown only once: the issuer keeps hashes."""
+    from lapwing.errors import InvalidParameter
+
     with readable_errors():
-        for code in _workspace(folder).issuer().new_codes(count):
+        workspace = _workspace(folder)
+        admission = workspace.collection().admission
+        if admission != "codes":
+            why = "asks nobody for a code, so codes would be of no use"
+            raise InvalidParameter("admission", admission, why, "Write admission: codes in the draft, and open it.")
+        for code in workspace.issuer().new_codes(count):
             typer.echo(code)
 
 
@@ -282,7 +294,7 @@ def _state(collection: Collection, party: str, health: dict[str, Any]) -> str:
         batches = len(health["batches"])
         return f"{batches} batch{'' if batches == 1 else 'es'} published"
     counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(health["totals"].items()))
-    return counts or "runs, nothing came yet"
+    return counts or ("runs, nothing is sealed yet" if party == "ingestor" else "runs, nothing came yet")
 
 
 @app.command()
@@ -336,7 +348,7 @@ def _show(data: bytes, output: Path | None) -> None:
 
 @app.command()
 def close(folder: Folder) -> None:
-    """End a collection: no more reports are taken. What fills no batch is never published."""
+    """End a collection: no more reports are taken. An incomplete batch is never published."""
     with readable_errors():
         _workspace(folder).close()
         console().print("[private]✓[/] closed: the ingestor takes no more reports; results stay")
