@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from cases import together as each
 from pairing import together
 from scipy.stats import chi2
 
@@ -113,7 +114,7 @@ def test_gates_are_right_for_all_shares() -> None:
     assert (public == TRUTH).all()
 
 
-@pytest.mark.parametrize("bits", [1, 2, 3, 5])
+@each("bits", [1, 2, 3, 5])
 def test_comparisons_are_right_for_all_numbers_and_thresholds(bits: int) -> None:
     numbers = np.arange(1 << bits)
     digits = (numbers >> np.arange(bits)[::-1, None] & 1).astype(np.bool_)

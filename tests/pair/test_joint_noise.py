@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
+from cases import together
 
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_up
@@ -30,8 +31,8 @@ def exact_delta(noise: JointLaplace, steps: int, epsilon: Fraction) -> Fraction:
     return max(sum(excess[:half], Fraction(0)), sum(excess[half:], Fraction(0)))
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2)])
-@pytest.mark.parametrize("precision", [16, 64])
+@together("scale", [Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2)])
+@together("precision", [16, 64])
 def test_probabilities_add_up_and_are_those_of_a_discrete_laplace_variable(scale: Fraction, precision: int) -> None:
     noise = JointLaplace(scale, precision=precision)
     assert sum(map(noise.probability, support(noise))) == 1
@@ -42,9 +43,9 @@ def test_probabilities_add_up_and_are_those_of_a_discrete_laplace_variable(scale
         assert noise.probability(value) == pytest.approx(float(exact), rel=2.0 ** (4 - precision) * 20, abs=0)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(2)])
-@pytest.mark.parametrize("steps", [1, 2, 3])
-@pytest.mark.parametrize("precision", [16, 64])
+@together("scale", [Fraction(1, 4), Fraction(1), Fraction(2)])
+@together("steps", [1, 2, 3])
+@together("precision", [16, 64])
 def test_the_stated_loss_holds_over_the_whole_support_and_is_not_far_above(
     scale: Fraction, steps: int, precision: int
 ) -> None:
@@ -79,7 +80,7 @@ def test_thresholds_of_one_length_would_cost_more() -> None:
     assert worst > exp_up(2 * noise.step_loss)
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@together("scale", SCALES)
 def test_error_and_loss_are_those_of_central_noise(scale: Fraction) -> None:
     noise = JointLaplace(scale)
     loss = noise.privacy_loss(1)
@@ -110,13 +111,13 @@ def test_several_numbers_add_up_and_a_step_beyond_the_support_is_refused() -> No
         noise.privacy_loss(4 * noise.largest)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, "x", float("nan"), Fraction(1, 100), 1 << 41])
+@together("wrong", [0, -1, "x", float("nan"), Fraction(1, 100), 1 << 41])
 def test_scales_that_no_coins_make_are_refused(wrong: object) -> None:
     with pytest.raises(InvalidParameter):
         JointLaplace(wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [0, 15, 257, 1.5])
+@together("wrong", [0, 15, 257, 1.5])
 def test_precisions_that_are_too_coarse_are_refused(wrong: object) -> None:
     with pytest.raises(InvalidParameter):
         JointLaplace(1, precision=wrong)  # type: ignore[arg-type]

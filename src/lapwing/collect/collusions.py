@@ -16,7 +16,7 @@ from itertools import combinations
 
 from lapwing.collect.collection import MORE_SHUFFLERS, Collection, role
 from lapwing.collect.fragment_promises import name_of_one
-from lapwing.collect.quotes import local_words, promises
+from lapwing.collect.quotes import local_words, promises, together_words
 from lapwing.collect.shuffled_promises import Promise, central_words
 
 DEVICES = "devices"
@@ -98,7 +98,8 @@ class _Coalitions:
         if second == "analyzer":  # what is published is a function of what the aggregator has
             return self._published(first)
         if second in ("issuer", "relay", "ingestor", "blinder"):
-            return SEALED
+            surrounds = "ingestor" in (first, second) or second == "relay"  # they choose reports, and can make some
+            return f"{SEALED}; {self._surrounded()}" if surrounds else SEALED
         if role(second) == "shuffler":  # rows of a quote have it with the ingestor; nobody else adds to what it sees
             return self._alone[second].guarantee
         if first == "relay":
@@ -107,10 +108,16 @@ class _Coalitions:
             return self._asked(first)
         return self._opened(first)
 
+    def _surrounded(self) -> str:
+        held = together_words(self._collection, self._local)
+        return f"if they surround a report with false ones and read what is published: {held}"
+
     def _asked(self, first: str) -> str:
         """Against the thresholder and who sends reports of their own; issuer and ingestor can add any number."""
         held = self.of(DEVICES, "thresholder").guarantee
-        if first == DEVICES or self._source == "attribute":
+        if self._source == "attribute":
+            return f"{held}; {self._surrounded()}" if first == "ingestor" else held
+        if first == DEVICES:
             return held
         free = f"the {first} can add reports, so it can try out as many as it likes"
         if self._source == "report":

@@ -158,7 +158,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
         inside = string_promises(collection, nothing) if strings else shuffled_promises(collection, local, nothing)
         published = central_words(collection)
         colluder = f"all of {', '.join((*(collection.shufflers or collection.route[1:-1]), 'aggregator'))}"
-    together = f"with {colluder}: {_together(collection, local)}"
+    together = f"with {colluder}: {together_words(collection, local)}"
     alone = f"if it surrounds a report with false ones and reads what is published, or {together}"
     rows = [
         Promise("network", f"that a device takes part, and when it reports{happens}", nothing),
@@ -177,7 +177,7 @@ def promises(collection: Collection) -> tuple[Promise, ...]:
             Promise(
                 "relay with ingestor",
                 "who sent which sealed report",
-                f"{nothing}; with {colluder}: {_together(collection, local)}",
+                f"{nothing}; {alone}",
             )
         )
     if collection.tokens:
@@ -210,12 +210,12 @@ def _published(collection: Collection) -> str:
     return f"{what} of batches of {collection.smallest_batch:,} {pieces} or more"
 
 
-def _together(collection: Collection, local: str) -> str:
+def together_words(collection: Collection, local: str) -> str:
     """What holds against all servers at once, who know which report is whose."""
     if isinstance(collection.protocol, StringProtocol):
         return string_collusion(collection.protocol)
     revealed = collection.crowd is not None and collection.crowd.source == "answer"
-    return "nothing, because crowds are made of true answers" if revealed else local
+    return "none, because crowds are made of true answers" if revealed else local
 
 
 def _admitted(collection: Collection) -> str:

@@ -117,12 +117,11 @@ def _one(collection: Collection, local: str, nothing: str) -> list[Promise]:
     assert collection.crowd is not None
     of_report = collection.crowd.source == "report"
     sees = "the crowd of every sealed report, and how large crowds are; no sender, time or order"
-    alone = (
-        f"a crowd tells what a randomised report tells: {local}" if of_report else f"{nothing}; attributes are public"
-    )
+    public = "attributes are public"
+    alone = f"a crowd tells what a randomised report tells: {local}" if of_report else f"{nothing}; {public}"
     return [
         Promise("shuffler", sees, alone),
-        Promise("shuffler with ingestor", "who is in which crowd", local if of_report else alone),
+        Promise("shuffler with ingestor", "who is in which crowd", local if of_report else f"{local}; {public}"),
         Promise("shuffler with aggregator", "every randomised report, also of small crowds", local),
     ]
 

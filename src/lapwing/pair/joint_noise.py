@@ -148,9 +148,9 @@ class JointLaplace:
         if magnitude > self.largest:
             return Fraction(0)
         side = self.sign.probability if below else 1 - self.sign.probability
-        ones = (magnitude >> place & 1 for place in range(len(self.digits)))
+        bits = (magnitude >> place & 1 for place in range(len(self.digits)))
         return side * math.prod(
-            digit.probability if one else 1 - digit.probability for digit, one in zip(self.digits, ones, strict=True)
+            digit.probability if bit else 1 - digit.probability for digit, bit in zip(self.digits, bits, strict=True)
         )
 
     def beyond(self, magnitude: int) -> Fraction:
@@ -164,12 +164,12 @@ class JointLaplace:
             return Fraction(0)
         above, equal = Fraction(0), Fraction(1)
         for place in reversed(range(len(self.digits))):
-            one = self.digits[place].probability
+            chance = self.digits[place].probability
             if number >> place & 1:
-                equal *= one
+                equal *= chance
             else:
-                above += equal * one
-                equal *= 1 - one
+                above += equal * chance
+                equal *= 1 - chance
         return above + equal
 
     def half_width(self, confidence: Number = Fraction(95, 100)) -> int:

@@ -134,13 +134,13 @@ class Transfers:
         """My a times the other's b, in both directions: the other's b is the difference of its two keys."""
         ours = random_bits(count, self._entropy)
         if self._link.place == 0:
-            zero, one = (_lowest(keys) for keys in self._sender.keys(count))
+            offer, other = (_lowest(keys) for keys in self._sender.keys(count))
             chosen = _lowest(self._receiver.keys(ours))
         else:
             chosen = _lowest(self._receiver.keys(ours))
-            zero, one = (_lowest(keys) for keys in self._sender.keys(count))
-        b = zero ^ one
-        return ours, b, (ours & b) ^ chosen ^ zero
+            offer, other = (_lowest(keys) for keys in self._sender.keys(count))
+        b = offer ^ other
+        return ours, b, (ours & b) ^ chosen ^ offer
 
     def products(self, bits: Bits) -> Words:
         """My additive share, modulo 2^64, of my bit times the bit of the other server at the same place."""
@@ -152,9 +152,9 @@ class Transfers:
             keys = _word(self._receiver.keys(bits))
             offers = np.frombuffer(self._link.receive(8 * len(bits)), dtype="<u8").astype(np.uint64)
             return np.where(bits, offers - keys, np.uint64(0) - keys)
-        zero, one = (_word(keys) for keys in self._sender.keys(len(bits)))
-        self._link.send((one - zero + bits.astype(np.uint64)).astype("<u8").tobytes())
-        return zero
+        offer, other = (_word(keys) for keys in self._sender.keys(len(bits)))
+        self._link.send((other - offer + bits.astype(np.uint64)).astype("<u8").tobytes())
+        return offer
 
     def arithmetic(self, bits: Bits) -> Words:
         """My additive share, modulo 2^64, of bits that are XOR-shared: x ⊕ y = x + y − 2xy."""
@@ -174,8 +174,8 @@ def _base_send(link: Link, count: int, entropy: Entropy) -> list[tuple[bytes, by
             raise Disagreement
         power = ristretto.times(secret, answer)
         powers = power, ristretto.subtract(power, shift)
-        zero, one = (_base_key(place, public, answer, power) for power in powers)
-        pairs.append((zero, one))
+        offer, other = (_base_key(place, public, answer, power) for power in powers)
+        pairs.append((offer, other))
     return pairs
 
 
