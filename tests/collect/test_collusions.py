@@ -80,7 +80,7 @@ def test_whoever_can_add_reports_is_a_device_without_a_limit() -> None:
         assert rows[party, "thresholder"].guarantee.startswith("none for answers they ask about")
         assert rows[party, "aggregator"].guarantee.startswith(central)
         assert "none about crowds" in rows[party, "aggregator"].guarantee
-        assert rows[party, "blinder"].guarantee == SEALED
+        assert rows[party, "blinder"].guarantee.startswith(SEALED)
     assert rows["relay", "aggregator"].guarantee == central
     assert rows["thresholder", "analyzer"].guarantee.startswith("none")
     assert rows[DEVICES, "analyzer"].guarantee == rows[DEVICES, "aggregator"].guarantee
