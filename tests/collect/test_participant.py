@@ -133,6 +133,23 @@ def test_the_time_of_sending_is_random_and_does_not_depend_on_answers(tmp_path: 
     assert len(set(hours)) > 3  # all twelve within three hours of a day: less than 1e-7
 
 
+def test_called_when_it_says_a_device_reports_in_every_short_slot_and_has_no_rhythm(tmp_path: Path) -> None:
+    """An hourly timer misses slots of an hour, and its phase would join a request for tokens with a report."""
+    network, clock = Network(), Clock()
+    hourly = collection(limits={"reports_per_day": 24, "lifetime_epsilon": 8})
+    person, phases = device(tmp_path, network, clock, hourly), set()
+    clock.early()
+    while clock.now < NOON.replace(hour=9):
+        pause = person.tick()
+        assert 0 < pause <= 900
+        clock.now += timedelta(seconds=pause)
+        phases.add(clock.now.timestamp() % 60)
+    assert len(network.sent) == 9
+    assert len(phases) > 9
+    person.opt_out()
+    assert person.tick() == 3600
+
+
 def test_retries_send_the_same_bytes(tmp_path: Path) -> None:
     network, clock = Network(), Clock()
     person = device(tmp_path, network, clock)

@@ -25,7 +25,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,9 @@ from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Courier, Delivery, HttpCourier
 from lapwing.collect.files import make_folder, make_private_file
 from lapwing.collect.participant_file import (
+    LONGEST_PAUSE,
     ParticipantFile,
+    Status,
     agreed,
     begun_in,
     check_promise,
@@ -49,6 +50,7 @@ from lapwing.collect.participant_file import (
     give_up,
     home_of,
     next_token,
+    pause_in,
     schedule_of,
     tokens_left,
     written_answer,
@@ -60,7 +62,6 @@ from lapwing.crowd import Device, Lifetime
 from lapwing.crowd.lifetime import DeviceFile
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, permutation, uniform_below
-from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.journal import Database
 
 MOST_STORED = 64
@@ -69,20 +70,6 @@ MOST_WAITING = 32
 """Slots whose envelopes wait to be sent; of more, some are dropped."""
 ACCOUNTS = {"lifetime": "lifetime.db", "donation": "device.db"}
 """The files that know what was spent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """What a person may want to know about their device."""
-
-    opted_in: bool
-    answers: int
-    """That wait on the device."""
-    envelopes: int
-    """That wait to be sent."""
-    tokens: int
-    spent: PureDP | ApproxDP | None
-    remaining: PureDP | ApproxDP | None
 
 
 class Participant:
@@ -214,13 +201,21 @@ class Participant:
             row = {"place": uniform_below(1 << 62, entropy=self._entropy), "value": value}
             database.execute("INSERT OR REPLACE INTO answer VALUES (:place, :value)", row)
 
-    def tick(self) -> None:
-        """Do what is due: get tokens, make the report of this slot if its time has come, send what waits."""
-        collection = self.collection
+    def tick(self) -> float:
+        """Do what is due: get tokens, make the report of this slot if its time has come, send what waits.
+
+        Returns in how many seconds to call it again: when a report is due, or at random before that. Issuer and
+        ingestor would recognise a device by the rhythm of a timer.
+        """
+        collection, moment = self.collection, self._clock()
         if collection is None:
             self._forget_reports()  # should a crash have come between leaving and forgetting
-            return
-        moment = self._clock()
+            return LONGEST_PAUSE
+        self._do(collection, moment)
+        with self._file.transaction(write=False) as database:
+            return pause_in(database, collection, moment, self._entropy)
+
+    def _do(self, collection: Collection, moment: float) -> None:
         day = datetime.fromtimestamp(moment, UTC).date()
         sent = self._send(collection)
         if collection.opens <= day <= collection.closes:

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,29 @@ from lapwing.collect.clock import GRACE
 from lapwing.collect.collection import Collection
 from lapwing.collect.tokens import Token
 from lapwing.errors import InvalidParameter
-from lapwing.noise import Entropy, uniform_below
+from lapwing.noise import SYSTEM, Entropy, uniform_below
+from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import IN_USE, PATIENCE, FileStore
 
+LONGEST_PAUSE = 3600.0
+"""Seconds between two ticks of a device, at most."""
 LONGEST_ANSWER = 4096
 """Characters of an answer in JSON; a longer one counts as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a person may want to know about their device."""
+
+    opted_in: bool
+    answers: int
+    """That wait on the device."""
+    envelopes: int
+    """That wait to be sent."""
+    tokens: int
+    spent: PureDP | ApproxDP | None
+    remaining: PureDP | ApproxDP | None
 
 
 class ParticipantFile(FileStore):
@@ -127,6 +145,16 @@ def begun_in(database: Database, slot: int, each: int) -> bool:
     """Whether a fragment of this slot was made already."""
     query = "SELECT 1 FROM slot WHERE made = 1 AND number BETWEEN :first AND :last"
     return database.execute(query, {"first": slot * each, "last": (slot + 1) * each - 1}).fetchone() is not None
+
+
+def pause_in(database: Database, collection: Collection, moment: float, entropy: Entropy = SYSTEM) -> float:
+    """Seconds until the next report is due; or fewer, at random, so that ticks have no rhythm."""
+    longest = int(1000 * min(LONGEST_PAUSE, collection.slot.total_seconds() / 4))
+    now = int(moment * 1000)
+    query = "SELECT MIN(due) FROM slot WHERE made = 0 AND due > :now"
+    [due] = database.execute(query, {"now": now}).fetchone()
+    pause = 1 + uniform_below(longest, entropy=entropy)
+    return (pause if due is None else min(pause, int(due) - now)) / 1000
 
 
 def tokens_left(database: Database, epoch: int) -> int:
