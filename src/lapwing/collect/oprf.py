@@ -12,28 +12,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import cache
-from types import ModuleType
 
-from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing import ristretto
+from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
+from lapwing.ristretto import ELEMENT_BYTES as ELEMENT_BYTES
+from lapwing.ristretto import ORDER as ORDER
+from lapwing.ristretto import SCALAR_BYTES as SCALAR_BYTES
+from lapwing.ristretto import add as add
+from lapwing.ristretto import base_times as base_times
+from lapwing.ristretto import is_element as is_element
+from lapwing.ristretto import subtract as subtract
+from lapwing.ristretto import times as times
 
-ELEMENT_BYTES = SCALAR_BYTES = 32
 PROOF_BYTES = 64
 OUTPUT_BYTES = 64
-ORDER = (1 << 252) + 27742317777372353535851937790883648493
-"""Of the group."""
 CONTEXT = b"OPRFV1-\x01-ristretto255-SHA512"
 _BLOCK = 128  # of SHA-512
-
-
-@cache
-def _group() -> ModuleType:
-    try:
-        import rbcl
-    except ImportError:
-        raise MissingExtra("rbcl", "collect") from None
-    return rbcl  # type: ignore[no-any-return]
 
 
 class NotVerified(InvalidParameter):
@@ -53,12 +48,7 @@ def random_scalar(entropy: Entropy = SYSTEM) -> bytes:
 
 def public_key(secret: bytes) -> bytes:
     """The element that commits to a secret key."""
-    return bytes(_group().crypto_scalarmult_ristretto255_base(secret))
-
-
-def is_element(data: bytes) -> bool:
-    """Whether these bytes are an element of the group, in its one encoding, and not the identity."""
-    return len(data) == ELEMENT_BYTES and any(data) and bool(_group().crypto_core_ristretto255_is_valid_point(data))
+    return base_times(secret)
 
 
 def blind(data: bytes, entropy: Entropy = SYSTEM) -> tuple[bytes, bytes]:
@@ -93,8 +83,7 @@ def verify(key: bytes, blinded: Sequence[bytes], evaluated: Sequence[bytes], pro
 
 def finalize(data: bytes, scalar: bytes, evaluated: bytes) -> bytes:
     """The output, for whoever knows the blind."""
-    inverse = bytes(_group().crypto_core_ristretto255_scalar_invert(scalar))
-    return _output(data, times(inverse, evaluated))
+    return _output(data, times(ristretto.inverse(scalar), evaluated))
 
 
 def evaluate(secret: bytes, data: bytes) -> bytes:
@@ -107,11 +96,9 @@ def _output(data: bytes, element: bytes) -> bytes:
 
 
 def _proof(secret: bytes, key: bytes, blinded: Sequence[bytes], evaluated: Sequence[bytes], nonce: bytes) -> bytes:
-    group = _group()
     ours = _sum(_weights(key, blinded, evaluated), blinded)  # the other composite is a power of this one
     challenge = _challenge(key, ours, times(secret, ours), base_times(nonce), times(nonce, ours))
-    product = bytes(group.crypto_core_ristretto255_scalar_mul(challenge, secret))
-    return challenge + bytes(group.crypto_core_ristretto255_scalar_sub(nonce, product))
+    return challenge + ristretto.scalar_difference(nonce, ristretto.scalar_product(challenge, secret))
 
 
 def _composites(key: bytes, blinded: Sequence[bytes], evaluated: Sequence[bytes]) -> tuple[bytes, bytes]:
@@ -144,7 +131,7 @@ def _challenge(key: bytes, *elements: bytes) -> bytes:
 
 def hash_to_group(data: bytes) -> bytes:
     """An element whose logarithm nobody knows."""
-    return bytes(_group().crypto_core_ristretto255_from_hash(_expanded(data, b"HashToGroup-" + CONTEXT)))
+    return ristretto.from_hash(_expanded(data, b"HashToGroup-" + CONTEXT))
 
 
 def _hash_to_scalar(data: bytes) -> bytes:
@@ -161,23 +148,3 @@ def _expanded(data: bytes, tag: bytes) -> bytes:
 
 def _sized(data: bytes) -> bytes:
     return len(data).to_bytes(2, "big") + data
-
-
-def times(scalar: bytes, element: bytes) -> bytes:
-    """A multiple of an element."""
-    return bytes(_group().crypto_scalarmult_ristretto255(scalar, element))
-
-
-def base_times(scalar: bytes) -> bytes:
-    """A multiple of the generator."""
-    return bytes(_group().crypto_scalarmult_ristretto255_base(scalar))
-
-
-def add(left: bytes, right: bytes) -> bytes:
-    """The sum of two elements."""
-    return bytes(_group().crypto_core_ristretto255_add(left, right))
-
-
-def subtract(left: bytes, right: bytes) -> bytes:
-    """Their difference."""
-    return bytes(_group().crypto_core_ristretto255_sub(left, right))
