@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from loops import in_a_loop
 
 from lapwing.collect import hops, reader, tokens
 from lapwing.collect.aggregator import Aggregator
@@ -157,8 +158,13 @@ class Parties:
     analyzer: Analyzer
     shufflers: dict[str, ShufflingServer] = field(default_factory=dict)
 
+    def tell(self) -> None:
+        """What an ingestor does every second: add what it refused to the totals."""
+        in_a_loop(self.ingestor._tell())
+
     def settle(self) -> int:
         """Everything that was acknowledged is sealed, forwarded, opened and, if there is enough, published."""
+        self.tell()
         self.ingestor.intake.rotate(now=True)
         self.sealer.seal()
         forward(self.sealer, self.keys.ingestor)
