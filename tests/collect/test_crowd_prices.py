@@ -13,7 +13,9 @@ from crowd_laws import delta_at, number_chance
 
 from lapwing.collect import reader
 from lapwing.collect.crowds import Crowd
-from lapwing.collect.shuffled_promises import central_loss, shuffled_promises
+from lapwing.collect.shuffled_promises import _often, central_loss, central_words, shuffled_promises
+from lapwing.exact import exp_up
+from lapwing.privacy import ApproxDP, PureDP
 
 ANSWERS = ["a1", "a2", "b1", "b2"]
 """Two crowds, by the first letter."""
@@ -107,3 +109,26 @@ def test_a_quote_says_who_can_count_a_crowd_of_answers() -> None:
     assert "honest" in plain["aggregator"]
     assert plain["blinder with aggregator"] == plain["aggregator"]
     assert with_dummies["blinder with aggregator"].startswith("none about crowds"), "it recognises its dummies"
+
+
+def test_several_reports_of_a_device_in_one_crowd_and_batch_have_no_useful_bound() -> None:
+    """Eight leave a crowd: if fewer than eight were dropped, more are kept than there are without them, at any ε."""
+    crowd = Crowd(source="answer", threshold=20, mean_drop=10, sigma=Fraction(2), delta=Fraction(2, 10**6))
+    size, reports = 100, 8
+    more_than_others = sum(number_chance(kept, size + reports, crowd) for kept in range(size + 1, size + reports + 1))
+    assert 0.1 < more_than_others < 0.11
+    answers = reader.checked(document(KEYS, transport="blinded", crowd={**NAMED, "from": "answer"}))
+    assert "if no two are in one batch, otherwise none" in central_words(answers)
+
+
+def test_all_randomised_reports_of_a_device_cost_what_changing_one_after_another_costs() -> None:
+    """Also where they are in one batch; and never more than their local losses together."""
+    large = {"publishing": {"smallest_batch": 100_000, "every_hours": 24}, "transport": "shuffled", "crowd": NAMED}
+    collection = reader.checked(document(KEYS, **large))
+    loss, reports = central_loss(collection), 8
+    every = _often(collection, loss, reports)
+    assert isinstance(every, ApproxDP)
+    assert every.epsilon == reports * loss.epsilon < collection.lifetime
+    assert every.delta >= loss.delta * sum(exp_up(place * loss.epsilon) for place in range(reports)) > 8 * loss.delta
+    small = reader.checked(document(KEYS, transport="shuffled"))
+    assert _often(small, central_loss(small), reports) == PureDP(8, relation="replace", unit="person")

@@ -19,7 +19,7 @@ from lapwing.pair.gates import Gates, ands_below, below
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.links import Disagreement, Link
 from lapwing.pair.noise_shares import noise_bits, noise_words, triples_for
-from lapwing.pair.transfers import Bits, Transfers, Triples, random_bits, transposed
+from lapwing.pair.transfers import Bits, OutOfTriples, Transfers, Triples, random_bits, transposed
 
 FALSE_ALARM = 1e-6
 TRUTH = np.array([False, True])
@@ -90,7 +90,7 @@ def test_a_triple_that_is_used_twice_is_found_out() -> None:
     assert opened((0, 0)) != opened((0, 1))
     triples = dealt(1, 1, 0, 1, 0, 0)
     triples.take(1)
-    with pytest.raises(Disagreement):
+    with pytest.raises(OutOfTriples, match="takes 1 triples, and 0 are left"):
         triples.take(1)
     for copied in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(TypeError, match="used twice"):

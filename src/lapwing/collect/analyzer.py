@@ -17,6 +17,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from lapwing.crowd import Counts, Estimates, MeanEstimate
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol
 from lapwing.errors import InvalidParameter
+from lapwing.exact import float_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +195,8 @@ class Analyzer:
             "version": self.collection.version,
             "question": self.collection.question,
             "smallest_batch": self.collection.smallest_batch,
-            "epsilon": float(self.collection.report_loss.epsilon),
-            "delta": float(getattr(self.collection.report_loss, "delta", 0)),
+            "epsilon": float_up(self.collection.report_loss.epsilon),
+            "delta": float_up(getattr(self.collection.report_loss, "delta", Fraction(0))),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
         }

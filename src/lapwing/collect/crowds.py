@@ -70,6 +70,13 @@ class Crowd:
             return self.dummies.largest
         return 0 if self.dummies is None else self.dummies.most
 
+    @property
+    def dummies_in_all(self) -> int:
+        """How many dummies the blinder can add to a batch."""
+        if isinstance(self.dummies, DummyCrowds):
+            return 2 * self.dummies.reports
+        return self.most_dummies * len(self.public_names()) if self.dummies is not None else 0
+
     def name(self, report: bytes, *, answer: Any = None, attribute: str | None = None) -> bytes:
         """The crowd of a report. Without an answer, or with one that is no text or number, it is that of no answer."""
         if self.source == "report":

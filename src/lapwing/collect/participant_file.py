@@ -41,7 +41,20 @@ class Status:
     remaining: PureDP | ApproxDP | None
 
 
-class ParticipantFile(FileStore):
+class SecretFile(FileStore):
+    """A file of a device: what is deleted in it is overwritten."""
+
+    __slots__ = ()
+
+    @contextmanager
+    def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
+        """As in every store, with overwriting."""
+        with super().transaction(write=write, fresh=fresh) as database:
+            database.execute("PRAGMA secure_delete = ON")
+            yield database
+
+
+class ParticipantFile(SecretFile):
     """The SQLite file of a participant."""
 
     __slots__ = ()
@@ -60,13 +73,6 @@ class ParticipantFile(FileStore):
     )
     since_breaker = ()
     layout = frozenset(statements)
-
-    @contextmanager
-    def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
-        """What is deleted is overwritten."""
-        with super().transaction(write=write, fresh=fresh) as database:
-            database.execute("PRAGMA secure_delete = ON")
-            yield database
 
     def compact(self) -> None:
         """Leave no free page behind."""

@@ -148,8 +148,8 @@ class _Reader:
         """A device asks for all tokens at once; a shuffler sends a whole batch in one message."""
         self.problems += too_many_tokens(collection)
         most = LARGEST_BATCH // max(row_bytes(collection, party) for party in collection.route[1:])
-        if collection.crowd is not None and collection.smallest_batch > most:
-            why = f"is too much for reports of this length behind shufflers; write {most:,} or less"
+        if collection.crowd is not None and collection.smallest_batch + collection.crowd.dummies_in_all > most:
+            why = f"is too much behind shufflers: {most:,} reports of this length, with dummies, are the most"
             self.problems.append(f"publishing.smallest_batch: {why}")
         return None if self.problems else collection
 

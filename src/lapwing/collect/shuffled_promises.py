@@ -87,10 +87,12 @@ def _often(collection: Collection, loss: ApproxDP, reports: int) -> ApproxDP | P
     if collection.crowd.source == "answer":
         delta = min(reports * loss.delta, Fraction(999_999, 1_000_000))
         return ApproxDP(epsilon, delta, relation=loss.relation, unit=loss.unit)
-    steps = (min(place * loss.epsilon, collection.lifetime) for place in range(reports))
-    delta = loss.delta * sum(map(exp_up, steps)) if epsilon < collection.lifetime else Fraction(1)
+    local = PureDP(collection.lifetime, relation=loss.relation, unit=loss.unit)
+    if epsilon >= local.epsilon:
+        return local
+    delta = loss.delta * sum(exp_up(place * loss.epsilon) for place in range(reports))
     if delta >= 1:
-        return PureDP(collection.lifetime, relation=loss.relation, unit=loss.unit)
+        return local
     return ApproxDP(epsilon, delta, relation=loss.relation, unit=loss.unit)
 
 
@@ -132,7 +134,7 @@ def _two(collection: Collection, local: str, nothing: str) -> list[Promise]:
     sizes = {
         "report": central,
         "attribute": f"{nothing}; attributes are public",
-        "answer": _sizes(collection),
+        "answer": words_about_sizes(collection),
     }[source]
     guesses = {
         "report": f"{local}; it cannot try out reports without a token for each",
@@ -171,7 +173,7 @@ def _first_and_last(collection: Collection, central: str, local: str) -> Promise
     return Promise(who, "as the aggregator alone", central if collection.crowd.source == "answer" else local)
 
 
-def _sizes(collection: Collection) -> str:
+def words_about_sizes(collection: Collection) -> str:
     """What holds against who counts crowds of answers."""
     assert collection.crowd is not None
     dummies, apart = collection.crowd.dummies, "as long as it cannot tell dummies from reports"

@@ -11,8 +11,6 @@ Proof: string_protocol.md
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -21,14 +19,12 @@ from lapwing.collect import oprf
 from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Courier
 from lapwing.collect.files import make_private_file
-from lapwing.collect.participant_file import ParticipantFile, agreed, drawn_answer
+from lapwing.collect.participant_file import ParticipantFile, SecretFile, agreed, drawn_answer
 from lapwing.collect.secret_strings import SEED_BYTES
 from lapwing.collect.string_protocol import NAME_BYTES, StringProtocol
 from lapwing.crowd import Lifetime
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.privacy.journal import Database
-from lapwing.privacy.store import FileStore
 
 
 def asks_issuer(collection: Collection) -> bool:
@@ -36,7 +32,7 @@ def asks_issuer(collection: Collection) -> bool:
     return isinstance(collection.protocol, StringProtocol) and collection.protocol.oblivious
 
 
-class SeedFile(FileStore):
+class SeedFile(SecretFile):
     """That the issuer was asked in the present slot, and the string and seed that wait for its report."""
 
     __slots__ = ()
@@ -47,13 +43,6 @@ class SeedFile(FileStore):
     )
     since_breaker = ()
     layout = frozenset(statements)
-
-    @contextmanager
-    def transaction(self, *, write: bool = True, fresh: bool = False) -> Iterator[Database]:
-        """What is deleted is overwritten."""
-        with super().transaction(write=write, fresh=fresh) as database:
-            database.execute("PRAGMA secure_delete = ON")
-            yield database
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
-from lapwing.collect.shuffled_promises import Promise, central_words
+from lapwing.collect.shuffled_promises import Promise, central_words, words_about_sizes
 from lapwing.collect.string_counts import count_interval
 from lapwing.collect.string_protocol import StringProtocol
 
@@ -24,12 +24,15 @@ CONSENT = (
 )
 GUESSES = {
     "none": (
-        "If the people who run the servers worked together, they could find out whether somebody sent a text that they "
-        "can guess, and with the server that takes your report that it was you."
+        "The people who run the server that takes your report could find out whether you sent a text that they can "
+        "guess, by mixing your report with false ones only. So could the people who run the other servers, if they "
+        "worked together. Somebody with many false devices could find out how many others sent a text."
     ),
     "issuer": (
-        "If the people who run the servers worked together, they would have to ask the server that admits you about "
-        "every text that they guess. If it worked with them, too, they could find out whether you sent such a text."
+        "The people who run the server that takes your report could find out whether you sent a text that they can "
+        "guess, by mixing your report with false ones only. So could the people who run the other servers, if they "
+        "worked together. For every text that they guess, they must ask the server that admits you, unless it works "
+        "with them. Somebody with many false devices could find out how many others sent a text."
     ),
 }
 
@@ -50,7 +53,7 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
         Promise(
             "thresholder",
             "how many have the same string, exactly, under names for one batch; no sender, time or order",
-            "none about numbers; which strings they are stays hidden",
+            _about_sizes(collection),
         ),
         Promise(
             "thresholder with devices of its own",
@@ -85,6 +88,14 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
             ),
         ]
     return rows
+
+
+def _about_sizes(collection: Collection) -> str:
+    """What holds against who counts crowds of equal strings."""
+    assert collection.crowd is not None
+    if collection.crowd.dummies is not None:
+        return words_about_sizes(collection)
+    return "none about numbers, which show which crowd sent a string that is published; other strings stay hidden"
 
 
 def string_collusion(protocol: StringProtocol) -> str:

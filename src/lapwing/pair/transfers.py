@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from lapwing import ristretto
+from lapwing.errors import LapwingError
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 from lapwing.pair.links import Disagreement, Link
 
@@ -80,6 +81,16 @@ class TransferReceiver:
         return hashed(transposed(columns)[:count], first)
 
 
+class OutOfTriples(LapwingError):
+    """A computation needs more triples than were made for it: it is refused, and nothing was opened."""
+
+    def __init__(self, needed: int, there: int) -> None:
+        self.needed, self.there = needed, there
+        super().__init__(
+            f"this takes {needed:,} triples, and {there:,} are left. Make more of them first; none is ever used twice"
+        )
+
+
 @dataclass(slots=True)
 class Triples:
     """One server's shares of random bits a, b, and c = a ∧ b. Each is used once: `take` gives it away for ever."""
@@ -104,7 +115,7 @@ class Triples:
     def take(self, count: int) -> tuple[Bits, Bits, Bits]:
         """The next ones."""
         if count > len(self):
-            raise Disagreement
+            raise OutOfTriples(count, len(self))
         place = slice(self._used, self._used + count)
         self._used += count
         a, b, c = (part[place].copy() for part in (self._a, self._b, self._c))
