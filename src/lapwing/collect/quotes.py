@@ -105,11 +105,16 @@ class CollectionQuote:
         return f" The collection lasts {lasts:,} days: estimates of later batches will be too small."
 
     def _of_crowds(self) -> str:
-        """A warning where crowds tell more than reports."""
+        """What shufflers do to estimates, and a warning where crowds tell more than reports."""
         crowd = self.collection.crowd
-        if crowd is None or crowd.source != "answer":
+        if crowd is None:
             return ""
-        return " Crowds are made of true answers. What they tell comes on top of that: see the table."
+        wider = (
+            " Shufflers remove small crowds. The expected error leaves that out: few devices have wider intervals."
+        )
+        if crowd.source != "answer":
+            return wider
+        return f"{wider} Crowds are made of true answers. What they tell comes on top of that: see the table."
 
     def __str__(self) -> str:
         lines = [
