@@ -109,9 +109,7 @@ class CollectionQuote:
         crowd = self.collection.crowd
         if crowd is None:
             return ""
-        wider = (
-            " Shufflers remove small crowds. The expected error leaves that out: few devices have wider intervals."
-        )
+        wider = " Shufflers remove small crowds. The expected error leaves that out: few devices have wider intervals."
         if crowd.source != "answer":
             return wider
         return f"{wider} Crowds are made of true answers. What they tell comes on top of that: see the table."
