@@ -14,7 +14,7 @@ import duckdb
 import pytest
 
 import lapwing as lw
-from lapwing.curator.ask import release as releasing
+from lapwing.curator.ask import central as releasing
 from lapwing.curator.ask.breaker import read
 from lapwing.curator.ask.columns import Reading
 from lapwing.errors import DatasetClosed, EngineFailed, EngineUnreachable

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import lapwing as lw
-from lapwing.curator.ask import release as releasing
+from lapwing.curator.ask import central as releasing
 from lapwing.errors import BudgetExceeded, EngineUnreachable, IncompatibleLosses, InvalidParameter, UnsupportedQuery
 
 PATIENT = lw.PureDP(3, unit="patient")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import duckdb
@@ -69,11 +70,23 @@ def brute_force(seed: int) -> int:
     if not query.statistics:
         return 0
     ask = asker(query, seed)
-    everybody, reached = ask(), 0
+    everybody, reached, others = ask(), 0, []
     for tables in neighbours(world, each_row):
         world.show(tables)
-        reached += assert_close(query, everybody, ask())
+        others.append(ask())
+        reached += assert_close(query, everybody, others[-1])
+    for one, other in combinations(others, 2):
+        assert_replaced(query, one, other)
     return reached
+
+
+def assert_replaced(query: Query, one: Integers, other: Integers) -> None:
+    """Two tables that each lack another unit: one unit has the rows of another, and there are as many as before."""
+    nothing = (0,) * len(query.statistics)
+    for i, statistic in enumerate(query.statistics):
+        moved = sum(abs(one.get(g, nothing)[i] - other.get(g, nothing)[i]) for g in one.keys() | other.keys())
+        most = statistic.replaced(query.effective, grouped=bool(query.grouping.keys))
+        assert moved <= most, (str(statistic), query.explain())
 
 
 def test_nobody_moves_an_integer_further_than_its_sensitivity() -> None:

@@ -31,7 +31,7 @@ def test_a_question_that_fails_closes_the_table_until_its_owner_has_looked(
         return found.error
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("lapwing.curator.ask.release.look", _fails)
+        patch.setattr("lapwing.curator.ask.central.look", _fails)
         first = asked()
     assert "secret" not in first
     assert asked() == first  # one text, for what failed and for what is refused
@@ -116,7 +116,7 @@ def test_a_statement_without_an_end_is_interrupted_and_on_record_before_that_is_
     _, bench = brought(lab_school, clinic_rows)
     monkeypatch.setattr("lapwing.web.lab.analyses.models.one_each", lambda *_, **__: ENDLESS)
     endless = sqlglot.parse_one(ENDLESS, dialect="duckdb")
-    monkeypatch.setattr("lapwing.curator.ask.release.look", lambda *arguments, **_: arguments[3].fetch(endless))
+    monkeypatch.setattr("lapwing.curator.ask.central.look", lambda *arguments, **_: arguments[3].fetch(endless))
     seen = list[bool]()
     write = Ledger.trip
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.aggregates import Bound, TopK
 from lapwing.curator.aggregates.base import Estimator
 from lapwing.curator.aggregates.estimates import Confidence
-from lapwing.curator.ask.pricing import Item, Keys, Noise, Picks, Tops
+from lapwing.curator.ask.pricing import Item, Keys, Noise, Picks, ReleaseItem, Tops, noisy_statistics
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.quote import ranks_note
+from lapwing.curator.ask.releaser import NoisyStatistic
 from lapwing.curator.ask.room import limited
 from lapwing.curator.engines.arrays import bin_counts, cells_of
 from lapwing.curator.engines.compiler import Compiler
@@ -23,8 +24,9 @@ from lapwing.curator.engines.statements import BoundedStatements
 from lapwing.curator.plan.evaluation import sortable
 from lapwing.curator.plan.groups import Key
 from lapwing.curator.plan.nodes import is_each_row
-from lapwing.curator.plan.statistics import Statistic
+from lapwing.curator.plan.statistics import Pick, Statistic
 from lapwing.curator.show.answer import Column
+from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
@@ -78,16 +80,52 @@ def look(
         places, groups, counts = _public(query, fetched)
     tops = [item for item in items if isinstance(item, Tops)]
     if tops:
-        return _tops(query, tops[0], groups, counts, entropy)
+        return _top_columns(query, groups, tops[0].release(counts[Statistic("units")], entropy))
     noisy = {item.statistic: item.release(counts[item.statistic], entropy) for item in items if isinstance(item, Noise)}
     chosen = {}
     for item in picks:
         near = cells_of(query, item.pick.grid)
         cells = SqlCells(statement, rows, item.pick.grid, session) if near is None else near
         chosen[item.pick] = draw_all(item, cells, places, entropy)
+    return _columns(query, groups, items, noisy, chosen, confidence)
+
+
+def columns_from(
+    query: Question, items: Sequence[ReleaseItem], noisy: Mapping[Statistic, Sequence[int]], confidence: float
+) -> tuple[Column, ...]:
+    """The columns of an answer with public keys, from noisy numbers of every group: post-processing.
+
+    `noisy` has the statistics of the question (`Question.statistics`), each with one number for each group in the order
+    of `Grouping.labels`. The top keys are those with the largest noisy numbers of units, of equal ones the first.
+    """
+    if query.grouping.secret:
+        why = "which keys occur is a secret, and here all of them are shown"
+        raise UnsupportedQuery(query.explain(), why, "Name the keys: keys={'region': […]}.")
+    groups = list(query.grouping.labels())
+    short = [str(statistic) for statistic in query.statistics if len(noisy[statistic]) != len(groups)]
+    if short:
+        raise InvalidParameter("noisy", short, "must have a number for each group", f"Give {len(groups)} of each.")
+    if query.top is not None:
+        return _top_columns(query, groups, largest(noisy[Statistic("units")], query.top.most))
+    return _columns(query, groups, items, noisy, {}, confidence)
+
+
+def largest(scores: Sequence[int], most: int) -> list[int]:
+    """The places of the largest, best first; of equal ones the first."""
+    return sorted(range(len(scores)), key=lambda place: (-scores[place], place))[:most]
+
+
+def _columns(
+    query: Question,
+    groups: Groups,
+    items: Sequence[ReleaseItem],
+    noisy: Mapping[Statistic, Sequence[int]],
+    chosen: Mapping[Pick, Sequence[int]],
+    confidence: float,
+) -> tuple[Column, ...]:
+    """The keys of these groups, and the outputs."""
     keys = [_key_column(key, [group[i] for group in groups]) for i, key in enumerate(query.grouping.keys)]
-    by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
-    values = []
+    by_statistic, values = noisy_statistics(items), []
     for bound in query.bounds:
         if bound.pick is None:
             values.append(_column(bound, noisy, by_statistic, confidence))
@@ -139,7 +177,10 @@ def _key_column(key: Key, values: list[Any]) -> Column:
 
 
 def _column(
-    bound: Bound, noisy: Mapping[Statistic, list[int]], items: Mapping[Statistic, Noise], confidence: float
+    bound: Bound,
+    noisy: Mapping[Statistic, Sequence[int]],
+    items: Mapping[Statistic, NoisyStatistic],
+    confidence: float,
 ) -> Column:
     """One output of every group."""
     aggregate = bound.aggregate
@@ -161,15 +202,16 @@ def _column(
     )
 
 
-def _chosen_column(bound: Bound, steps: Sequence[int], items: Sequence[Item], confidence: float) -> Column:
+def _chosen_column(bound: Bound, steps: Sequence[int], items: Sequence[ReleaseItem], confidence: float) -> Column:
     grid = bound.grids[0]
     values = tuple(min(max(float(step * grid.granularity), float(grid.low)), float(grid.high)) for step in steps)
     note = f"{ranks_note(bound, items, confidence)}; {bound.note}"
     return Column(bound.output, bound.aggregate.kind, values, note=note, clipped=True)
 
 
-def _tops(query: Question, item: Tops, groups: Groups, counts: Counts, entropy: Entropy) -> tuple[Column, ...]:
-    chosen = item.release(counts[Statistic("units")], entropy)
+def _top_columns(query: Question, groups: Groups, chosen: Sequence[int]) -> tuple[Column, ...]:
+    """The keys at these places, best first."""
+    assert query.top is not None
     [key] = query.grouping.keys
-    ranks = Column(item.outputs[0], TopK.kind, tuple(range(1, len(chosen) + 1)), note="by how many units have it")
+    ranks = Column(query.top.output, TopK.kind, tuple(range(1, len(chosen) + 1)), note="by how many units have it")
     return (ranks, _key_column(key, [groups[place][0] for place in chosen]))

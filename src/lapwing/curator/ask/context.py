@@ -13,6 +13,7 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 
 if TYPE_CHECKING:
     from lapwing.curator.ask.breaker import Fuse
+    from lapwing.curator.ask.releaser import Releaser
     from lapwing.curator.engines.compiler import Relation
     from lapwing.curator.engines.engine import Engine
     from lapwing.privacy import Ledger, Loss
@@ -35,6 +36,8 @@ class Context:
     """How many units a household has at most, or whatever else was promised something, as far as the public knows."""
     fuses: tuple[Fuse, ...] = ()
     """What a failure blows where no ledger remembers it."""
+    releaser: Releaser = field(kw_only=True)
+    """Who answers: `CENTRAL`, where the rows are in `engine`."""
 
     @property
     def connection(self) -> Any:
@@ -42,19 +45,8 @@ class Context:
         return getattr(self.engine, "given", None)
 
     def remaining(self, analyst: str | None = None) -> Loss | None:
-        """The least that may still be spent on any of the data sets, by this analyst, for one unit."""
-        book, losses = self.ledger, []
-        if book is None:
-            return None
-        for dataset in self.datasets:
-            own = analyst is not None and analyst in book.analysts(dataset, self.unit)
-            who = {"analyst": analyst} if own and analyst else {}
-            losses.append(book.remaining(dataset, self.unit, **who))
-        least = losses[0]
-        for other in losses[1:]:
-            if type(other) is type(least) and other <= least:
-                least = other
-        return least
+        """What this analyst may still spend."""
+        return self.releaser.remaining(self, analyst)
 
     def losses(self, loss: Loss) -> list[Loss]:
         """What a release costs everybody who was promised something: a unit, and a group of so many units.
@@ -74,6 +66,9 @@ class Context:
 
 def together(first: Context, second: Context) -> Context:
     """Two tables in one question: the same engine, the same unit, and every data set is charged."""
+    if first.releaser != second.releaser:
+        why, hint = "the two tables are answered for in different ways", "Open both in the same way."
+        raise UnsupportedQuery("join", why, hint)
     if first.engine != second.engine:
         why, hint = "the two tables live in different databases", "Open both from the same engine."
         raise UnsupportedQuery("join", why, hint)

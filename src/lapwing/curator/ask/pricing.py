@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lapwing import checks
 from lapwing.checks import Number
+from lapwing.curator.ask.releaser import NoisyStatistic
 from lapwing.curator.plan.statistics import Bounding, Pick, Statistic
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.exact import float_up, sqrt_down, sqrt_up
@@ -268,6 +269,8 @@ class Tops:
 
 
 Item = Noise | Picks | Keys | Tops
+ReleaseItem = Item | NoisyStatistic
+"""What any releaser may release: what the trusted curator does, or a statistic with noise of another making."""
 Purpose = Statistic | Pick | None
 """What an item is for: a statistic, a quantile, or (None) keys."""
 
@@ -288,27 +291,47 @@ class PricedOutput(Protocol):
         """Its part of the loss beside the others."""
 
 
-def price(
-    outputs: Sequence[PricedOutput], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
-) -> tuple[Item, ...]:
-    """All items of a query. Outputs share the loss by weight; the test of secret keys counts as one output.
+def noisy_statistics(items: Iterable[ReleaseItem]) -> dict[Statistic, NoisyStatistic]:
+    """The items with noise on a statistic, by statistic."""
+    return {item.statistic: item for item in items if not isinstance(item, Picks | Keys | Tops)}
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Of what is released, its weight beside the others, and the outputs that it serves."""
+
+    weight: Fraction = Fraction(0)
+    outputs: tuple[str, ...] = ()
+
+
+def shares_of(outputs: Sequence[PricedOutput]) -> dict[Statistic | Pick, Share]:
+    """What is released for these outputs.
 
     An output that needs several statistics shares its part among them; a statistic that serves several outputs gets
     the parts of all.
     """
-    weights: dict[Purpose, Fraction] = {}
-    serves: dict[Purpose, list[str]] = {}
+    shares: dict[Statistic | Pick, Share] = {}
     for output in outputs:
         for purpose in output.needs:
-            weights[purpose] = weights.get(purpose, Fraction(0)) + output.weight / len(output.needs)
-            serves.setdefault(purpose, []).append(output.output)
+            before = shares.get(purpose, Share())
+            weight = before.weight + output.weight / len(output.needs)
+            shares[purpose] = Share(weight, (*before.outputs, output.output))
+    return shares
+
+
+def price(
+    outputs: Sequence[PricedOutput], spend: Budget, bounding: Bounding, *, unit: str, secret_keys: bool
+) -> tuple[Item, ...]:
+    """All items of a query. Outputs share the loss by weight; the test of secret keys counts as one output."""
+    shares = shares_of(outputs)
+    weights: dict[Purpose, Fraction] = {purpose: share.weight for purpose, share in shares.items()}
     if secret_keys:
         weights[None] = sum((output.weight for output in outputs), Fraction(0)) / len(outputs)
 
     def item(purpose: Purpose, size: Fraction, concentrated: bool) -> Item:
-        served = tuple(serves.get(purpose, ()))
         if purpose is None:
             return Keys(size, concentrated, spend.key_delta, bounding, unit)
+        served = shares[purpose].outputs
         if isinstance(purpose, Statistic):
             return Noise(purpose, size, concentrated, bounding, unit, served)
         return Picks(purpose, size, concentrated, bounding, unit, served)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,15 +12,13 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, Bound, QueryFacts, TopK
 from lapwing.curator.ask.context import Context
-from lapwing.curator.ask.pricing import Budget, Item, budget, price, price_top
+from lapwing.curator.ask.pricing import Budget, ReleaseItem
 from lapwing.curator.plan.expressions import Column, Expression, Kind, columns_of
 from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.narrowing import narrowed
 from lapwing.curator.plan.nodes import Plan, is_each_row
 from lapwing.curator.plan.statistics import Bounding, Statistic
-from lapwing.errors import InvalidParameter
-from lapwing.privacy import PureDP
 
 
 @dataclass(frozen=True)
@@ -132,32 +129,14 @@ class Question:
         steps.append(", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates))
         return " → ".join(steps)
 
-    def items(self, spend: Budget) -> tuple[Item, ...]:
-        """What a release consists of."""
-        if self.top is not None:
-            outputs, candidates = (self.top.output,), self.grouping.size
-            return price_top(self.top.most, spend, candidates=candidates, unit=self.context.unit, outputs=outputs)
-        return price(self.bounds, spend, self.effective, unit=self.context.unit, secret_keys=self.grouping.secret)
+    def items(self, spend: Budget) -> tuple[ReleaseItem, ...]:
+        """What a release consists of, at whoever answers."""
+        return self.context.releaser.items(self, spend)
 
     def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
-        """What was written down, checked."""
-        secret = [key.name for key in self.grouping.keys if key.values is None and self.top is None]
-        if secret and delta is None and (epsilon is None) != (rho is None):
-            why = f"which values of {' and '.join(secret)} occur is a secret, and showing some of them needs a delta"
-            declared = ", ".join(f"{name!r}: […]" for name in secret)
-            hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
-            raise InvalidParameter("delta", None, why, hint)
-        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=self.context.unit)
-        people = self.context.population
-        chance = getattr(spend.stated, "delta", Fraction(0))
-        if people is not None and chance * people >= 1:
-            why = f"with {people} units or more, it allows to publish one of them"
-            raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
-        if spend.noise_delta and not any(item.concentrated for item in self.items(spend)):
-            return replace(
-                spend, stated=PureDP(spend.size, unit=self.context.unit)
-            )  # no delta is lost, so none is paid
-        return spend
+        """What was written down, checked; whoever answers refuses here what they do not answer."""
+        self.context.releaser.refuse(self)
+        return self.context.releaser.budget(self, epsilon, delta, rho)
 
 
 def bounding_of(given: Mapping[str, Any]) -> Bounding:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Bound
-from lapwing.curator.ask.pricing import Budget, Item, Keys, Noise, Picks, ranks_off
+from lapwing.curator.ask.pricing import Budget, Item, Keys, Picks, ReleaseItem, noisy_statistics, ranks_off
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.room import limited
 from lapwing.curator.plan.expressions import Column
@@ -81,7 +81,6 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
             expected.insert(
                 0, Expectation("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
             )
-    remarks = (*notes(query), *noise_notes(items, spend))
     return Quote(
         question=query.explain(),
         loss=spend.stated,
@@ -89,25 +88,28 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
         expected=tuple(expected),
         confidence=sure,
         remaining=remaining,
-        notes=remarks,
+        notes=query.context.releaser.notes(query, spend, items),
     )
 
 
-def notes(query: Question) -> tuple[str, ...]:
-    """What a reader of the answer must know about the question."""
-    remarks = []
-    context, keys = query.context, query.grouping.keys
+def rows_notes(query: Question) -> tuple[str, ...]:
+    """Which rows of a unit count."""
+    unit, keys = query.context.unit, query.grouping.keys
     if is_each_row(query.plan):
-        remarks.append("every row is a unit of its own: nobody with several rows is protected as a person")
-    else:
-        remarks.append(query.effective.explain(context.unit, grouped=bool(keys)))
-        limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
-        if keys and used < limit:
-            remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: {used} needs less noise")
-        if leaves_rows_out(query):
-            remarks.append(query.effective.sampling_note(context.unit, grouped=bool(keys)))
-            remarks += _counts_units(query)
-    plan = limited(query)
+        return ("every row is a unit of its own: nobody with several rows is protected as a person",)
+    remarks = [query.effective.explain(unit, grouped=bool(keys))]
+    limit, used = query.bounding.max_groups_per_unit, query.effective.max_groups_per_unit
+    if keys and used < limit:
+        remarks.append(f"max_groups_per_unit is {limit}, but there are only {used} groups: {used} needs less noise")
+    if leaves_rows_out(query):
+        remarks.append(query.effective.sampling_note(unit, grouped=bool(keys)))
+        remarks += _counts_units(query)
+    return tuple(remarks)
+
+
+def plan_notes(query: Question) -> tuple[str, ...]:
+    """What joins, long texts and keys leave out."""
+    remarks, plan, context, keys = list[str](), limited(query), query.context, query.grouping.keys
     for rows in sorted(set(limits_of(plan))):
         remarks.append(f"a join takes at most {rows:,} rows of one {context.unit} from each table")
     if carries_text(plan):
@@ -119,8 +121,6 @@ def notes(query: Question) -> tuple[str, ...]:
             remarks.append(f"which values of {key.name} occur is a secret: rare ones are not shown")
         elif not key.everything_else and isinstance(key.expression, Column) and key.expression.kind != "boolean":
             remarks.append(f"rows with another {key.name} than the public ones are left out")
-    if context.ledger is None:
-        remarks.append(NO_LEDGER)
     return tuple(remarks)
 
 
@@ -156,7 +156,7 @@ def noise_notes(items: Sequence[Item], spend: Budget) -> tuple[str, ...]:
 
 
 def _expected(
-    query: Question, bound: Bound, items: Sequence[Item], confidence: float, count: int | None
+    query: Question, bound: Bound, items: Sequence[ReleaseItem], confidence: float, count: int | None
 ) -> Expectation:
     measured_in = "" if bound.pick is None else "ranks"
     try:
@@ -170,12 +170,12 @@ def _ranks(item: Picks, confidence: float) -> float:
     return ranks_off(item.epsilon, item.rows, item.pick.share, high - low + 1, confidence)
 
 
-def error_of(bound: Bound, items: Sequence[Item], confidence: float, count: int | None) -> float:
+def error_of(bound: Bound, items: Sequence[ReleaseItem], confidence: float, count: int | None) -> float:
     """How far an output may be off, exceeded with probability 1 − confidence at most; refused where data decides."""
     if bound.pick is not None:
         return _ranks(next(item for item in items if isinstance(item, Picks) and item.pick == bound.pick), confidence)
     each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
-    by_statistic = {item.statistic: item for item in items if isinstance(item, Noise)}
+    by_statistic = noisy_statistics(items)
     widths = [by_statistic[statistic].half_width(each) for statistic in bound.statistics]
     return bound.aggregate.error(bound, widths, count)
 
@@ -185,7 +185,7 @@ class Accuracy:
     """The largest error among the outputs, in multiples of what was asked for."""
 
     query: Question
-    items: tuple[Item, ...]
+    items: tuple[ReleaseItem, ...]
     targets: Mapping[str, Fraction]
     rows: int | None
 
@@ -229,7 +229,7 @@ def epsilon_within(
     return epsilon_for(at, within=1, confidence=float(confidence))
 
 
-def ranks_note(bound: Bound, items: Sequence[Item], confidence: float) -> str:
+def ranks_note(bound: Bound, items: Sequence[ReleaseItem], confidence: float) -> str:
     """How far a quantile may be off, in ranks, because how far apart ranks are is a secret."""
     ranks = error_of(bound, items, confidence, None)
     spread = "how far that is in values is a secret, so ask for a lower and a higher quantile as well"

@@ -1,29 +1,26 @@
-"""Charge, look, add noise, record, show."""
+"""A release: checked, priced, and answered by whoever answers for its tables; and what is done with noisy columns."""
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from lapwing import checks
 from lapwing._version import __version__
 from lapwing.checks import Number
 from lapwing.curator.ask import checker
-from lapwing.curator.ask.breaker import admit, read
-from lapwing.curator.ask.columns import look
-from lapwing.curator.ask.pricing import Budget, Item
+from lapwing.curator.ask.pricing import Budget
 from lapwing.curator.ask.question import Question
-from lapwing.curator.ask.quote import epsilon_within, leaves_rows_out, noise_notes, notes
+from lapwing.curator.ask.quote import epsilon_within, leaves_rows_out
 from lapwing.curator.plan.evaluation import evaluate, sortable
 from lapwing.curator.plan.nodes import JoinPublic, Plan, is_each_row
 from lapwing.curator.show.answer import Answer, Column
-from lapwing.curator.show.progress import shown
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Loss
 from lapwing.privacy.weak_privacy import warn_if_large
 
 
@@ -41,9 +38,9 @@ def release(
     entropy: Entropy = SYSTEM,
     progress: bool = True,
 ) -> Answer:
-    """The answer to a question, paid for before the engine is contacted and on record before it is shown."""
-    context = query.context
-    if key is not None and context.ledger is None:
+    """The answer to a question, paid for before rows are touched and on record before it is shown."""
+    context, releaser = query.context, query.context.releaser
+    if key is not None and not releaser.keeps_count(context):
         why = "answers are kept in a ledger, and without one every answer has fresh noise"
         raise InvalidParameter("key", key, why, "Open the table with ledger='ledger.db', or leave it out.")
     if within is not None:
@@ -53,38 +50,32 @@ def release(
     spend = query.budget(epsilon, delta, rho)
     warn_if_large(spend.stated, "this question")
     checker.check(query)  # once more, whoever made it: nothing reaches an engine in another way
-    items, asking = query.items(spend), analyst or context.analyst
-    admit(context)
-    if context.ledger is None:
-        with shown("reading", progress):
-            return _answer(query, spend, items, sure, entropy)
-    binding = {"question": query.digest(), "loss": str(spend.stated), "confidence": sure}
-    who = {} if asking is None else {"analyst": asking}
-    losses = context.losses(spend.stated)
-    charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)
-    if charge.stored is not None:
-        return replace(Answer.from_json(charge.stored.decode()), repeated=True)
-    with shown("reading", progress):
-        answer = _answer(query, spend, items, sure, entropy, asking, charge.number)
-    content = answer.to_json().encode()
-    return Answer.from_json(context.ledger.record(charge, content, datasets=context.datasets, **who).decode())
+    return releaser.answer(
+        query,
+        spend,
+        query.items(spend),
+        confidence=sure,
+        entropy=entropy,
+        analyst=analyst or context.analyst,
+        key=key,
+        progress=progress,
+    )
 
 
-def _answer(
+def answer_of(
     query: Question,
     spend: Budget,
-    items: Sequence[Item],
+    columns: tuple[Column, ...],
+    *,
+    remaining: Loss | None,
     confidence: float,
-    entropy: Entropy,
-    analyst: str | None = None,
+    notes: tuple[str, ...],
+    engine: str,
     charge: int | None = None,
 ) -> Answer:
-    context = query.context
-    noisy = read(context, partial(look, query, items, confidence, entropy=entropy), analyst=analyst, charge=charge)
-    remaining = context.remaining(analyst)
-    remarks = (*notes(query), *noise_notes(items, spend))
-    provenance = _provenance(query, spend, charge)
-    return Answer(afterwards(query, noisy), spend.stated, remaining, confidence, remarks, provenance)
+    """The answer with these noisy columns; `engine` is a word for what computed them, `charge` a number in a ledger."""
+    provenance = _provenance(query, spend, engine, charge)
+    return Answer(afterwards(query, columns), spend.stated, remaining, confidence, notes, provenance)
 
 
 def afterwards(query: Question, columns: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -120,7 +111,7 @@ def afterwards(query: Question, columns: tuple[Column, ...]) -> tuple[Column, ..
     return tuple(outputs)
 
 
-def _provenance(query: Question, spend: Budget, charge: int | None) -> dict[str, Any]:
+def _provenance(query: Question, spend: Budget, engine: str, charge: int | None) -> dict[str, Any]:
     """How the answer came about; nothing in it is random, so nothing in it helps to subtract the noise."""
     counted = None  # which rows the answer is about, where a unit may have more
     if not is_each_row(query.plan) and leaves_rows_out(query):
@@ -131,7 +122,7 @@ def _provenance(query: Question, spend: Budget, charge: int | None) -> dict[str,
         "plan": query.digest(),
         "loss": str(spend.stated),
         "datasets": list(query.context.datasets),
-        "engine": query.context.engine.dialect.name,
+        "engine": engine,
         "charge": charge,
         "counted": counted,
         "public": {plan.table: hashlib.sha256(repr(plan.rows).encode()).hexdigest() for plan in publics(query.plan)},

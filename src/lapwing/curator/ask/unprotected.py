@@ -15,7 +15,7 @@ from typing import Any
 
 from lapwing.curator.ask import checker
 from lapwing.curator.ask.breaker import admit, read
-from lapwing.curator.ask.columns import look
+from lapwing.curator.ask.columns import largest, look
 from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Draw, Item, Keys, Noise, Picks, Tops
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.release import afterwards
@@ -58,6 +58,7 @@ class Unprotected:
 def unprotected(query: Question, *, progress: bool = True) -> Unprotected:
     """The values that noise would be added to. `Query.unprotected` says the rest."""
     context = query.context
+    context.releaser.refuse_step("unprotected")
     if context.analyst is not None:
         why = "these are exact numbers, and this table was opened for an analyst"
         raise InvalidParameter("analyst", context.analyst, why, "Let the owner open it, without analyst=.")
@@ -109,7 +110,7 @@ class _Tops(Tops):
     """The most frequent keys; of equal ones the first."""
 
     def release(self, scores: Sequence[int], entropy: Entropy) -> list[int]:
-        return sorted(range(len(scores)), key=lambda place: (-scores[place], place))[: self.most]
+        return largest(scores, self.most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,6 +142,33 @@ class Statistic:
         most = bounding.max_rows_per_group * self.row_size
         return bounding.max_groups_per_unit * most, bounding.max_groups_per_unit * most**2
 
+    @property
+    def contribution(self) -> tuple[int, int]:
+        """The least and the greatest that one row can add to its group; 0, for a row that does not count, is between.
+
+        Of `distinct` it is what a row adds to the rows that are there.
+        """
+        low, high = 1, 1
+        if self.kind == "sum":
+            low, high = self.arguments[0].steps
+        for value, power in zip(self.arguments, self.powers, strict=False):
+            ends = [end * factor for end in (low, high) for factor in _power(value, power)]
+            low, high = min(ends), max(ends)
+        return min(low, 0), max(high, 0)
+
+    def replaced(self, bounding: Bounding, *, grouped: bool) -> int:
+        """How far the numbers of all groups together move, in l1, if one unit has other rows: the relation `replace`.
+
+        `grouped` says whether there are several groups. A row may leave one group and enter another, and then at most
+        two groups change, each by at most a row. In one group it may only count, not count, or count otherwise.
+        Proof: curator.md, point 4
+        """
+        alone = bounding.touched == 1 and (bounding.rows == 1 or self.kind == "units")
+        if alone and (not grouped or bounding.public_groups == 1):
+            low, high = self.contribution
+            return max(1, high - low)
+        return 2 * self.sensitivity(bounding)[0]
+
     def __str__(self) -> str:
         if self.kind in ("rows", "units"):
             return self.kind
@@ -155,6 +182,14 @@ class Statistic:
         return " × ".join(
             f"{name}²" if power == 2 else name for name, power in zip(names, self.powers, strict=True) if power
         )
+
+
+def _power(value: GridExpression, power: int) -> tuple[int, int]:
+    """The ends of (v − middle)^power; the middle lies between the bounds, so 0 is between the ends of v − middle."""
+    low, high = (step - value.middle for step in value.steps)
+    if power % 2:
+        return low**power, high**power
+    return (0, max(-low, high) ** power) if power else (1, 1)
 
 
 @dataclass(frozen=True, slots=True)

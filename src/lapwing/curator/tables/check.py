@@ -148,6 +148,7 @@ def check(table: PrivateTable, *, epsilon: Number = 1) -> Check:
 
     `epsilon` is what a question would spend: the recommended limits balance lost rows against its noise.
     """
+    table.context.releaser.refuse_step("check")
     if table.context.analyst is not None:
         why = "a check shows records, and this table was opened for an analyst"
         raise InvalidParameter("analyst", table.context.analyst, why, "Let the owner open it, without analyst=.")

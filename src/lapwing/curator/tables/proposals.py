@@ -88,6 +88,7 @@ def bounds(
 
     Accuracy: a range with only a few rows, about as many as the noise, is missed: outliers do not widen the bounds.
     """
+    table.context.releaser.refuse_step("bounds")
     sure = checks.probability(confidence=confidence)
     kind = table.columns.get(column)
     if kind not in ("integer", "number"):

@@ -36,6 +36,7 @@ def raw_rows(
     most: int | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Columns of a table as arrays of the same length. `PrivateTable.raw_rows` says the rest."""
+    table.context.releaser.refuse_step("raw_rows")
     wanted = _names(table, columns)
     if table.context.analyst is not None:
         why = "these are records, and this table was opened for an analyst"

@@ -13,6 +13,7 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate
 from lapwing.curator.ask import reader
 from lapwing.curator.ask.breaker import Fuse
+from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
@@ -299,7 +300,16 @@ def open(
     if population is not None:
         checks.whole(population=population)
     context = Context(
-        origin.engine, {called: origin.relation}, word, (about,), book, analyst, population, sizes, (Fuse(about),)
+        origin.engine,
+        {called: origin.relation},
+        word,
+        (about,),
+        book,
+        analyst,
+        population,
+        sizes,
+        (Fuse(about),),
+        releaser=CENTRAL,
     )
     given = {"max_groups_per_unit": max_groups_per_unit, "max_rows_per_group": max_rows_per_group}
     return PrivateTable(scan, context, bounding_of({**given, "max_rows_per_unit": max_rows_per_unit}))

@@ -1,0 +1,141 @@
+"""The trusted curator as a releaser: one ledger, one engine that reads the rows, noise that this process draws."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.ask.breaker import admit, read
+from lapwing.curator.ask.columns import look
+from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.pricing import Budget, budget, price, price_top
+from lapwing.curator.ask.quote import NO_LEDGER, noise_notes, plan_notes, rows_notes
+from lapwing.curator.ask.release import answer_of
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.show.progress import shown
+from lapwing.errors import InvalidParameter
+from lapwing.privacy import Loss, PureDP
+
+if TYPE_CHECKING:
+    from lapwing.checks import Number
+    from lapwing.curator.ask.pricing import Item
+    from lapwing.curator.ask.question import Question
+    from lapwing.curator.ask.releaser import Step
+    from lapwing.noise import Entropy
+
+
+@dataclass(frozen=True, slots=True)
+class Central:
+    """Questions are answered by whoever holds the rows, who is trusted.
+
+    Privacy: add_remove of one unit. Proof: curator.md
+    """
+
+    def refuse(self, question: Question) -> None:
+        """Nothing but what the checker refuses."""
+
+    def refuse_step(self, step: Step) -> None:
+        """Nothing: the rows are here."""
+
+    def keeps_count(self, context: Context) -> bool:
+        """If there is a ledger."""
+        return context.ledger is not None
+
+    def remaining(self, context: Context, analyst: str | None) -> Loss | None:
+        """The least that may still be spent on any of the data sets, by this analyst, for one unit."""
+        book, losses = context.ledger, []
+        if book is None:
+            return None
+        for dataset in context.datasets:
+            own = analyst is not None and analyst in book.analysts(dataset, context.unit)
+            who = {"analyst": analyst} if own and analyst else {}
+            losses.append(book.remaining(dataset, context.unit, **who))
+        least = losses[0]
+        for other in losses[1:]:
+            if type(other) is type(least) and other <= least:
+                least = other
+        return least
+
+    def budget(self, question: Question, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        """PureDP, ApproxDP or ZCDP. Secret keys need a delta; one that would publish somebody is refused."""
+        context, keys = question.context, question.grouping.keys
+        secret = [key.name for key in keys if key.values is None and question.top is None]
+        if secret and delta is None and (epsilon is None) != (rho is None):
+            why = f"which values of {' and '.join(secret)} occur is a secret, and showing some of them needs a delta"
+            declared = ", ".join(f"{name!r}: […]" for name in secret)
+            hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
+            raise InvalidParameter("delta", None, why, hint)
+        spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=context.unit)
+        people = context.population
+        chance = getattr(spend.stated, "delta", Fraction(0))
+        if people is not None and chance * people >= 1:
+            why = f"with {people} units or more, it allows to publish one of them"
+            raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
+        if spend.noise_delta and not any(item.concentrated for item in self.items(question, spend)):
+            return replace(spend, stated=PureDP(spend.size, unit=context.unit))  # no delta is lost, so none is paid
+        return spend
+
+    def items(self, question: Question, spend: Budget) -> tuple[Item, ...]:
+        """Noise for what one unit can change, tests of secret keys, quantiles, or the top keys."""
+        unit, top, grouping = question.context.unit, question.top, question.grouping
+        if top is not None:
+            return price_top(top.most, spend, candidates=grouping.size, unit=unit, outputs=(top.output,))
+        return price(question.bounds, spend, question.effective, unit=unit, secret_keys=grouping.secret)
+
+    def notes(self, question: Question, spend: Budget, items: tuple[Any, ...]) -> tuple[str, ...]:
+        """Which rows count, what the plan leaves out, whether nobody keeps count, and which noise a delta bought."""
+        unrecorded = () if self.keeps_count(question.context) else (NO_LEDGER,)
+        return (*rows_notes(question), *plan_notes(question), *unrecorded, *noise_notes(items, spend))
+
+    def answer(
+        self,
+        question: Question,
+        spend: Budget,
+        items: tuple[Any, ...],
+        *,
+        confidence: float,
+        entropy: Entropy,
+        analyst: str | None,
+        key: str | None,
+        progress: bool,
+    ) -> Answer:
+        """Paid for before the engine is contacted and on record before it is shown."""
+        context = question.context
+        admit(context)
+        if context.ledger is None:
+            with shown("reading", progress):
+                return self._read(question, spend, items, confidence, entropy)
+        binding = {"question": question.digest(), "loss": str(spend.stated), "confidence": confidence}
+        who = {} if analyst is None else {"analyst": analyst}
+        losses = context.losses(spend.stated)
+        charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **who)
+        if charge.stored is not None:
+            return replace(Answer.from_json(charge.stored.decode()), repeated=True)
+        with shown("reading", progress):
+            answer = self._read(question, spend, items, confidence, entropy, analyst, charge.number)
+        content = answer.to_json().encode()
+        return Answer.from_json(context.ledger.record(charge, content, datasets=context.datasets, **who).decode())
+
+    def _read(
+        self,
+        question: Question,
+        spend: Budget,
+        items: tuple[Item, ...],
+        confidence: float,
+        entropy: Entropy,
+        analyst: str | None = None,
+        charge: int | None = None,
+    ) -> Answer:
+        context, reading = question.context, partial(look, question, items, confidence, entropy=entropy)
+        columns = read(context, reading, analyst=analyst, charge=charge)
+        remaining, notes = context.remaining(analyst), self.notes(question, spend, items)
+        engine = context.engine.dialect.name
+        return answer_of(
+            question, spend, columns, remaining=remaining, confidence=confidence, notes=notes, engine=engine,
+            charge=charge,
+        )  # fmt: skip
+
+
+CENTRAL = Central()
