@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.pair.links import Link
 from lapwing.pair.transfers import Bits, Triples, Words
@@ -49,10 +50,17 @@ class Gates:
             np.bool_
         )
 
-    def opened_words(self, words: Words) -> Words:
-        """What both additive shares are together, modulo 2^64: both servers learn it."""
-        theirs = np.frombuffer(self.link.exchange(words.astype("<u8").tobytes()), dtype="<u8")
-        return words + theirs.astype(np.uint64)
+
+def opened_words(link: Link, words: Words) -> Words:
+    """What both additive shares are together, modulo 2^64: both servers learn it."""
+    theirs = np.frombuffer(link.exchange(words.astype("<u8").tobytes()), dtype="<u8")
+    return words + theirs.astype(np.uint64)
+
+
+def opened_packed(link: Link, lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What both shares of lines of bits are together: both servers learn it."""
+    theirs = np.frombuffer(link.exchange(lines.tobytes()), dtype=np.uint8)
+    return lines ^ theirs.reshape(lines.shape)
 
 
 def below(gates: Gates, uniforms: Sequence[Bits], thresholds: Sequence[int]) -> list[Bits]:
@@ -61,7 +69,11 @@ def below(gates: Gates, uniforms: Sequence[Bits], thresholds: Sequence[int]) -> 
     An array holds one number a column, its most significant bit in the first row. Pairs of neighbouring digits are
     joined until one is left: less = less above, or equal above and less below. All arrays go through layers together.
     """
-    parts = [_leaves(gates, bits, threshold) for bits, threshold in zip(uniforms, thresholds, strict=True)]
+    return _compared(gates, [_leaves(gates, *pair) for pair in zip(uniforms, thresholds, strict=True)])
+
+
+def _compared(gates: Gates, parts: list[tuple[Bits, Bits]]) -> list[Bits]:
+    """Whether a number is less, from whether each of its digits alone is less, and equal: the highest digit first."""
     while any(len(less) > 1 for less, _ in parts):
         lefts, rights = zip(*(_operands(less, equal) for less, equal in parts), strict=True)
         product = gates.both(np.concatenate(lefts), np.concatenate(rights))
@@ -80,6 +92,28 @@ def ands_below(bits: int) -> int:
         total += 2 * (digits // 2)
         digits -= digits // 2
     return total
+
+
+def at_least(gates: Gates, words: Words, threshold: int, bits: int) -> Bits:
+    """Whether shared numbers are at least a public threshold, as shared bits.
+
+    Numbers and threshold are at least 0 and below 2^(bits − 1). Each server cuts its share to so many bits; the first
+    subtracts the threshold. The sum of both is below zero if its highest bit is set: that is the XOR of both highest
+    bits and the carry from below, which is set if the first number is above the negation of the second.
+    """
+    shift = np.uint64(threshold if gates.link.place == 0 else 0)
+    own = words - shift
+    digits = (own[None, :] >> np.arange(bits, dtype=np.uint64)[::-1, None] & np.uint64(1)).astype(np.bool_)
+    highest, lower = digits[0], digits[1:]
+    none = np.zeros_like(lower)
+    first, second = (lower, none) if gates.link.place == 0 else (none, lower)
+    [carry] = _compared(gates, [(gates.both(first, second), lower)])
+    return gates.negated(highest ^ carry)
+
+
+def ands_at_least(bits: int) -> int:
+    """How many ANDs one such comparison takes."""
+    return bits - 1 + ands_below(bits - 1)
 
 
 def _leaves(gates: Gates, bits: Bits, threshold: int) -> tuple[Bits, Bits]:

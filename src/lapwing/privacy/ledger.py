@@ -232,6 +232,12 @@ class Ledger:
         self._store.write_anchor()
         return content
 
+    def stored(self, key: str) -> bytes | None:
+        """The release that was recorded under a key, if there is one."""
+        with self._store.transaction(write=False) as database:
+            row = database.execute("SELECT content FROM release WHERE key = :key", {"key": key}).fetchone()
+        return None if row is None or row["content"] is None else bytes(row["content"])
+
     def trip(
         self, datasets: Iterable[str], said: str, *, analyst: str = EVERYBODY, charge: int | None = None
     ) -> DatasetClosed | None:

@@ -1,0 +1,185 @@
+"""What people do with two servers: owners upload a row, analysts ask, anybody looks at how things stand."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from lapwing.errors import InvalidParameter, LapwingError
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.pair.deployment import Deployment
+from lapwing.pair.domains import split
+from lapwing.pair.frames import connected, read_frame, send_frame
+from lapwing.pair.orders import Request
+from lapwing.pair.server import PATIENCE, commitment
+from lapwing.privacy import ApproxDP
+
+SALT = 16
+AT_A_TIME = 512
+"""Rows that are split and sent together."""
+
+
+class ServerRefused(LapwingError):
+    """A server said no, and why."""
+
+    def __init__(self, server: str, why: str) -> None:
+        self.server, self.why = server, why
+        super().__init__(f"the server {server} refuses: {why}")
+
+
+class AnswersDiffer(LapwingError):
+    """The two servers say different things."""
+
+    def __init__(self) -> None:
+        super().__init__("the two servers gave different answers: one of them does not follow the protocol")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What both servers answered."""
+
+    numbers: list[list[int]]
+    charge: int
+    remaining: ApproxDP
+
+
+@dataclass(frozen=True)
+class Client:
+    """For whoever has the file of a pair; to ask, an analyst needs a key that the file names."""
+
+    deployment: Deployment
+    key_file: Path | None = None
+    patience: float = 4 * PATIENCE
+
+    # ------------------------------------------------------------------------------------------------------ owners
+
+    def upload(self, code: str, row: Mapping[str, Any] | None, entropy: Entropy = SYSTEM) -> None:
+        """One person's row; None for somebody who is on the list and does not take part."""
+        self.upload_all([(code, row)], entropy)
+
+    def upload_all(self, rows: Iterable[tuple[str, Mapping[str, Any] | None]], entropy: Entropy = SYSTEM) -> int:
+        """Rows of many people, each with a code: for simulations, and for organisations that hold them already."""
+        count = 0
+        with ExitStack() as stack:
+            connections = [
+                stack.enter_context(closing(connected(server, None, self.patience)))
+                for server in self.deployment.servers
+            ]
+            for part in _parts(rows):
+                messages = self._messages(part, entropy)
+                for server, connection, content in zip(self.deployment.servers, connections, messages, strict=True):
+                    send_frame(connection, {"do": "upload", "file": self.deployment.fingerprint, "rows": content})
+                    _checked(server.name, read_frame(connection))
+                count += len(part)
+        return count
+
+    def _messages(
+        self, rows: Sequence[tuple[str, Mapping[str, Any] | None]], entropy: Entropy
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """For each server, what it gets of every row."""
+        layout = self.deployment.layout
+        names = [domain.name for domain in layout.domains]
+        for _, row in rows:
+            unknown = [] if row is None else [name for name in row if name not in names]
+            if unknown:
+                hint = f"The columns are: {', '.join(names)}."
+                raise InvalidParameter("row", unknown[0], "is not a column of this pair", hint)
+        table = {name: [None if row is None else row.get(name) for _, row in rows] for name in names}
+        bits = layout.encoded(table)
+        absent = [place for place, (_, row) in enumerate(rows) if row is None]
+        if absent:
+            bits[:, absent] = layout.absent(len(absent))
+        shares = split(layout.with_products(bits, entropy), entropy)
+        messages: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+        for (code, _), *pair in zip(rows, *shares, strict=True):
+            salts = [entropy.bits(8 * SALT).to_bytes(SALT, "big") for _ in pair]
+            seals = [commitment(salt, share) for salt, share in zip(salts, pair, strict=True)]
+            for place in (0, 1):
+                messages[place].append(
+                    {
+                        "code": code_for(code, place),
+                        "salt": salts[place].hex(),
+                        "share": pair[place].hex(),
+                        "other": seals[1 - place],
+                    }
+                )
+        return messages
+
+    # ---------------------------------------------------------------------------------------------------- analysts
+
+    def ask(self, request: Request, key: str | None = None) -> Told:
+        """The noisy numbers: both servers are asked whether they would, and then both at the same time."""
+        content = {
+            "file": self.deployment.fingerprint,
+            "request": request.written(),
+            "key": key or f"{SYSTEM.bits(128):032x}",
+        }
+        for server, answer in self._both({"do": "check", **content}):
+            if not answer["fine"]:
+                why = f"its ledger does not allow {answer['loss']} any more"
+                raise ServerRefused(server, why)
+        answers = [answer for _, answer in self._both({"do": "ask", **content})]
+        if answers[0]["content"] != answers[1]["content"]:
+            raise AnswersDiffer
+        numbers = json.loads(answers[0]["content"])["numbers"]
+        return Told(numbers, int(answers[0]["charge"]), self._least(answers))
+
+    def remaining(self) -> ApproxDP:
+        """What both servers allow."""
+        return self._least([answer for _, answer in self._both({"do": "status"})])
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """What each server says of itself."""
+        return dict(self._both({"do": "status"}))
+
+    def _least(self, answers: Sequence[Mapping[str, Any]]) -> ApproxDP:
+        epsilon, delta = (min(Fraction(answer[name]) for answer in answers) for name in ("epsilon", "delta"))
+        return ApproxDP(epsilon, delta, relation=self.deployment.layout.relation, unit=self.deployment.unit)
+
+    def _both(self, content: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+        """The same to both servers, at the same time."""
+        with ThreadPoolExecutor(2) as pool:
+            runs = [pool.submit(self._said, place, content) for place in (0, 1)]
+            errors = [error for run in runs if (error := run.exception()) is not None]
+        for error in sorted(errors, key=lambda error: not isinstance(error, ServerRefused)):
+            raise error
+        return [(server.name, run.result()) for server, run in zip(self.deployment.servers, runs, strict=True)]
+
+    def _said(self, place: int, content: Mapping[str, Any]) -> dict[str, Any]:
+        server = self.deployment.servers[place]
+        with closing(connected(server, self.key_file, self.patience)) as connection:
+            try:
+                send_frame(connection, content)
+                return _checked(server.name, read_frame(connection))
+            except (OSError, ValueError):
+                why = "it ended the conversation. What it charged stays charged; ask again under the same key"
+                raise ServerRefused(server.name, why) from None
+
+
+def code_for(code: str, place: int) -> str:
+    """What a server is shown of a code: the other one is shown something else, so neither can upload for an owner."""
+    return hashlib.sha256(f"lapwing pair owner\0{place}\0{code}".encode()).hexdigest()
+
+
+def _checked(server: str, answer: Any) -> dict[str, Any]:
+    if not isinstance(answer, dict) or "error" in answer:
+        raise ServerRefused(server, answer["error"] if isinstance(answer, dict) else "it said nothing that is known")
+    return answer
+
+
+def _parts(rows: Iterable[tuple[str, Any]]) -> Iterator[list[tuple[str, Any]]]:
+    part: list[tuple[str, Any]] = []
+    for row in rows:
+        part.append(row)
+        if len(part) == AT_A_TIME:
+            yield part
+            part = []
+    if part:
+        yield part

@@ -1,0 +1,182 @@
+"""The file of a pair: columns and their public domains, what may be spent, the two servers and who may ask.
+
+Everybody has the same file: owners, both servers, analysts. Its fingerprint is part of every upload and every question.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lapwing import checks
+from lapwing.calls import closest
+from lapwing.curator.plan.expressions import KINDS
+from lapwing.errors import InvalidParameter
+from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed
+from lapwing.pair.links import Place
+from lapwing.privacy import ApproxDP
+
+VERSION = 1
+_FIELDS = ("lapwing_pair", "name", "unit", "columns", "relation", "products", "allowance", "servers", "analysts")
+_HINT = "See docs/pair.md for a file."
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a server is, and its certificate."""
+
+    name: str
+    address: str
+    certificate: str
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Host and port."""
+        host, _, port = self.address.rpartition(":")
+        return host, int(port)
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """What the file says."""
+
+    name: str
+    unit: str
+    layout: Layout
+    allowance: ApproxDP
+    servers: tuple[Server, Server]
+    analysts: Mapping[str, str]
+    """Certificates by name."""
+    content: str
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Of the whole file."""
+        return hashlib.sha256(self.content.encode()).hexdigest()
+
+    def place_of(self, name: str) -> Place:
+        """0 or 1, for a server by its name."""
+        names = [server.name for server in self.servers]
+        if name not in names:
+            raise InvalidParameter("server", name, "is not in the file", f"Write one of: {', '.join(names)}.")
+        return 0 if name == names[0] else 1
+
+    @classmethod
+    def read(cls, path: Path) -> Deployment:
+        """From a file of YAML."""
+        if path.is_dir():
+            path = path / "pair.yaml"
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError:
+            why = "there is no such file that can be read"
+            raise InvalidParameter("file", str(path), why, "Make one: lapwing pair new FOLDER --columns …") from None
+        return cls.parsed(text)
+
+    @classmethod
+    def parsed(cls, text: str) -> Deployment:
+        """From text."""
+        try:
+            data = yaml.safe_load(text)
+        except yaml.YAMLError:
+            data = None
+        data = _fields(data, "file", _FIELDS)
+        if data.get("lapwing_pair") != VERSION:
+            raise InvalidParameter("lapwing_pair", data.get("lapwing_pair"), "is no version that is known", _HINT)
+        domains = domains_of(data.get("columns"))
+        layout = Layout(domains, data.get("relation", "replace"), data.get("products", 16))
+        unit = _text(data.get("unit", "person"), "unit")
+        servers = [_server(entry) for entry in _list(data.get("servers"), "servers")]
+        if len(servers) != 2 or servers[0].name == servers[1].name:
+            raise InvalidParameter("servers", len(servers), "must be two, with different names", _HINT)
+        analysts = _fields(data.get("analysts", {}), "analysts")
+        return cls(
+            _text(data.get("name"), "name"),
+            unit,
+            layout,
+            _allowance(data.get("allowance"), layout, unit),
+            (servers[0], servers[1]),
+            {name: _text(certificate, name) for name, certificate in analysts.items()},
+            json.dumps(data, sort_keys=True, default=str),
+        )
+
+
+def domains_of(data: Any) -> tuple[Domain, ...]:
+    """The public domains that a file declares."""
+    columns = _fields(data, "columns")
+    return tuple(
+        _domain(name, _fields(entry, name, ("type", "values", "bounds", "bins"))) for name, entry in columns.items()
+    )
+
+
+def _domain(name: str, entry: Mapping[str, Any]) -> Domain:
+    ways = [way for way in ("values", "bounds", "bins") if way in entry]
+    if len(ways) != 1:
+        why = "must have values, bounds or bins, and only one of them"
+        raise InvalidParameter("columns", name, why, "Write age: {bounds: [17, 90]}, or sex: {values: [f, m]}.")
+    if "values" in entry:
+        values = tuple(_list(entry["values"], name))
+        kind = entry.get("type") or _kind(values)
+        return Listed(name, KINDS[KINDS.index(checks.one_of(KINDS, type=kind))], values)
+    if "bins" in entry:
+        return Binned.of(name, [checks.exact(bins=edge) for edge in _list(entry["bins"], name)])
+    low, high = (checks.exact(bounds=end) for end in _list(entry["bounds"], name))
+    if low.denominator != 1 or high.denominator != 1 or not low < high:
+        why = "must be two whole numbers, the lower one first"
+        raise InvalidParameter("bounds", name, why, "For other numbers write bins: [0, 0.5, 1].")
+    if high - low < MOST_LISTED:
+        return Listed(name, "integer", tuple(range(int(low), int(high) + 1)))
+    return Digits(name, "integer", int(low), int(high))
+
+
+def _kind(values: tuple[Any, ...]) -> str:
+    kinds = {bool: "boolean", int: "integer", float: "number", str: "text"}
+    found = {kinds.get(type(value), "text") for value in values}
+    return found.pop() if len(found) == 1 else "text"
+
+
+def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:
+    entry = _fields(data, "allowance", ("epsilon", "delta"))
+    epsilon = checks.positive(epsilon=entry.get("epsilon"))
+    delta = checks.probability(delta=entry.get("delta", Fraction(1, 10**9)))
+    return ApproxDP(epsilon, delta, relation=layout.relation, unit=unit)
+
+
+def _server(data: Any) -> Server:
+    entry = _fields(data, "servers", ("name", "address", "certificate"))
+    server = Server(*(_text(entry.get(name), name) for name in ("name", "address", "certificate")))
+    host, _, port = server.address.rpartition(":")
+    if not host or not port.isdigit():
+        raise InvalidParameter("address", server.address, "has no port", "Write address: 127.0.0.1:8201.")
+    return server
+
+
+def _fields(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[str, Any]:
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise InvalidParameter(name, type(data), "must be a mapping", _HINT)
+    for key in data if known is not None else ():
+        if key not in (known or ()):
+            meant = closest(key, known or ())
+            hint = f"Did you mean {meant}?" if meant else f"There are: {', '.join(known or ())}."
+            raise InvalidParameter(name, key, "is not a field that is known", hint)
+    return data
+
+
+def _list(data: Any, name: str) -> list[Any]:
+    if not isinstance(data, list) or not data:
+        raise InvalidParameter(name, data, "must be a list", _HINT)
+    return data
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str) or not value:
+        raise InvalidParameter(name, value, "must be text", _HINT)
+    return value

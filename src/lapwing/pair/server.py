@@ -1,0 +1,393 @@
+"""One of the two servers: it takes uploads in, meets the other server, keeps a ledger, and answers who may ask.
+
+    upload   an owner's share, by a code: on the disk before it is acknowledged
+    ask      check, charge the ledger, meet the other server, compute, record, answer
+    meet     the first server calls the second: both compare file, rows, products and question before anything is opened
+
+Each refuses alone. What fails after a charge stays charged, and its question is never begun again. Proof: servers.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import socket
+import ssl
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lapwing.errors import LapwingError
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.pair.certificates import encoded, listening
+from lapwing.pair.deployment import Deployment
+from lapwing.pair.frames import LARGEST, connected, read_frame, send_frame
+from lapwing.pair.holdings import chosen, packed
+from lapwing.pair.intake import take_in
+from lapwing.pair.links import Disagreement, Link
+from lapwing.pair.orders import Request
+from lapwing.pair.runs import Clock, Run
+from lapwing.pair.store import Store
+from lapwing.pair.transfers import Transfers
+from lapwing.privacy import ApproxDP, Ledger
+
+PATIENCE = 60.0
+"""Seconds that a server waits for the other one, or for whoever called it."""
+MOST_FROM_OWNERS = 1 << 22
+"""Bytes of a message from somebody without a certificate."""
+NONCE = 16
+
+
+class Burnt(LapwingError):
+    """A question was begun before, and did not end: it stays charged."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this question was begun before and did not end, so its noise may have been seen. It stays charged. "
+            "Ask again under another key; that is charged anew"
+        )
+
+
+class Refusal(LapwingError):
+    """What a server says to whoever asked."""
+
+
+@dataclass
+class Meeting:
+    """A question at the second server that waits for the first one to call, and a place to say so."""
+
+    arrived: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    connection: ssl.SSLSocket | None = None
+    hello: Any = None
+
+
+class PairServer:
+    """In a folder: the file of the pair, a key, rows, and a ledger."""
+
+    def __init__(self, folder: Path, name: str, *, patience: float = PATIENCE, entropy: Entropy = SYSTEM) -> None:
+        self.deployment = Deployment.read(folder)
+        self.place = self.deployment.place_of(name)
+        self.name, self.folder = name, folder / name
+        self.layout = self.deployment.layout
+        self.store = Store(self.folder, self.layout)
+        self.ledger = Ledger(self.folder / "ledger.db", anchor=self.folder / "anchor.json")
+        self.ledger.open(self.deployment.name, self.deployment.allowance)
+        self.key_file = self.folder / "key.pem"
+        self.clock = Clock()
+        self._patience, self._entropy = patience, entropy
+        self._turn = threading.Lock()
+        self._meetings: dict[str, Meeting] = {}
+        self._changed = threading.Condition()
+        self._listener: socket.socket | None = None
+        self._ended = threading.Event()
+
+    # ---------------------------------------------------------------------------------------------------- serving
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return self.deployment.servers[self.place].address
+
+    def serve(self, ready: Callable[[], None] | None = None) -> None:
+        """Until `close`."""
+        peer = self.deployment.servers[1 - self.place]
+        context = listening(self.key_file, [peer.certificate, *self.deployment.analysts.values()])
+        self._listener = socket.create_server(self.deployment.servers[self.place].place, backlog=128)
+        if ready is not None:
+            ready()
+        while not self._ended.is_set():
+            try:
+                plain, _ = self._listener.accept()
+            except OSError:
+                break
+            threading.Thread(target=self._accepted, args=(plain, context), daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._ended.set()
+        if self._listener is not None:
+            with suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+
+    def _accepted(self, plain: socket.socket, context: ssl.SSLContext) -> None:
+        plain.settimeout(self._patience)
+        try:
+            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection = context.wrap_socket(plain, server_side=True)
+        except (OSError, ValueError):
+            plain.close()
+            return
+        with closing(connection), suppress(OSError, ValueError, LapwingError):
+            self._served(connection)
+
+    def _served(self, connection: ssl.SSLSocket) -> None:
+        """Whatever a client wants, one request after another; an error of ours is one text, whatever failed."""
+        shown = connection.getpeercert(binary_form=True)
+        peer = shown == encoded(self.deployment.servers[1 - self.place].certificate)
+        analyst = next((name for name, own in self.deployment.analysts.items() if shown == encoded(own)), None)
+        while True:
+            request = read_frame(connection, LARGEST if shown else MOST_FROM_OWNERS)
+            what = request.get("do") if isinstance(request, dict) else None
+            if what == "meet" and peer:
+                self._met(connection, request)
+                return
+            try:
+                if what == "stored" and peer:
+                    answer = {"stored": self._recorded(str(request.get("key")))}
+                elif what == "upload":
+                    answer = self._uploaded(request)
+                elif what == "status":
+                    answer = self.status()
+                elif what in ("check", "ask") and analyst is not None:
+                    answer = self._asked(request, analyst, charged=what == "ask")
+                else:
+                    answer = {"error": "this server does not answer that, or not to you"}
+            except LapwingError as error:
+                answer = {"error": str(error), "kind": type(error).__name__}
+            except Exception:
+                answer = {"error": str(Disagreement()), "kind": "Disagreement"}
+            send_frame(connection, answer)
+
+    # ---------------------------------------------------------------------------------------------------- uploads
+
+    def _uploaded(self, request: dict[str, Any]) -> dict[str, Any]:
+        if request["file"] != self.deployment.fingerprint:
+            raise Refusal("this upload was made for another file: get the file of this pair, and try again")
+        rows = [self._named(row) for row in request["rows"]]
+        self.store.upload(rows)
+        return {"stored": [name for _, name, _ in rows]}
+
+    def _named(self, row: dict[str, Any]) -> tuple[str, str, bytes]:
+        """A code, the name of the upload, and the share that it names."""
+        share, other = bytes.fromhex(row["share"]), str(row["other"])
+        own = commitment(bytes.fromhex(row["salt"]), share)
+        name = upload_name(own, other) if self.place == 0 else upload_name(other, own)
+        return str(row["code"]), name, share
+
+    def status(self) -> dict[str, Any]:
+        """What anybody may know: numbers of rows, and what is left."""
+        left = self.ledger.remaining(self.deployment.name)
+        assert isinstance(left, ApproxDP)
+        used = self.store.used()
+        return {
+            **self.store.numbers(),
+            "file": self.deployment.fingerprint,
+            "server": self.name,
+            "epsilon": f"{left.epsilon.numerator}/{left.epsilon.denominator}",
+            "delta": f"{left.delta.numerator}/{left.delta.denominator}",
+            "products": {domain.name: self.layout.products - used[domain.name] for domain in self.layout.domains},
+        }
+
+    # -------------------------------------------------------------------------------------------------- questions
+
+    def _asked(self, data: dict[str, Any], analyst: str, *, charged: bool) -> dict[str, Any]:
+        if data.get("file") != self.deployment.fingerprint:
+            raise Refusal("this question was made for another file: get the file of this pair, and ask again")
+        request = Request.read(data.get("request"))
+        key = str(data.get("key", ""))
+        stored = self._recorded(key)
+        if stored is None:
+            request.check(self.layout, self.store.numbers()["rows"], self.store.used())
+        loss = request.loss(self.layout, self.deployment.unit)
+        if not charged:
+            return {"fine": stored is not None or self._affordable(loss), "loss": str(loss)}
+        binding = {"request": request.digest(), "file": self.deployment.fingerprint}
+        charge = self.ledger.charge(self.deployment.name, loss, analyst=analyst, key=key, binding=binding)
+        content = charge.stored
+        if content is None and self.store.has_begun(key):
+            content = self._fetched(key)
+            content = self.ledger.record(charge, content)
+        if content is None:
+            content = self.ledger.record(charge, self._computed(request, key))
+        return {"content": content.decode(), "charge": charge.number, **self.status()}
+
+    def _affordable(self, loss: Any) -> bool:
+        return bool(loss <= self.ledger.remaining(self.deployment.name))
+
+    def _recorded(self, key: str) -> str | None:
+        """The release under a key, if there is one."""
+        content = self.ledger.stored(key)
+        return None if content is None else content.decode()
+
+    def _fetched(self, key: str) -> bytes:
+        """A release that the other server recorded before this one could."""
+        with suppress(LapwingError, OSError, ValueError):
+            peer = self.deployment.servers[1 - self.place]
+            with closing(connected(peer, self.key_file, self._patience)) as connection:
+                send_frame(connection, {"do": "stored", "key": key})
+                content = read_frame(connection).get("stored")
+            if isinstance(content, str):
+                return content.encode()
+        raise Burnt
+
+    def _computed(self, request: Request, key: str) -> bytes:
+        """The noisy numbers, computed with the other server."""
+        meet = self._called if self.place == 0 else self._waited
+        return meet(request, key)
+
+    def _called(self, request: Request, key: str) -> bytes:
+        with self._turn:
+            self.take_in()
+            connection, theirs = self._hello("run", key=key, request=request.digest())
+            with closing(connection):
+                return self._run(connection, theirs, request, key)
+
+    def _waited(self, request: Request, key: str) -> bytes:
+        meeting = Meeting()
+        with self._changed:
+            self._meetings[key] = meeting
+            self._changed.notify_all()
+        try:
+            if not meeting.arrived.wait(self._patience):
+                raise Disagreement
+            assert meeting.connection is not None
+            with self._turn:
+                return self._run(meeting.connection, meeting.hello, request, key)
+        finally:
+            with self._changed:
+                self._meetings.pop(key, None)
+            meeting.done.set()
+
+    def _run(self, connection: ssl.SSLSocket, theirs: Any, request: Request, key: str) -> bytes:
+        """Both servers do the same from here on."""
+        own_used = self.store.used()
+        used = own_used | Counter({str(name): int(count) for name, count in theirs["used"].items()})
+        agreed = (theirs["request"], theirs["rows"], theirs["key"]) == (request.digest(), self.store.row_list(), key)
+        holdings = self.store.holdings()
+        if agreed:
+            request.check(self.layout, holdings.count, used)
+        if not agreed or not self.store.begin(key, used, request.products(self.layout)):
+            raise Disagreement
+        link = Link(self.place, connection)
+        if link.exchange(bytes(1)) != bytes(1):
+            raise Disagreement
+        with self.clock.before():
+            transfers = Transfers(link, self._entropy)
+        run = Run(link, holdings, transfers, used, self._entropy, self.clock)
+        return json.dumps({"numbers": run.answers(request.orders(self.layout))}).encode()
+
+    # ------------------------------------------------------------------------------------------------------- rows
+
+    def take_in(self) -> int:
+        """The first server: take in all rows that wait at both, and say how many."""
+        taken = 0
+        while names := self.store.waiting():
+            connection, theirs = self._hello("take in", names=names)
+            with closing(connection):
+                count = self._take_in(connection, names, theirs)
+            if not count:
+                break
+            taken += count
+        return taken
+
+    def _take_in(self, connection: ssl.SSLSocket, names: list[str], theirs: Any) -> int:
+        common = sorted(set(names) & set(theirs["names"]))
+        if not common:
+            return 0
+        link = Link(self.place, connection)
+        nonce = self._entropy.bits(8 * NONCE).to_bytes(NONCE, "big")
+        nonces = sorted([nonce, link.exchange(nonce)])
+        batch = hashlib.sha256(b"".join(nonces) + "\n".join(common).encode()).hexdigest()
+        lines = packed(self.store.shares(common), self.layout)
+        intake = take_in(link, Transfers(link, self._entropy), self.layout, lines, len(common))
+        self.store.prepare(batch, common, intake.passed.tolist(), chosen(lines, intake.passed), intake.totals)
+        if link.exchange(bytes(1)) != bytes(1):
+            raise Disagreement
+        self.store.keep(batch)
+        return len(common)
+
+    # --------------------------------------------------------------------------------------------------- meetings
+
+    def _introduction(self, purpose: str, **facts: Any) -> dict[str, Any]:
+        return {
+            "do": "meet",
+            "purpose": purpose,
+            "file": self.deployment.fingerprint,
+            "batches": self.store.batches(),
+            "used": dict(self.store.used()),
+            "key": "",
+            "request": "",
+            "names": [],
+            **facts,
+        }
+
+    def _hello(self, purpose: str, **facts: Any) -> tuple[ssl.SSLSocket, Any]:
+        """Call the other server, settle which rows both have, and say what this is about."""
+        peer = self.deployment.servers[1 - self.place]
+        connection = connected(peer, self.key_file, self._patience)
+        try:
+            connection.settimeout(self._patience)
+            send_frame(connection, self._introduction(purpose, **facts))
+            theirs = read_frame(connection)
+            self._settle(theirs)
+            send_frame(connection, {"rows": self.store.row_list()})
+            theirs["rows"] = read_frame(connection)["rows"]
+        except BaseException:
+            connection.close()
+            raise
+        return connection, theirs
+
+    def _settle(self, theirs: Any) -> None:
+        if theirs["file"] != self.deployment.fingerprint:
+            raise Disagreement
+        if not self.store.settle({name: bool(kept) for name, kept in theirs["batches"]}):
+            raise RowsDiffer
+
+    def _met(self, connection: ssl.SSLSocket, theirs: Any) -> None:
+        """The second server, when the first one calls."""
+        if theirs["purpose"] == "take in":
+            with self._turn:
+                names = self.store.waiting()
+                self._replied(connection, theirs, names=names)
+                self._take_in(connection, names, theirs)
+            return
+        meeting = self._expected(str(theirs["key"]))
+        if meeting is None:
+            return
+        self._replied(connection, theirs, key=theirs["key"], request=theirs["request"])
+        meeting.connection, meeting.hello = connection, theirs
+        meeting.arrived.set()
+        meeting.done.wait()
+
+    def _replied(self, connection: ssl.SSLSocket, theirs: Any, **facts: Any) -> None:
+        introduction = self._introduction(theirs["purpose"], **facts)
+        self._settle(theirs)
+        send_frame(connection, introduction)
+        theirs["rows"] = read_frame(connection)["rows"]
+        send_frame(connection, {"rows": self.store.row_list()})
+
+    def _expected(self, key: str) -> Meeting | None:
+        """The question that somebody asked here as well; None if nobody does in time."""
+        deadline = time.monotonic() + self._patience
+        with self._changed:
+            while key not in self._meetings:
+                if not self._changed.wait(max(0.0, deadline - time.monotonic())):
+                    return None
+            return self._meetings[key]
+
+
+class RowsDiffer(LapwingError):
+    """The servers do not have the same rows."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the two servers do not have the same rows: one of them may run on an old copy of its folder. "
+            "Nothing was computed. Give it its present folder back"
+        )
+
+
+def commitment(salt: bytes, share: bytes) -> str:
+    """To a share, which it does not tell."""
+    return hashlib.sha256(b"lapwing pair share\0" + salt + share).hexdigest()
+
+
+def upload_name(first: str, second: str) -> str:
+    """Of an upload: the same at both servers, and only for these two shares."""
+    return hashlib.sha256(f"lapwing pair upload\0{first}\0{second}".encode()).hexdigest()

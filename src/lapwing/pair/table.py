@@ -1,0 +1,267 @@
+"""A table that two servers hold: the curator's questions, quotes and answers, and nobody has the rows.
+
+    table = pair.open("pair.yaml", key="ada.pem")
+    table.sql("SELECT sex, COUNT(*) FROM adult GROUP BY sex", epsilon=0.5)
+
+Relation: `replace`, because servers see who uploads; or `add_remove`, where everybody on a public list uploads, and
+those who do not take part upload an empty row. Unit: a person, who has one row. Proof: measures.md
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.curator.ask.columns import columns_from
+from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.pricing import Budget, ReleaseItem, shares_of
+from lapwing.curator.ask.question import Question
+from lapwing.curator.ask.quote import plan_notes
+from lapwing.curator.ask.release import answer_of
+from lapwing.curator.ask.releaser import Step
+from lapwing.curator.engines.elsewhere import Elsewhere
+from lapwing.curator.plan.nodes import Scan
+from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.curator.show.answer import Answer
+from lapwing.curator.tables.table import PrivateTable
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.noise import Entropy
+from lapwing.pair.client import Client
+from lapwing.pair.compiler import Compiled
+from lapwing.pair.deployment import Deployment
+from lapwing.pair.joint_noise import JointLaplace
+from lapwing.pair.orders import Request, loss_of, noise_for
+from lapwing.pair.runs import Way
+from lapwing.pair.tallies import Measure
+from lapwing.privacy import ApproxDP, Loss
+
+NO_ROWS = "two servers hold shares of the rows, and nobody holds the rows"
+_STEPS: dict[Step, str] = {
+    "unprotected": "Compare with what owners know themselves.",
+    "check": "Look at `lapwing pair status`: it says how many rows were refused.",
+    "raw_rows": "Ask questions instead.",
+    "bounds": "Bounds are public here: they stand in the file of the pair.",
+}
+
+
+@dataclass(frozen=True)
+class JointNoise:
+    """Noise on one statistic of all groups, made by two servers."""
+
+    statistic: Statistic
+    measure: Measure
+    size: Fraction
+    deployment: Deployment
+    way: Way
+    outputs: tuple[str, ...]
+
+    @property
+    def bounding(self) -> Bounding:
+        """One row of each person, in one group."""
+        return Bounding()
+
+    @property
+    def label(self) -> str:
+        """What is released."""
+        return str(self.statistic)
+
+    def privacy_loss(self) -> Loss:
+        """Its part of the loss."""
+        loss = loss_of(self.measure, self.deployment.layout, self.size, self.way, self.deployment.unit)
+        return replace(loss)
+
+    def half_width(self, confidence: Number) -> float:
+        """How far the noise reaches in one group, in steps."""
+        sure = checks.probability(confidence=confidence)
+        if self.way == "joint":
+            return float(self._noise.half_width(sure))
+        return float(width_of_two(float(self._noise.scale), float(1 - sure)))
+
+    @cached_property
+    def _noise(self) -> JointLaplace:
+        return noise_for(self.measure, self.deployment.layout, self.size)
+
+    @property
+    def error(self) -> float:
+        """What is compared."""
+        return self.half_width(Fraction(95, 100))
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether it is Gaussian noise."""
+        return False
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How two servers answer."""
+
+    client: Client
+    way: Way = "joint"
+
+    @property
+    def deployment(self) -> Deployment:
+        """The file."""
+        return self.client.deployment
+
+    def compiled(self, question: Question) -> Compiled:
+        """What servers count for a question."""
+        return Compiled(question, self.deployment.layout)
+
+    def refuse(self, question: Question) -> None:
+        """What is not answered: compiling says so."""
+        if question.grouping.secret:
+            why = "which keys occur would be a secret, and two servers cannot look for them"
+            raise UnsupportedQuery(question.explain(), why, "Name the groups: keys={'region': […]}.")
+        self.compiled(question).measures  # noqa: B018 – for what it refuses
+
+    def refuse_step(self, step: Step) -> None:
+        """Nothing reads rows."""
+        raise UnsupportedQuery(step, NO_ROWS, _STEPS[step])
+
+    def keeps_count(self, context: Context) -> bool:
+        """Both servers do."""
+        return True
+
+    def remaining(self, context: Context, analyst: str | None) -> Loss | None:
+        """What both servers allow."""
+        return self.client.remaining()
+
+    def budget(self, question: Question, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        """Epsilon, and the tiny delta of joint coins."""
+        if rho is not None or delta is not None:
+            name, value = ("rho", rho) if rho is not None else ("delta", delta)
+            why = "two servers make Laplace noise: it costs an epsilon and a tiny delta of its own"
+            raise InvalidParameter(name, value, why, "Write epsilon=0.5 alone.")
+        size = checks.positive(epsilon=epsilon)
+        items = self._items(question, size)
+        delta_sum = sum((_delta(item.privacy_loss()) for item in items), Fraction(0))
+        layout = self.deployment.layout
+        stated = ApproxDP(size, delta_sum, relation=layout.relation, unit=self.deployment.unit)
+        return Budget(size, False, Fraction(0), stated)
+
+    def items(self, question: Question, spend: Budget) -> tuple[JointNoise, ...]:
+        """One for each statistic."""
+        return self._items(question, spend.size)
+
+    def _items(self, question: Question, size: Fraction) -> tuple[JointNoise, ...]:
+        measures, outputs = self.compiled(question).measures, dict[Statistic, tuple[str, ...]]()
+        weights: Mapping[Statistic, Fraction]
+        if question.top is not None:
+            [statistic] = measures
+            weights, outputs = {statistic: Fraction(1)}, {statistic: (question.top.output,)}
+        else:
+            shares = {what: share for what, share in shares_of(question.bounds).items() if isinstance(what, Statistic)}
+            weights = {statistic: share.weight for statistic, share in shares.items()}
+            outputs = {statistic: share.outputs for statistic, share in shares.items()}
+        whole = sum(weights.values(), Fraction(0))
+        return tuple(
+            JointNoise(
+                statistic, measures[statistic], size * weight / whole, self.deployment, self.way, outputs[statistic]
+            )
+            for statistic, weight in weights.items()
+        )
+
+    def notes(self, question: Question, spend: Budget, items: tuple[ReleaseItem, ...]) -> tuple[str, ...]:
+        """What a reader must know."""
+        layout = self.deployment.layout
+        unit = self.deployment.unit
+        who = "how many rows there are is public" if layout.relation == "replace" else "the list of people is public"
+        noise = (
+            "both servers tossed the coins of the noise together, and neither knows it"
+            if self.way == "joint"
+            else "each server added full noise of its own, so the error is √2 times that of joint noise"
+        )
+        return (f"one row of each {unit}; {who}", noise, *plan_notes(question))
+
+    def answer(
+        self,
+        question: Question,
+        spend: Budget,
+        items: tuple[ReleaseItem, ...],
+        *,
+        confidence: float,
+        entropy: Entropy,
+        analyst: str | None,
+        key: str | None,
+        progress: bool,
+    ) -> Answer:
+        """Both servers charge, compute and record; here is only what they opened."""
+        parts = [item for item in items if isinstance(item, JointNoise)]
+        request = Request(tuple(part.measure for part in parts), tuple(part.size for part in parts), self.way)
+        told = self.client.ask(request, key)
+        noisy = {part.statistic: numbers for part, numbers in zip(parts, told.numbers, strict=True)}
+        return answer_of(
+            question,
+            spend,
+            columns_from(question, items, noisy, confidence),
+            remaining=told.remaining,
+            confidence=confidence,
+            notes=self.notes(question, spend, items),
+            engine="two servers",
+            charge=told.charge,
+        )
+
+
+def width_of_two(scale: float, failure: float) -> int:
+    """How far the sum of two discrete Laplace variables of this scale reaches: it is k with p^|k| (|k| + c), scaled."""
+    p = math.exp(-1 / scale)
+    c = (1 + p * p) / (1 - p * p)
+    front = ((1 - p) / (1 + p)) ** 2
+
+    def beyond(size: int) -> float:
+        rest = p ** (size + 1) / (1 - p)
+        return 2 * front * rest * (size + 1 + c + p / (1 - p))
+
+    low, high = 0, 1
+    while beyond(high) * (1 + 1e-9) > failure:
+        high *= 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
+    return low
+
+
+def _delta(loss: Loss) -> Fraction:
+    assert isinstance(loss, ApproxDP)
+    return loss.delta
+
+
+def open(
+    file: str | os.PathLike[str] | Deployment,
+    *,
+    key: str | os.PathLike[str] | None = None,
+    noise: Way = "joint",
+) -> PrivateTable:
+    """The table that two servers hold, for an analyst with a `key` that the file names.
+
+    `noise="each"` lets each server add full noise of its own: √2 times the error, and for answers about one column it
+    also holds against one server that cheats.
+    """
+    checks.one_of(("joint", "each"), noise=noise)
+    deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))
+    client = Client(deployment, None if key is None else Path(key))
+    return table_of(Pair(client, noise))
+
+
+def table_of(pair: Pair) -> PrivateTable:
+    """The table whose questions a pair answers."""
+    deployment = pair.deployment
+    fields = tuple(domain.column() for domain in deployment.layout.domains)
+    scan = Scan(deployment.name, fields, each_row=True)
+    engine = Elsewhere("two servers", NO_ROWS, "Ask a question.")
+    context = Context(
+        engine,
+        {deployment.name: engine.relation(scan)},
+        deployment.unit,
+        (deployment.name,),
+        releaser=pair,
+    )
+    return PrivateTable(scan, context)
