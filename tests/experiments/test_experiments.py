@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "vocab": {"sizes": (10_000, 30_000), "different": 20_000},
     "suggest": {"sizes": (1_000, 3_000), "items": 100},
     "gradients": {"epsilons": (4.0,), "fragments": (1, 2), "repeats": 1, "people": 500},
+    "gossip": {"runs": 10, "mask_sizes": (0.0, 3_000.0)},
+    "capacity": {"epsilons": (Fraction(1),), "degrees": (1, 2)},
     "regression-data": {},
     "regression": {"epsilons": (1.0,), "repeats": 2, "private_epsilons": (1.0,), "private_repeats": 1},
     "regression-audit": {"questions": (1, 16), "samples": 200, "fits": 20},

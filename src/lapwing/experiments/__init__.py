@@ -17,8 +17,10 @@ from lapwing import checks
 from lapwing.experiments import averaging, reconstruction
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.buds import BUDS
+from lapwing.experiments.capacity import CAPACITY
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
+from lapwing.experiments.gossip import GOSSIP
 from lapwing.experiments.gradients import GRADIENTS
 from lapwing.experiments.growth import GROWTH
 from lapwing.experiments.k_anonymity import K_ANONYMITY
@@ -43,7 +45,8 @@ _CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISC
 _SHUFFLED = (THRESHOLD_CURVES, BUDS, VOCAB, SUGGEST, GRADIENTS)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
-_ALL = (*_CROWDS, *_SHUFFLED, *_MODELS, *_ATTACKS)
+_THEORY = (GOSSIP, CAPACITY)
+_ALL = (*_CROWDS, *_SHUFFLED, *_THEORY, *_MODELS, *_ATTACKS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 
