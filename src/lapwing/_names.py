@@ -15,6 +15,7 @@ LIFTED = {
         "Relation",
         "RenyiDP",
         "Rules",
+        "Trust",
         "ZCDP",
         "compose",
         "explain",

@@ -13,6 +13,7 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.neighbours import Relation
 from lapwing.privacy.renyi import RenyiDP
+from lapwing.privacy.trust import Trust
 
 __all__ = [
     "PLD",
@@ -27,6 +28,7 @@ __all__ = [
     "Relation",
     "RenyiDP",
     "Rules",
+    "Trust",
     "compose",
     "explain",
     "parallel",

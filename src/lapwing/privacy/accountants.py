@@ -21,6 +21,7 @@ from lapwing.exact import float_down, float_up
 from lapwing.privacy import bounds
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, assign
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
+from lapwing.privacy.trust import Trust, as_trust, implied, readable
 
 if TYPE_CHECKING:
     from lapwing.privacy.renyi import RenyiDP
@@ -62,6 +63,7 @@ class AdditiveNoise:
 Event = PureDP | ApproxDP | AdditiveNoise
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PLD(Loss):
     """The privacy loss distribution of events declared beforehand, each with its count.
@@ -78,8 +80,9 @@ class PLD(Loss):
         *,
         relation: Relation = "add_remove",
         unit: str = "person",
+        trust: Trust | None = None,
     ) -> None:
-        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, relation=as_relation(relation), unit=as_unit(unit), trust=as_trust(trust))
         counts: dict[Event, int] = {}
         for item in events:
             event, count = item if isinstance(item, tuple) else (item, 1)
@@ -87,6 +90,8 @@ class PLD(Loss):
                 raise InvalidParameter("events", event, "is not an event", "List PureDP, ApproxDP or AdditiveNoise.")
             if isinstance(event, Loss) and (event.relation, event.unit) != (self.relation, self.unit):
                 raise IncompatibleLosses(event, f"({self.relation}, per {self.unit})", "other relation or unit")
+            if isinstance(event, Loss) and not implied(event.trust, self.trust):
+                raise IncompatibleLosses(event, self.trust, f"{event.trust}. Pass trust= with that to the distribution")
             counts[event] = counts.get(event, 0) + checks.whole(count=count, minimum=0)
         ordered = sorted((pair for pair in counts.items() if pair[1]), key=lambda pair: repr(pair[0]))
         assign(self, events=tuple(ordered))
@@ -97,7 +102,7 @@ class PLD(Loss):
         return self._like((event.for_group(k), count) for event, count in self.events)
 
     def _like(self, events: Iterable[Event | tuple[Event, int]]) -> PLD:
-        return PLD(events, relation=self.relation, unit=self.unit)
+        return PLD(events, **self.frame)
 
     def to_renyi(self, orders: object = None) -> RenyiDP:
         """Refused: the distribution is kept for its deltas only."""
@@ -158,7 +163,7 @@ class PLD(Loss):
                 epsilon += count * event.sensitivity / event.scale
             else:
                 return None
-        return None if bounds.tidy(delta) >= 1 else ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
+        return None if bounds.tidy(delta) >= 1 else ApproxDP(epsilon, delta, **self.frame)
 
     def _concentrated(self) -> ZCDP | None:
         """The approximate zCDP of the events, which remains where floats do not reach; None when Σδ passes 1.
@@ -171,14 +176,14 @@ class PLD(Loss):
             size = event.sensitivity / event.scale if isinstance(event, AdditiveNoise) else event.epsilon
             rho += count * size**2 / 2
             delta += count * event.delta if isinstance(event, ApproxDP) else bounds.ZERO
-        return None if bounds.tidy(delta) >= 1 else ZCDP(rho, delta, relation=self.relation, unit=self.unit)
+        return None if bounds.tidy(delta) >= 1 else ZCDP(rho, delta, **self.frame)
 
     def _slack(self) -> float:
         return FLOAT_SLACK * min(sum(count for _, count in self.events), _MOST_RELEASES)
 
     def _under(self, relation: Relation) -> PLD:
         moved = [(event if isinstance(event, AdditiveNoise) else event._under(relation), n) for event, n in self.events]
-        return PLD(moved, relation=relation, unit=self.unit)
+        return PLD(moved, relation=relation, unit=self.unit, trust=self.trust)
 
     def _fields(self) -> tuple[str, ...]:
         return ("events",)
@@ -202,7 +207,7 @@ def subsampled_gaussian(loss: PLD, rate: Fraction, sampling: str) -> RenyiDP:
             raise UnsupportedConversion(loss, "a subsampled loss", why, "Subsample each loss on its own instead.")
         precision += count * (event.sensitivity / event.scale) ** 2
     if not precision:
-        return RenyiDP(ORDERS, [0] * len(ORDERS), relation=loss.relation, unit=loss.unit)
+        return RenyiDP(ORDERS, [0] * len(ORDERS), **loss.frame)
     import dp_accounting
     from dp_accounting.rdp import rdp_privacy_accountant
 
@@ -214,7 +219,7 @@ def subsampled_gaussian(loss: PLD, rate: Fraction, sampling: str) -> RenyiDP:
         why = "its divergence is infinite at every order, as far as floats can tell"
         raise UnsupportedConversion(loss, "a subsampled loss", why, "Use noise of a larger scale.")
     epsilons = [Fraction(max(e, 0.0)) * (1 + Fraction(1, 10**9)) + Fraction(1, 10**12) for _, e in pairs]
-    return RenyiDP([a for a, _ in pairs], epsilons, relation=loss.relation, unit=loss.unit)
+    return RenyiDP([a for a, _ in pairs], epsilons, **loss.frame)
 
 
 @lru_cache(maxsize=64)

@@ -7,6 +7,7 @@ that ten charges of 0.1 fit into 1 although the double 0.1 is more than a tenth.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor
@@ -16,6 +17,7 @@ from lapwing.calls import closest
 from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidParameter
 from lapwing.privacy.journal import EVERYBODY, Database, Place
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss
+from lapwing.privacy.trust import Trust, implied
 
 SIZE_UNIT, DELTA_UNIT = Fraction(1, 1 << 50), Fraction(1, 1 << 62)
 LARGEST_SIZE, LARGEST_DELTA = 1 << 11, Fraction(1, 2)
@@ -50,7 +52,7 @@ def new_row(dataset: str, analyst: str, allowance: Loss) -> dict[str, Any]:
         why = f"more than {LARGEST_SIZE}, or a delta of more than {LARGEST_DELTA}, protects nobody"
         raise InvalidParameter("allowance", str(allowance), why, "Write PureDP(3) or ApproxDP(3, 1e-6).")
     kind = type(allowance).__name__
-    frame = {"kind": kind, "relation": allowance.relation, "unit": unit}
+    frame = {"kind": kind, "relation": _promise(allowance), "unit": unit}
     return {"dataset": dataset, "analyst": somebody(analyst), **frame, "size": size, "delta": delta}
 
 
@@ -118,7 +120,7 @@ def left(*rows: Row) -> Loss:
 
 def loss_of(row: Row, size: int, delta: int) -> Loss:
     """Amounts as a loss of the row's kind."""
-    frame = {"relation": row["relation"], "unit": row["unit"]}
+    frame = {**_promised(row), "unit": row["unit"]}
     if row["kind"] == "PureDP":
         return PureDP(size * SIZE_UNIT, **frame)
     kind = ApproxDP if row["kind"] == "ApproxDP" else ZCDP
@@ -128,6 +130,9 @@ def loss_of(row: Row, size: int, delta: int) -> Loss:
 def same_kind(row: Row, allowance: Loss) -> None:
     """An allowance keeps its kind, and an analyst's has the kind of the common one: both are charged the same cost."""
     _same_relation(row, allowance)
+    if row["relation"] != _promise(allowance):
+        why = "the data set was opened under another trust, and stays so"
+        raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
     if row["kind"] != type(allowance).__name__:
         why = f"the allowance is counted in {row['kind']}, and stays so"
         raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), allowance, why)
@@ -203,14 +208,41 @@ def _amounts(loss: Loss, whole: Callable[[Fraction], int] = ceil) -> tuple[int, 
     return whole(size / SIZE_UNIT), whole(getattr(loss, "delta", Fraction(0)) / DELTA_UNIT)
 
 
+def _promise(loss: Loss) -> str:
+    """The relation as it is stored, with the trust if there is one.
+
+    Ledgers without a trust are as they always were. One that has it is refused by versions that know none: they would
+    take it for a promise to everybody.
+    """
+    if loss.trust is None:
+        return loss.relation
+    return json.dumps({"relation": loss.relation, "trust": loss.trust.to_dict()}, sort_keys=True)
+
+
+def _promised(row: Row) -> dict[str, Any]:
+    """The relation and the trust of a row."""
+    if not row["relation"].startswith("{"):
+        return {"relation": row["relation"]}
+    stored = json.loads(row["relation"])
+    return {"relation": stored["relation"], "trust": Trust.from_dict(stored["trust"])}
+
+
 def _same_relation(row: Row, loss: Loss) -> None:
-    if row["relation"] != loss.relation:
+    if _promised(row)["relation"] != loss.relation:
         why = "the data set was opened for another relation"
         raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, why)
 
 
-def _cost(row: Row, loss: Loss) -> tuple[int, int]:
+def _covered(row: Row, loss: Loss) -> None:
+    """Refuse a loss that holds against fewer than the allowance promises."""
     _same_relation(row, loss)
+    if not implied(loss.trust, _promised(row).get("trust")):
+        why = f"of this loss, {loss.trust}, and the data set was promised more. Open it with an allowance of that trust"
+        raise IncompatibleLosses(loss_of(row, row["size"], row["delta"]), loss, why)
+
+
+def _cost(row: Row, loss: Loss) -> tuple[int, int]:
+    _covered(row, loss)
     kind = row["kind"]
     if kind == "ZCDP":
         return _amounts(loss.to_zcdp())

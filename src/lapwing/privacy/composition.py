@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 
@@ -25,6 +25,7 @@ from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP, as_loss, below_
 from lapwing.privacy.notation import show
 from lapwing.privacy.optimal_composition import optimal_epsilon_at
 from lapwing.privacy.renyi import RenyiDP
+from lapwing.privacy.trust import implied, jointly
 
 
 def add(left: Loss, right: Loss) -> Loss:
@@ -66,6 +67,8 @@ def parallel(*losses: Loss, disjoint_by: str) -> Loss:
 def at_most(left: Loss, right: Loss) -> bool:
     """Whether the left guarantee implies the right one; raises when no theorem can tell."""
     _same_frame(left, right)
+    if not implied(left.trust, right.trust):
+        raise IncompatibleLosses(left, right, f"of the first, {left.trust}, and the second promises more")
     match right:
         case ApproxDP():
             epsilon = left._epsilon_at(right.delta)
@@ -88,8 +91,8 @@ def at_most(left: Loss, right: Loss) -> bool:
 
 
 def _alike(left: Loss, right: Loss) -> tuple[Loss, Loss]:
-    """Both losses in the kind their sum has."""
-    _same_frame(left, right)
+    """Both losses in the kind their sum has, under the trust that both need."""
+    left, right = _together(left, right)
     kinds = {type(left), type(right)}
     if len(kinds) == 1:
         return left, right
@@ -111,6 +114,19 @@ def _same_frame(left: Loss, right: Loss) -> None:
         raise IncompatibleLosses(left, right, "they protect different units. State both for the same unit")
 
 
+def _together(*losses: Loss) -> list[Loss]:
+    """Losses that can be added, each under the trust that all of them need together."""
+    for other in losses[1:]:
+        _same_frame(losses[0], other)
+    trust = None
+    for loss in losses:
+        try:
+            trust = jointly(trust, loss.trust)
+        except InvalidParameter as error:
+            raise IncompatibleLosses(losses[0], loss, str(error)) from None
+    return [loss if loss.trust == trust else replace(loss, trust=trust) for loss in losses]
+
+
 def _own_delta(loss: Loss) -> Fraction:
     return loss.delta if isinstance(loss, ApproxDP) else bounds.ZERO
 
@@ -119,7 +135,7 @@ def _as_pld(loss: Loss, other: Loss) -> PLD:
     if isinstance(loss, PLD):
         return loss
     if isinstance(loss, (PureDP, ApproxDP)):
-        return PLD([loss], relation=loss.relation, unit=loss.unit)
+        return PLD([loss], **loss.frame)
     raise IncompatibleLosses(loss, other, "it has no privacy loss distribution. Add them as to_approx(delta)")
 
 
@@ -183,8 +199,7 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
     for loss in losses:
         as_loss(loss)
-    for loss in losses[1:]:
-        _same_frame(losses[0], loss)
+    losses = tuple(_together(*losses))
     total = None if delta is None else below_one(delta=delta)
     plain = [loss for loss in losses if isinstance(loss, (PureDP, ApproxDP))]
     all_plain = len(plain) == len(losses)
@@ -238,7 +253,7 @@ def _advanced(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> Ap
         return None
     spread = sqrt_up(2 * ln_up(1 / left) * sum(loss.epsilon**2 for loss in losses))
     drift = sum((loss.epsilon * (exp_up(loss.epsilon) - 1) for loss in losses), bounds.ZERO)
-    return ApproxDP(spread + drift, total, relation=losses[0].relation, unit=losses[0].unit)
+    return ApproxDP(spread + drift, total, **losses[0].frame)
 
 
 def _optimal(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> ApproxDP | None:
@@ -247,7 +262,7 @@ def _optimal(losses: Sequence[PureDP | ApproxDP], total: Fraction | None) -> App
     if total is None or others:
         return None
     epsilon = optimal_epsilon_at(first[0], first[1], count, total)
-    return None if epsilon is None else ApproxDP(epsilon, total, relation=losses[0].relation, unit=losses[0].unit)
+    return None if epsilon is None else ApproxDP(epsilon, total, **losses[0].frame)
 
 
 def _sum_at(losses: Sequence[Loss], converted: Callable[[Loss], Loss], total: Fraction | None) -> ApproxDP | None:

@@ -76,6 +76,8 @@ def explain(
         "out_of_100_found": math.ceil(100 * power),
         "trade_off": [[i / 20, max(0.0, float_down(1 - _power(curve, Fraction(i, 20))))] for i in range(21)],
     }
+    if loss.trust is not None:
+        data["trust"] = loss.trust.to_dict()
     return Explanation(_text(loss, pair, data), data)
 
 
@@ -148,6 +150,8 @@ def _text(loss: Loss, pair: ApproxDP, data: Mapping[str, Any]) -> str:
         f"Test: if the best test wrongly accuses {_percent(data['alpha'], written_down)} of those {others}, it finds "
         f"at most {data['out_of_100_found']} % of those {ones}.",
     ]
+    if loss.trust is not None:
+        lines.append(f"Trust: {loss.trust}.")
     if pair.delta:
         lines.append(
             "Exception: odds and belief are those of a stand-in, whose answers differ from the real ones with "

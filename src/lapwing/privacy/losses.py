@@ -1,6 +1,7 @@
 """What a mechanism costs: frozen guarantees that add, repeat, scale to groups and convert, never in our favour.
 
-Every loss names its neighbouring relation and its unit of protection; losses that differ in either do not add.
+Every loss names its neighbouring relation and its unit of protection; losses that differ in either do not add. Where it
+does not hold against everybody who sees the releases, it carries a `Trust`, and so does every sum that it is in.
 
     a + b            one release after another (the second may depend on the first answer)
     k * a            the same release k times
@@ -14,9 +15,9 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, overload
 
 from lapwing import checks
 from lapwing.calls import Helpful
@@ -26,6 +27,7 @@ from lapwing.exact import float_up
 from lapwing.privacy import bounds
 from lapwing.privacy.neighbours import PERSON, Relation, as_relation, as_unit
 from lapwing.privacy.notation import show, written_up
+from lapwing.privacy.trust import Trust, as_trust, readable
 
 if TYPE_CHECKING:
     from lapwing.privacy.explanation import Explanation
@@ -40,6 +42,8 @@ class Loss(metaclass=Helpful):
 
     relation: Relation = "add_remove"
     unit: str = PERSON
+    trust: Trust | None = None
+    """Against whom it holds, and under which assumptions; None if against everybody who sees what is released."""
 
     adaptive: ClassVar[bool] = False
     """Whether the plain sum stays valid when later *parameters* are chosen after seeing earlier answers (a filter)."""
@@ -76,10 +80,18 @@ class Loss(metaclass=Helpful):
 
     def __repr__(self) -> str:
         shown = [f"{name}={show(getattr(self, name))}" for name in self._fields()]
-        return f"{type(self).__name__}({', '.join(shown)}, relation={self.relation!r}, unit={self.unit!r})"
+        shown += [f"relation={self.relation!r}", f"unit={self.unit!r}"]
+        shown += [] if self.trust is None else [f"trust={self.trust!r}"]
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     def __str__(self) -> str:
-        return f"{self._words()} ({self.relation}, per {self.unit})"
+        towards = "" if self.trust is None else f", towards {self.trust.towards}"
+        return f"{self._words()} ({self.relation}, per {self.unit}{towards})"
+
+    @property
+    def frame(self) -> dict[str, Any]:
+        """What the numbers are about: the relation, the unit and the trust, as keywords for another loss."""
+        return {"relation": self.relation, "unit": self.unit, "trust": self.trust}
 
     def epsilon_at(self, delta: Number) -> float:
         """The smallest proven epsilon at this delta, rounded up; infinite when there is none."""
@@ -97,7 +109,7 @@ class Loss(metaclass=Helpful):
         if epsilon is None:
             why, instead = f"it has no finite epsilon at delta = {show(target)}", "Choose a larger delta."
             raise UnsupportedConversion(self, "ApproxDP", why, instead)
-        return ApproxDP(bounds.tidy(epsilon), target, relation=self.relation, unit=self.unit)
+        return ApproxDP(bounds.tidy(epsilon), target, **self.frame)
 
     def to_zcdp(self) -> ZCDP:
         """The zero-concentrated guarantee this implies."""
@@ -160,9 +172,9 @@ class Loss(metaclass=Helpful):
     @abstractmethod
     def _delta_at(self, epsilon: Fraction) -> Fraction: ...
 
-    @abstractmethod
     def _under(self, relation: Relation) -> Self:
         """The same numbers, read under another relation: only `to_replace` may ask."""
+        return replace(self, relation=relation)
 
     @abstractmethod
     def _fields(self) -> tuple[str, ...]: ...
@@ -171,6 +183,7 @@ class Loss(metaclass=Helpful):
     def _words(self) -> str: ...
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class PureDP(Loss):
     """ε-differential privacy: no outcome becomes more than e^ε times as likely through one unit.
@@ -186,8 +199,10 @@ class PureDP(Loss):
     }
     adaptive: ClassVar[bool] = True
 
-    def __init__(self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = PERSON) -> None:
-        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+    def __init__(
+        self, epsilon: Number, *, relation: Relation = "add_remove", unit: str = PERSON, trust: Trust | None = None
+    ) -> None:
+        assign(self, relation=as_relation(relation), unit=as_unit(unit), trust=as_trust(trust))
         assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
 
     def to_approx(self, delta: Number = 0) -> ApproxDP:
@@ -196,7 +211,7 @@ class PureDP(Loss):
 
     def to_zcdp(self) -> ZCDP:
         """ρ = ε²/2 (Bun and Steinke 2016, Proposition 1.4)."""
-        return ZCDP(self.epsilon**2 / 2, relation=self.relation, unit=self.unit)
+        return ZCDP(self.epsilon**2 / 2, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
         """The curve of randomized response, which dominates every ε-DP mechanism (see `bounds.pure_renyi`)."""
@@ -209,10 +224,10 @@ class PureDP(Loss):
         return self._repeated(checks.whole(size=size))
 
     def _repeated(self, count: int) -> PureDP:
-        return PureDP(count * self.epsilon, relation=self.relation, unit=self.unit)
+        return PureDP(count * self.epsilon, **self.frame)
 
     def _plus(self, other: PureDP) -> PureDP:
-        return PureDP(self.epsilon + other.epsilon, relation=self.relation, unit=self.unit)
+        return PureDP(self.epsilon + other.epsilon, **self.frame)
 
     def _maximum(self, other: PureDP) -> PureDP:
         return max(self, other, key=lambda loss: loss.epsilon)
@@ -223,9 +238,6 @@ class PureDP(Loss):
     def _delta_at(self, epsilon: Fraction) -> Fraction:
         return bounds.delta_at(self.epsilon, bounds.ZERO, epsilon)
 
-    def _under(self, relation: Relation) -> PureDP:
-        return PureDP(self.epsilon, relation=relation, unit=self.unit)
-
     def _fields(self) -> tuple[str, ...]:
         return ("epsilon",)
 
@@ -233,6 +245,7 @@ class PureDP(Loss):
         return f"ε = {written_up(self.epsilon)}"
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ApproxDP(Loss):
     """(ε,δ)-differential privacy: as ε-DP, except that with probability δ nothing is promised.
@@ -252,9 +265,10 @@ class ApproxDP(Loss):
         *,
         relation: Relation = "add_remove",
         unit: str = PERSON,
+        trust: Trust | None = None,
         population: int | None = None,
     ) -> None:
-        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, relation=as_relation(relation), unit=as_unit(unit), trust=as_trust(trust))
         assign(self, epsilon=bounds.tidy(checks.not_negative(epsilon=epsilon)))
         assign(self, delta=bounds.tidy(below_one(delta=delta)))
         refuse_large_delta(self.delta, population)
@@ -265,13 +279,13 @@ class ApproxDP(Loss):
         Proof: by KOV the mechanism post-processes randomized response at ε outside an event of probability δ; there
         Proposition 1.4 of Bun and Steinke applies, and that is the definition of approximate zCDP (their section 8).
         """
-        return ZCDP(self.epsilon**2 / 2, self.delta, relation=self.relation, unit=self.unit)
+        return ZCDP(self.epsilon**2 / 2, self.delta, **self.frame)
 
     def to_renyi(self, orders: Sequence[Number] | None = None) -> RenyiDP:
         """As pure DP when delta is 0, otherwise refused."""
         if self.delta:
             return Loss.to_renyi(self, orders)
-        return PureDP(self.epsilon, relation=self.relation, unit=self.unit).to_renyi(orders)
+        return PureDP(self.epsilon, **self.frame).to_renyi(orders)
 
     def for_group(self, size: int) -> ApproxDP:
         """(kε, δ·Σ e^(iε)), i < k, which is at most the textbook k·e^((k−1)ε)·δ (see `bounds.group_delta`)."""
@@ -280,7 +294,7 @@ class ApproxDP(Loss):
         return self._like(k * self.epsilon, bounds.ONE if delta is None else delta)
 
     def _like(self, epsilon: Fraction, delta: Fraction) -> ApproxDP:
-        return ApproxDP(epsilon, delta, relation=self.relation, unit=self.unit)
+        return ApproxDP(epsilon, delta, **self.frame)
 
     def _repeated(self, count: int) -> ApproxDP:
         return self._like(count * self.epsilon, count * self.delta)
@@ -297,9 +311,6 @@ class ApproxDP(Loss):
     def _delta_at(self, epsilon: Fraction) -> Fraction:
         return bounds.delta_at(self.epsilon, self.delta, epsilon)
 
-    def _under(self, relation: Relation) -> ApproxDP:
-        return ApproxDP(self.epsilon, self.delta, relation=relation, unit=self.unit)
-
     def _fields(self) -> tuple[str, ...]:
         return ("epsilon", "delta")
 
@@ -307,6 +318,7 @@ class ApproxDP(Loss):
         return f"ε = {written_up(self.epsilon)}, δ = {written_up(self.delta)}"
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class ZCDP(Loss):
     """ρ-zero-concentrated DP: the Rényi divergence of every order α is at most αρ (outside an event of probability δ).
@@ -320,9 +332,15 @@ class ZCDP(Loss):
     adaptive: ClassVar[bool] = True
 
     def __init__(
-        self, rho: Number, delta: Number = 0, *, relation: Relation = "add_remove", unit: str = PERSON
+        self,
+        rho: Number,
+        delta: Number = 0,
+        *,
+        relation: Relation = "add_remove",
+        unit: str = PERSON,
+        trust: Trust | None = None,
     ) -> None:
-        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, relation=as_relation(relation), unit=as_unit(unit), trust=as_trust(trust))
         assign(self, rho=bounds.tidy(checks.not_negative(rho=rho)), delta=bounds.tidy(below_one(delta=delta)))
 
     def to_zcdp(self) -> ZCDP:
@@ -346,7 +364,7 @@ class ZCDP(Loss):
         return self._like(k * k * self.rho, self.delta)
 
     def _like(self, rho: Fraction, delta: Fraction) -> ZCDP:
-        return ZCDP(rho, delta, relation=self.relation, unit=self.unit)
+        return ZCDP(rho, delta, **self.frame)
 
     def _repeated(self, count: int) -> ZCDP:
         return self._like(count * self.rho, count * self.delta)
@@ -366,9 +384,6 @@ class ZCDP(Loss):
 
     def _delta_at(self, epsilon: Fraction) -> Fraction:
         return self.delta + (1 - self.delta) * bounds.zcdp_delta_at(self.rho, epsilon)
-
-    def _under(self, relation: Relation) -> ZCDP:
-        return ZCDP(self.rho, self.delta, relation=relation, unit=self.unit)
 
     def _fields(self) -> tuple[str, ...]:
         return ("rho", "delta")

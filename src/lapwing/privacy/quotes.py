@@ -70,7 +70,7 @@ def after(remaining: Loss, loss: Loss) -> Loss | None:
         if rest[name] < -_ROUNDING[name]:
             return None
     kept = {name: max(Fraction(0), value) for name, value in rest.items()}
-    return type(remaining)(**kept, relation=remaining.relation, unit=remaining.unit)
+    return type(remaining)(**kept, **remaining.frame)
 
 
 def _counted_in(kind: type[Loss], loss: Loss) -> Loss | None:
@@ -106,6 +106,7 @@ def risk(loss: Loss) -> str:
     about = "is in the data" if loss.relation == "add_remove" else "has the record they guessed"
     delta = written_up(data["delta"], 3)
     failing = f" With probability {delta} at most, this does not hold." if data["delta"] else ""
+    failing += "" if loss.trust is None else f" Trust: {visible(str(loss.trust))}."
     return (
         f"An attacker who was 50 % sure that one {visible(loss.unit)} {about} "
         f"can become at most {data['out_of_100_after']} % sure.{failing}"

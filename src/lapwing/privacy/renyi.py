@@ -20,6 +20,7 @@ from lapwing.privacy import bounds
 from lapwing.privacy.losses import Loss, assign
 from lapwing.privacy.neighbours import Relation, as_relation, as_unit
 from lapwing.privacy.notation import written_up
+from lapwing.privacy.trust import Trust, as_trust, readable
 
 DEFAULT_ORDERS: tuple[Fraction, ...] = (
     *(1 + Fraction(step, 8) for step in range(1, 72)),
@@ -28,6 +29,7 @@ DEFAULT_ORDERS: tuple[Fraction, ...] = (
 """Dense where a Gaussian of usual size has its best order; every one is a float exactly."""
 
 
+@readable
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class RenyiDP(Loss):
     """At each order α > 1, a bound ε(α) on the Rényi divergence between outputs on neighbours.
@@ -45,8 +47,9 @@ class RenyiDP(Loss):
         *,
         relation: Relation = "add_remove",
         unit: str = "person",
+        trust: Trust | None = None,
     ) -> None:
-        assign(self, relation=as_relation(relation), unit=as_unit(unit))
+        assign(self, relation=as_relation(relation), unit=as_unit(unit), trust=as_trust(trust))
         at = as_orders(orders)
         values = [checks.not_negative(epsilons=value) for value in epsilons]
         if len(values) != len(at):
@@ -93,7 +96,7 @@ class RenyiDP(Loss):
         return known[k]
 
     def _like(self, orders: Iterable[Fraction], epsilons: Iterable[Fraction]) -> RenyiDP:
-        return RenyiDP(orders, epsilons, relation=self.relation, unit=self.unit)
+        return RenyiDP(orders, epsilons, **self.frame)
 
     def _repeated(self, count: int) -> RenyiDP:
         return self._like(self.orders, [count * value for value in self.epsilons])
@@ -135,9 +138,6 @@ class RenyiDP(Loss):
     def _is_zero(self) -> bool:
         return self.epsilons[0] == 0  # a divergence of order above 1 vanishes only between equal distributions
 
-    def _under(self, relation: Relation) -> RenyiDP:
-        return RenyiDP(self.orders, self.epsilons, relation=relation, unit=self.unit)
-
     def _fields(self) -> tuple[str, ...]:
         return ("orders", "epsilons")
 
@@ -161,9 +161,9 @@ def as_orders(orders: Iterable[Number]) -> tuple[Fraction, ...]:
 
 
 def curve(bound: Callable[[Fraction], Fraction], orders: Sequence[Number] | None, *, like: Loss) -> RenyiDP:
-    """A curve from a function of the order, with the relation and unit of another loss."""
+    """A curve from a function of the order, about what another loss is about."""
     at = DEFAULT_ORDERS if orders is None else as_orders(orders)
-    return RenyiDP(at, [bound(order) for order in at], relation=like.relation, unit=like.unit)
+    return RenyiDP(at, [bound(order) for order in at], **like.frame)
 
 
 def _triangle(order: Fraction, near: RenyiDP, far: RenyiDP) -> Fraction | None:

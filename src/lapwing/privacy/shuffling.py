@@ -67,7 +67,7 @@ def shuffled(
     local = local_epsilon(loss)
     chosen = BOUNDS[checks.one_of(tuple(BOUNDS), bound=bound)]
     epsilon = chosen(local, honest_people(n, fakes, honest_share), delta)
-    return ApproxDP(min(local, epsilon), _delta(delta), relation="replace", unit=loss.unit)
+    return ApproxDP(min(local, epsilon), _delta(delta), relation="replace", unit=loss.unit, trust=loss.trust)
 
 
 def local_epsilon(loss: Loss) -> Fraction:

@@ -44,7 +44,7 @@ def subsample(loss: Loss, rate: Number, sampling: str) -> Loss:
     rounded = min(bounds.ONE, Fraction(math.ceil(share * 2**_RATE_BITS), 2**_RATE_BITS))
     if isinstance(loss, ApproxDP):
         epsilon = bounds.amplified_epsilon(loss.epsilon, rounded)
-        return ApproxDP(epsilon, rounded * loss.delta, relation=loss.relation, unit=loss.unit)
+        return ApproxDP(epsilon, rounded * loss.delta, **loss.frame)
     from lapwing.privacy.accountants import PLD, subsampled_gaussian
 
     if isinstance(loss, PLD):
@@ -66,7 +66,7 @@ def _subsampled_curve(loss: Loss, rate: Fraction, sampling: str) -> RenyiDP:
     if isinstance(loss, PureDP):
         pure = PureDP(bounds.amplified_epsilon(loss.epsilon, rate)).to_renyi(orders)
         epsilons = [min(pair) for pair in zip(epsilons, pure.epsilons, strict=True)]
-    return RenyiDP(orders, epsilons, relation=loss.relation, unit=loss.unit)
+    return RenyiDP(orders, epsilons, **loss.frame)
 
 
 def _fits(order: int, divergence: Fraction) -> bool:

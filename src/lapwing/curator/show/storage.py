@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.errors import InvalidParameter
 from lapwing.privacy.losses import ZCDP, ApproxDP, Loss, PureDP
 from lapwing.privacy.renyi import RenyiDP
+from lapwing.privacy.trust import Trust
 
 if TYPE_CHECKING:
     from lapwing.curator.show.answer import Answer, Column
@@ -107,17 +108,23 @@ def _loss(loss: Loss) -> dict[str, Any]:
     record: dict[str, Any] = {"kind": type(loss).__name__}
     for part in fields(loss):
         value = getattr(loss, part.name)
-        if isinstance(value, tuple):
+        if isinstance(value, Trust):
+            record[part.name] = value.to_dict()
+        elif isinstance(value, tuple):
             record[part.name] = [_fraction(item) for item in value]
         else:
             record[part.name] = _fraction(value) if isinstance(value, Fraction) else value
+    if loss.trust is None:  # answers that need none are written as ever
+        del record["trust"]
     return record
 
 
 def _read_loss(record: dict[str, Any]) -> Loss:
     arguments: dict[str, Any] = {}
     for name, value in record.items():
-        if isinstance(value, list):
+        if name == "trust":
+            arguments[name] = Trust.from_dict(value)
+        elif isinstance(value, list):
             arguments[name] = [_read_fraction(item) for item in value]
         elif name not in ("kind", "relation", "unit"):
             arguments[name] = _read_fraction(value)

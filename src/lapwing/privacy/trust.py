@@ -1,0 +1,121 @@
+"""Against whom a guarantee holds, where that is not everybody who sees the releases.
+
+A loss without a `Trust` holds against everybody who sees what was released. Where several parties compute a release
+together, each sees more than that. The loss then holds against some of them only, while they behave in some way, and if
+some problems are hard. A `Trust` says so, and goes wherever the loss goes: into sums, ledgers, answers and words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from lapwing.calls import Helpful
+from lapwing.errors import InvalidParameter
+
+Kind = TypeVar("Kind", bound=type[Any])
+_HINT = 'Write Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest").'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trust(metaclass=Helpful):
+    """What must be true for a loss to hold, in words.
+
+    >>> trust = Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest")
+    >>> print(trust)
+    this holds against either server alone (semi-honest), not against both together
+    """
+
+    towards: str
+    """Against whom it holds."""
+    not_towards: str
+    """Against whom it does not."""
+    behaviour: str
+    """What those against whom it holds may do: "semi-honest" if they follow the protocol and are curious."""
+    assumes: tuple[str, ...] = ()
+    """What else: the problems that must be hard, in the order of the alphabet."""
+
+    def __post_init__(self) -> None:
+        for name in ("towards", "not_towards", "behaviour"):
+            _words(name, getattr(self, name))
+        given: object = self.assumes
+        if not isinstance(given, tuple | list):
+            raise InvalidParameter("assumes", given, "must be a list of texts", "Write assumes=('AES-128',).")
+        object.__setattr__(self, "assumes", tuple(sorted({_words("assumes", text) for text in given})))
+
+    def __str__(self) -> str:
+        assumed = f", and assumes {' and '.join(self.assumes)}" if self.assumes else ""
+        return f"this holds against {self.towards} ({self.behaviour}), not against {self.not_towards}{assumed}"
+
+    @property
+    def parties(self) -> tuple[str, str, str]:
+        """Against whom, and how they behave."""
+        return self.towards, self.not_towards, self.behaviour
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "towards": self.towards,
+            "not_towards": self.not_towards,
+            "behaviour": self.behaviour,
+            "assumes": list(self.assumes),
+        }
+
+    @staticmethod
+    def from_dict(record: Mapping[str, Any]) -> Trust:
+        """What `to_dict` wrote."""
+        return Trust(**record)
+
+
+def as_trust(trust: object) -> Trust | None:
+    """A trust, or none."""
+    if trust is None or isinstance(trust, Trust):
+        return trust
+    raise InvalidParameter("trust", f"<{type(trust).__name__}>", "is no trust", _HINT)
+
+
+def readable(kind: Kind) -> Kind:
+    """A type of losses that can also be read from pickles of the first version, whose losses knew no trust."""
+    names = [field.name for field in fields(kind)]
+    place = names.index("trust")
+
+    def restored(self: object, state: Sequence[Any]) -> None:
+        values = [*state[:place], None, *state[place:]] if len(state) < len(names) else state
+        for name, value in zip(names, values, strict=True):
+            object.__setattr__(self, name, value)
+
+    kind.__setstate__ = restored
+    return kind
+
+
+def implied(given: Trust | None, promised: Trust | None) -> bool:
+    """Whether a loss that holds under `given` also holds as `promised`.
+
+    Proof: one that holds against everybody who sees the releases holds against the parties of any trust. Otherwise the
+    parties must be the same, and everything that is needed must be among what is assumed.
+    """
+    if given is None:
+        return True
+    if promised is None or given.parties != promised.parties:
+        return False
+    return set(given.assumes) <= set(promised.assumes)
+
+
+def jointly(first: Trust | None, second: Trust | None) -> Trust | None:
+    """Under what two losses hold together; an error if nothing is said about any party by both.
+
+    Proof: each of them holds against the parties of the result, under the assumptions of both (`implied`).
+    """
+    if first is None or second is None:
+        return first or second
+    if first.parties != second.parties:
+        why = f"{first}, and {second}: no party is in both"
+        raise InvalidParameter("trust", second, why, "Count them in two ledgers, or state both against the same party.")
+    return replace(first, assumes=(*first.assumes, *second.assumes))
+
+
+def _words(name: str, text: object) -> str:
+    if not isinstance(text, str) or not text.strip() or not text.isprintable():
+        raise InvalidParameter(name, text, "must be a few printable words", _HINT)
+    return text
