@@ -34,6 +34,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "vocab": {"sizes": (10_000, 30_000), "different": 20_000},
     "suggest": {"sizes": (1_000, 3_000), "items": 100},
     "gradients": {"epsilons": (4.0,), "fragments": (1, 2), "repeats": 1, "people": 500},
+    "two-servers": {"sizes": (200, 400), "repeats": 3},
     "gossip": {"runs": 10, "mask_sizes": (0.0, 3_000.0)},
     "capacity": {"epsilons": (Fraction(1),), "degrees": (1, 2)},
     "regression-data": {},
@@ -50,7 +51,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-MEASURED = {"growth", "sketches"}
+MEASURED = {"growth", "sketches", "two-servers"}
 """Some of their numbers are times."""
 
 

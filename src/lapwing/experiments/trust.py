@@ -16,12 +16,13 @@ from lapwing.errors import InvalidParameter
 from lapwing.experiments.experiment import Experiment, Row, column, entropy, select, slope
 from lapwing.mechanisms import CrowdThreshold, Laplace
 from lapwing.noise import Entropy
+from lapwing.pair.joint_noise import JointLaplace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 EPSILON, DELTA = 0.5, 1e-6
-MODELS = ("nobody is trusted", "a shuffler", "two shufflers", "a curator")
+MODELS = ("nobody is trusted", "a shuffler", "two shufflers", "two servers", "a curator")
 CROWDS = CrowdThreshold(threshold=20, mean_drop=62, sigma=Fraction(23, 2), delta=DELTA, relation="replace")
 """Two shufflers with blinded crowds, one for each true answer: the least noise that keeps EPSILON."""
 TRUSTED = {
@@ -30,6 +31,10 @@ TRUSTED = {
     "two shufflers": (
         "both shufflers, not to work together, and the second not with the analyzer",
         "no guarantee at all: crowds are made of true answers, and the second shuffler sees their exact sizes",
+    ),
+    "two servers": (
+        "both servers, not to work together and to follow the protocol",
+        "no guarantee at all: together they have every row",
     ),
     "a curator": ("the curator, with everything", "no guarantee at all"),
 }
@@ -53,7 +58,7 @@ def compute(sizes: Sequence[int] = SIZES, repeats: int = 60) -> list[Row]:
                 {
                     "trusted": model,
                     "people": people,
-                    "epsilon_of_a_report": None if model in ("two shufflers", "a curator") else local,
+                    "epsilon_of_a_report": local if model in ("nobody is trusted", "a shuffler") else None,
                     "error": math.sqrt(math.fsum(squares) / repeats) / people,
                     "theory": expected / people,
                 }
@@ -66,6 +71,9 @@ def _estimator(model: str, epsilon: float, people: int) -> tuple[Callable[[int, 
     if model == "a curator":  # replacing somebody changes a count by one as well
         count = Laplace(epsilon=EPSILON, sensitivity=1)
         return lambda yes, source: float(count.release(yes, source)), math.sqrt(count.variance)
+    if model == "two servers":  # they hold shares of every answer, and toss the coins of the noise together
+        joint = JointLaplace(Fraction(1) / Fraction(EPSILON))
+        return lambda yes, source: float(yes + joint.simulated(source)), joint.standard_deviation
     if model == "two shufflers":
 
         def by_crowds(yes: int, source: Entropy) -> float:
@@ -103,7 +111,8 @@ def draw(rows: Sequence[Row]) -> Figure:
         people, colour = column(chosen, "people"), charts.SERIES[place]
         axes.plot(people, column(chosen, "theory"), color=colour, lw=1.3)
         axes.plot(people, column(chosen, "error"), charts.MARKERS[place], color=colour, ms=6)
-        charts.beside(axes, people[-1], chosen[-1]["theory"], model, colour, shift=(10, 0))
+        shift = {"two servers": (10, 7), "a curator": (10, -7)}.get(model, (10, 0))  # on the same line
+        charts.beside(axes, people[-1], chosen[-1]["theory"], model, colour, shift=shift)
     charts.numbers(axes, x="log", y="log percent")
     sizes = column(select(rows, trusted=MODELS[0]), "people")
     axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 9)
@@ -114,7 +123,8 @@ def draw(rows: Sequence[Row]) -> Figure:
         figure,
         f"A yes-or-no question at ε = {EPSILON}, δ = 10⁻⁶ (replace); a curator and the local model need no δ. "
         "Dots: measured; lines: theory. Shuffled reports are made with the largest ε₀ that "
-        "hiding among the clones allows for so many people. Two shufflers drop d ~ (62, 11.5) of each blinded crowd.",
+        "hiding among the clones allows for so many people. Two shufflers drop d ~ (62, 11.5) of each blinded crowd. "
+        "The line of two servers lies on that of the curator.",
     )
     return figure
 
@@ -123,7 +133,7 @@ def tell(rows: Sequence[Row]) -> str:
     """What one sees."""
     most = max(column(rows, "people"))
     errors = {model: select(rows, trusted=model, people=most)[0] for model in MODELS}
-    local, shuffler, pair, curator = (100 * errors[model]["error"] for model in MODELS)
+    local, shuffler, pair, servers, curator = (100 * errors[model]["error"] for model in MODELS)
     powers = [slope(column(some, "people"), column(some, "error")) for some in _by_model(rows)]
     lines = [
         f"| {model} | {100 * errors[model]['error']:.2g} | {powers[place]:.2f} | {who} | {otherwise} |"
@@ -133,12 +143,13 @@ def tell(rows: Sequence[Row]) -> str:
     return (
         "\n".join((head, "|---|---|---|---|---|", *lines)) + "\n\n"
         f"With {most:,} people the share is off by {local:.2g} percentage points if nobody is trusted, {shuffler:.2g} "
-        f"with a shuffler, {pair:.2g} with two shufflers and {curator:.2g} with a curator. A shuffler brings one from "
+        f"with a shuffler, {pair:.2g} with two shufflers, {servers:.2g} with two servers and {curator:.2g} with a "
+        "curator. A shuffler brings one from "
         "the first line most of the way to the last: with more people each report may be clearer "
         f"(ε₀ = {errors['a shuffler']['epsilon_of_a_report']:.1f} here) and still hides among them. If the shuffler "
         "works together with whoever reads the reports, only ε₀ remains. Two shufflers with blinded crowds of true "
         "answers come close to the curator, and lose everything if both work together. Two servers that add up "
-        "secret shares are not built yet."
+        "secret shares and make the noise together have the error of the curator, and lose everything in the same way."
     )
 
 

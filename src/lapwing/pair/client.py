@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -141,7 +141,7 @@ class Client:
 
     def _least(self, answers: Sequence[Mapping[str, Any]]) -> ApproxDP:
         epsilon, delta = (min(Fraction(answer[name]) for answer in answers) for name in ("epsilon", "delta"))
-        return ApproxDP(epsilon, delta, relation=self.deployment.layout.relation, unit=self.deployment.unit)
+        return replace(self.deployment.allowance, epsilon=epsilon, delta=delta)
 
     def _both(self, content: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
         """The same to both servers, at the same time."""

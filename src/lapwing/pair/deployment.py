@@ -22,6 +22,7 @@ from lapwing.curator.plan.expressions import KINDS
 from lapwing.errors import InvalidParameter
 from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed
 from lapwing.pair.links import Place
+from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP
 
 VERSION = 1
@@ -147,7 +148,7 @@ def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:
     entry = _fields(data, "allowance", ("epsilon", "delta"))
     epsilon = checks.positive(epsilon=entry.get("epsilon"))
     delta = checks.probability(delta=entry.get("delta", Fraction(1, 10**9)))
-    return ApproxDP(epsilon, delta, relation=layout.relation, unit=unit)
+    return ApproxDP(epsilon, delta, relation=layout.relation, unit=unit, trust=TRUST)
 
 
 def _server(data: Any) -> Server:

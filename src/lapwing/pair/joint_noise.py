@@ -20,6 +20,7 @@ from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_neg, float_up, ln_up
+from lapwing.noise import SYSTEM, Entropy, uniform_below
 from lapwing.privacy import ApproxDP, Relation
 
 SMALLEST_SCALE, LARGEST_SCALE = Fraction(1, 32), 1 << 40
@@ -171,6 +172,14 @@ class JointLaplace:
                 above += equal * chance
                 equal *= 1 - chance
         return above + equal
+
+    def simulated(self, entropy: Entropy = SYSTEM) -> int:
+        """One draw by a single party who knows it: for pictures and tests, never for an answer."""
+        sign, *digits = (
+            uniform_below(1 << coin.bits, entropy=entropy) < coin.threshold for coin in (self.sign, *self.digits)
+        )
+        magnitude = sum(digit << place for place, digit in enumerate(digits))
+        return -1 - magnitude if sign else magnitude
 
     def half_width(self, confidence: Number = Fraction(95, 100)) -> int:
         """The noise is at most so far from zero, with this confidence."""

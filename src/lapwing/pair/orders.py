@@ -23,6 +23,7 @@ from lapwing.pair.domains import Layout
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.runs import Order, Way
 from lapwing.pair.tallies import Among, Both, Condition, Dimension, Measure, Tally, both, either
+from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP, Loss
 
 MOST_ORDERS, MOST_NUMBERS, DEEPEST = 64, 100_000, 20
@@ -111,13 +112,13 @@ def noise_for(measure: Measure, layout: Layout, epsilon: Fraction) -> JointLapla
 def loss_of(measure: Measure, layout: Layout, epsilon: Fraction, way: Way, unit: str) -> Loss:
     """What a measure costs: with joint noise a delta for the ends of its coins."""
     if way == "each":
-        return ApproxDP(epsilon, 0, relation=layout.relation, unit=unit)
+        return ApproxDP(epsilon, 0, relation=layout.relation, unit=unit, trust=TRUST)
     loss = noise_for(measure, layout, epsilon).privacy_loss(
         measure.change(layout), cells=measure.size, relation=layout.relation, unit=unit
     )
     if loss.epsilon > epsilon:
         raise AssertionError(f"the noise costs {loss}, and {epsilon} is stated")
-    return ApproxDP(epsilon, loss.delta, relation=layout.relation, unit=unit)
+    return ApproxDP(epsilon, loss.delta, relation=layout.relation, unit=unit, trust=TRUST)
 
 
 def _epsilon(text: str) -> Fraction:

@@ -46,19 +46,32 @@ class Order:
 
 @dataclass(slots=True)
 class Clock:
-    """Processor seconds of this server: before data is touched, and with it."""
+    """Processor seconds of this server and bytes that it sent: before data is touched, and with it."""
 
     offline: float = 0.0
     online: float = 0.0
+    sent_offline: int = 0
+    sent_online: int = 0
 
     @contextmanager
-    def before(self) -> Iterator[None]:
+    def before(self, link: Link) -> Iterator[None]:
         """What needs no data."""
-        start = time.thread_time()
+        start, sent = time.thread_time(), link.sent
         try:
             yield
         finally:
             self.offline += time.thread_time() - start
+            self.sent_offline += link.sent - sent
+
+    @contextmanager
+    def during(self, link: Link) -> Iterator[None]:
+        """A question, of which a part may need no data."""
+        start, sent, offline, sent_offline = time.thread_time(), link.sent, self.offline, self.sent_offline
+        try:
+            yield
+        finally:
+            self.online += time.thread_time() - start - (self.offline - offline)
+            self.sent_online += link.sent - sent - (self.sent_offline - sent_offline)
 
 
 @dataclass
@@ -75,16 +88,15 @@ class Run:
 
     def answers(self, orders: Sequence[Order]) -> list[list[int]]:
         """The noisy numbers of every order: the only thing that is opened of them."""
-        start, before = time.thread_time(), self.clock.offline
-        triples = sum(self._triples(order) for order in orders)
-        with self.clock.before():
-            gates = Gates(self.link, self.transfers.triples(triples))
-            noise = [self._noise(order, gates) for order in orders]
-        cells = self._cells(orders)
-        words = [self._measured(order.measure, cells[order.measure.tally], gates) for order in orders]
-        noisy = np.concatenate([exact + added for exact, added in zip(words, noise, strict=True)])
-        numbers = opened_words(self.link, noisy).view(np.int64).tolist()
-        self.clock.online += time.thread_time() - start - (self.clock.offline - before)
+        with self.clock.during(self.link):
+            triples = sum(self._triples(order) for order in orders)
+            with self.clock.before(self.link):
+                gates = Gates(self.link, self.transfers.triples(triples))
+                noise = [self._noise(order, gates) for order in orders]
+            cells = self._cells(orders)
+            words = [self._measured(order.measure, cells[order.measure.tally], gates) for order in orders]
+            noisy = np.concatenate([exact + added for exact, added in zip(words, noise, strict=True)])
+            numbers = opened_words(self.link, noisy).view(np.int64).tolist()
         ends = np.cumsum([order.measure.size for order in orders]).tolist()
         return [numbers[end - order.measure.size : end] for order, end in zip(orders, ends, strict=True)]
 
@@ -150,7 +162,7 @@ class Run:
 
     def _block(self, circuit: Circuit, first: Counter[str], batch: Batch, place: slice, count: int) -> Words:
         size = len(circuit.cells)
-        with self.clock.before():
+        with self.clock.before(self.link):
             masks = random_bits(size * count, self.entropy).reshape(size, count)
             mask_words = self.transfers.arithmetic(masks.ravel()).reshape(size, count)
         registers = np.zeros((circuit.width, place.stop - place.start), dtype=np.uint8)

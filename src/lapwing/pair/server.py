@@ -268,7 +268,7 @@ class PairServer:
         link = Link(self.place, connection)
         if link.exchange(bytes(1)) != bytes(1):
             raise Disagreement
-        with self.clock.before():
+        with self.clock.before(link):
             transfers = Transfers(link, self._entropy)
         run = Run(link, holdings, transfers, used, self._entropy, self.clock)
         return json.dumps({"numbers": run.answers(request.orders(self.layout))}).encode()

@@ -40,6 +40,7 @@ from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.orders import Request, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
+from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP, Loss
 
 NO_ROWS = "two servers hold shares of the rows, and nobody holds the rows"
@@ -143,8 +144,9 @@ class Pair:
         size = checks.positive(epsilon=epsilon)
         items = self._items(question, size)
         delta_sum = sum((_delta(item.privacy_loss()) for item in items), Fraction(0))
-        layout = self.deployment.layout
-        stated = ApproxDP(size, delta_sum, relation=layout.relation, unit=self.deployment.unit)
+        stated = ApproxDP(
+            size, delta_sum, relation=self.deployment.layout.relation, unit=self.deployment.unit, trust=TRUST
+        )
         return Budget(size, False, Fraction(0), stated)
 
     def items(self, question: Question, spend: Budget) -> tuple[JointNoise, ...]:
