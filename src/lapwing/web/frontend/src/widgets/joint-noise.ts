@@ -22,13 +22,13 @@ interface Draw {
   first: number[];
   second: number[];
 }
-const signed = (value: number): string => (value < 0 ? `−${-value}` : `+${value}`);
+const signed = (value: number): string => (value ? `${value < 0 ? "−" : "+"}${Math.abs(value)}` : "0");
 
 export class JointNoise extends Story {
   static override properties = { way: {}, epsilon: { type: Number }, draw: { state: true } };
   declare way: Way;
   declare epsilon: number;
-  declare private draw: Draw | undefined;
+  declare private draw: Draw;
   protected readonly question = "47 of 100 people say yes. Who could take the noise off again?";
   protected readonly first = { way: "together", epsilon: 0.5 };
 
@@ -38,7 +38,7 @@ export class JointNoise extends Story {
 
   protected override take(name: string, value: number | string | boolean): void {
     super.take(name, value);
-    this.draw = undefined;
+    if (this.way !== undefined && this.epsilon !== undefined) this.publish();
   }
 
   /** How many draws of noise are in what is published, and how many of them server A does not know. */
@@ -58,8 +58,8 @@ export class JointNoise extends Story {
     }
   };
 
-  private get published(): number | undefined {
-    return this.draw && TRUTH + this.draw.noises.reduce((sum, noise) => sum + noise, 0);
+  private get published(): number {
+    return TRUTH + this.draw.noises.reduce((sum, noise) => sum + noise, 0);
   }
 
   protected handles(): TemplateResult {
@@ -69,20 +69,20 @@ export class JointNoise extends Story {
         "epsilon of the sum",
         EPSILONS.map((epsilon) => [epsilon, `ε = ${epsilon}`] as const),
       )}
-      <button type="button" class="main" @click=${this.publish}>${this.draw ? "Publish another time" : "Publish the sum"}</button>`;
+      <button type="button" class="main" @click=${this.publish}>Publish with other noise</button>`;
   }
 
   protected picture(): unknown {
     const [published, unknown] = this.draws;
     return html`${this.bars("What everybody sees: the noisy sum", "private", published, this.published)}
-      ${this.bars("What server A sees, after taking off what it knows", unknown ? "private" : "adversary", unknown, this.draw && this.leftOver)}
-      ${this.draw?.first.length ? this.coins(this.draw) : nothing}`;
+      ${this.bars("What server A sees, after taking off what it knows", unknown ? "private" : "adversary", unknown, this.leftOver)}
+      ${this.draw.first.length ? this.coins(this.draw) : nothing}`;
   }
 
   /** What server A has when it takes its own noise off, or the exact sum that it saw. */
   private get leftOver(): number {
-    if (this.way === "together") return this.published!;
-    return this.way === "each" ? this.published! - this.draw!.noises[0]! : TRUTH;
+    if (this.way === "together") return this.published;
+    return this.way === "each" ? this.published - this.draw.noises[0]! : TRUTH;
   }
 
   private law(draws: 0 | 1 | 2): number[] {
@@ -90,21 +90,16 @@ export class JointNoise extends Story {
     return Array.from({ length: 2 * REACH + 1 }, (_, place) => (place === REACH ? 1 : 0));
   }
 
-  private bars(
-    name: string,
-    ink: "private" | "adversary",
-    draws: 0 | 1 | 2,
-    drawn: number | undefined,
-  ): TemplateResult {
+  private bars(name: string, ink: "private" | "adversary", draws: 0 | 1 | 2, drawn: number): TemplateResult {
     const law = this.law(draws);
     const points: Point[] = law.map((chance, place) => [TRUTH - REACH + place, chance]);
     const top = draws ? Math.max(0.1, 1.3 * Math.max(...law)) : 1.05;
     const step = top > 1 ? 0.5 : top > 0.45 ? 0.2 : top > 0.18 ? 0.1 : 0.05;
-    const inside = drawn !== undefined && Math.abs(drawn - TRUTH) <= REACH;
-    return html`<p class="name ${ink}">${name} <span>${drawn === undefined ? "not published yet" : `now: ${drawn}`}</span></p>
+    const inside = Math.abs(drawn - TRUTH) <= REACH;
+    return html`<p class="name ${ink}">${name} <span>now: ${drawn}</span></p>
       ${chart({
         title: `${name}: how likely each number is, if the true sum is ${TRUTH}`,
-        height: 165,
+        height: 175,
         x: {
           from: TRUTH - REACH - 0.7,
           to: TRUTH + REACH + 0.7,
@@ -129,14 +124,15 @@ export class JointNoise extends Story {
 
   /** One line for each coin: the first bits of both servers' numbers, their XOR, and the threshold. */
   private coins({ first, second }: Draw): TemplateResult {
-    const shown = narrow() ? 6 : 10;
-    const bits = (value: number): string => `${value.toString(2).padStart(BITS, "0").slice(0, shown)}…`;
+    const [shown, rest] = narrow() ? [6, ""] : [12, "…"];
+    const bits = (value: number): string => value.toString(2).padStart(BITS, "0").slice(0, shown) + rest;
     const rows = thresholds(this.epsilon).map((limit, place) => {
       const number = (first[place]! ^ second[place]!) >>> 0;
-      return html`<tr><th scope="row">${place ? 2 ** (place - 1) : "below 0"}</th><td>${bits(first[place]!)}</td><td>${bits(second[place]!)}</td><td class="hidden">${bits(number)}</td><td>${bits(limit)}</td><td class="coin">${Number(number < limit)}</td></tr>`;
+      return html`<tr><th scope="row">${place ? 2 ** (place - 1) : "sign"}</th><td>${bits(first[place]!)}</td><td>${bits(second[place]!)}</td><td class="hidden">${bits(number)}</td><td>${bits(limit)}</td><td class="coin">${Number(number < limit)}</td></tr>`;
     });
     return html`<div class="scroll" tabindex="0" role="group" aria-label="The coins of this noise"><table class="coins">
-      <thead><tr><th scope="col">coin</th><th scope="col">A tosses</th><th scope="col">B tosses</th><th scope="col" class="hidden">XOR, seen by nobody</th><th scope="col">is it less than</th><th scope="col">coin is</th></tr></thead>
+      <caption>The first ${shown} of ${BITS} bits of each number. A coin is 1 if the XOR is less than the threshold. The coins stay hidden in shares, too.</caption>
+      <thead><tr><th scope="col">digit</th><th scope="col">A tosses</th><th scope="col">B tosses</th><th scope="col" class="hidden">XOR, hidden</th><th scope="col">less than</th><th scope="col">coin</th></tr></thead>
       <tbody>${rows}</tbody></table></div>`;
   }
 
@@ -144,7 +140,7 @@ export class JointNoise extends Story {
     const [published] = this.draws;
     const width = halfWidth(this.epsilon, published);
     const error = `With 95 % confidence, the published number is off by at most ${width}.`;
-    const drawn = this.draw ? html`The noise was <b>${this.draw.noises.map(signed).join(" and ")}</b>. ` : nothing;
+    const drawn = html`The noise was <b>${this.draw.noises.map(signed).join(" and ")}</b>. `;
     switch (this.way) {
       case "together":
         return html`${drawn}Every coin is decided by the XOR of two numbers. Server A knows its own, and not the other one. So it cannot take the noise off: it sees no more than everybody. ${error} A curator's noise would be as large.`;
@@ -164,8 +160,7 @@ export class JointNoise extends Story {
       const left = way === "together" || way === "each" ? `± ${halfWidth(this.epsilon, 1)}` : "0, the exact sum";
       return [names[way], `± ${halfWidth(this.epsilon, published)}`, left];
     });
-    const drawn = this.published === undefined ? "" : `, now ${this.published}`;
-    return { head: ["noise made by", `everybody: off by at most${drawn}`, "server A: off by at most"], rows };
+    return { head: ["noise made by", "everybody: off by at most", "server A: off by at most"], rows };
   }
 
   static override styles = [
@@ -174,8 +169,8 @@ export class JointNoise extends Story {
       .name { margin: 0.5rem 0 0; font-weight: 600; display: flex; flex-wrap: wrap; gap: 0 1rem; justify-content: space-between; }
       .name span { font-weight: 400; font-size: 0.9rem; color: var(--quiet); font-variant-numeric: tabular-nums; }
       .name.adversary { color: var(--adversary); } .name.private { color: var(--private); }
-      .coins { font-size: 0.82rem; margin: 0.4rem 0; } .coins td { font-family: var(--mono, monospace); white-space: nowrap; }
-      .coins th { font-weight: 600; vertical-align: bottom; } .coins :is(th, td) { padding: 0.15em 0.5em; }
+      .coins { font-size: 0.82rem; margin: 0.4rem 0; width: 100%; } .coins caption { caption-side: bottom; text-align: left; font-size: 0.85rem; line-height: 1.4; color: var(--quiet); padding-top: 0.4rem; } .coins td { font-family: var(--mono, monospace); white-space: nowrap; }
+      .coins th { font-weight: 600; vertical-align: bottom; } .coins :is(th, td) { padding: 0.15em 0.4em; }
       .coins .hidden { color: var(--noise); } .coins .coin { font-weight: 700; text-align: center; }
       .seen { min-height: 9em; }
     `,

@@ -11,8 +11,8 @@ const SIZES = [10, 100, 1000, 10_000];
 const SEATS: Record<Seat, string> = { first: "server A", second: "server B", both: "both servers together" };
 const MASKS: Record<Mask, string> = {
   fair: "fair: each number is as likely",
-  loaded: "loaded: small numbers come more often",
-  straight: "fair, but subtracted without the ring",
+  loaded: "loaded towards small numbers",
+  straight: "fair, but without the ring",
 };
 
 export class OneServer extends Story {
@@ -96,7 +96,7 @@ export class OneServer extends Story {
     return html`<p class="name">secret ${secret} <span>as ${together ? "both servers see it" : `${SEATS[this.seat]} sees it`}</span></p>
       ${chart({
         title: `How often ${SEATS[this.seat]} saw each number when the secret was ${secret}`,
-        height: 165,
+        height: 190,
         x: {
           from: values[0]! - 0.7,
           to: RING - 0.3,
@@ -116,15 +116,15 @@ export class OneServer extends Story {
 
   protected sentence(): string | TemplateResult {
     if (this.left === this.right) return "Both secrets are the same. Choose two that differ.";
-    const best = html`The best guess from one look is right in <b>${percent(this.best, 1)}</b> of all cases; a coin in 50 %.`;
+    const best = html`The best guess from one look is right in <b>${percent(this.best, 1)}</b> of all cases; a coin in 50\u00a0%.`;
     if (this.seat === "both")
       return html`Two shares together are the secret, each time. ${best} This is why the two must not work together.`;
     if (this.seat === "first")
       return html`Server A gets the number that was drawn, and nothing else. Your secret is not in it, whichever way it was drawn. ${best} The pictures differ by chance only.`;
     if (this.mask === "fair")
-      return html`For either secret, each number from 0 to 9 comes in 10 % of all cases. The pictures differ by chance only: split again, or more often. ${best} No computer can do better, however large.`;
+      return html`For either secret, each number from 0 to 9 comes in 10\u00a0% of all cases. The pictures differ by chance only: split again, or more often. ${best} No computer can do better, however large.`;
     return this.mask === "loaded"
-      ? html`The drawn number prefers small ones. So the share prefers numbers just below the secret, and the two pictures differ. ${best}`
+      ? html`The drawn number prefers small ones. So the share prefers the secret and the numbers just below it, and the two pictures differ. ${best}`
       : html`Without the ring, the share is never larger than the secret, and a large share gives small secrets away. ${best}`;
   }
 
