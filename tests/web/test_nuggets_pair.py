@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
+import pytest
+from playwright.sync_api import Locator, expect
 from school_site import nuggets
 
 from lapwing.pair.joint_noise import JointLaplace
@@ -70,3 +74,28 @@ def test_every_objective_is_served_and_every_formula_can_be_read() -> None:
     assert page.pace.short <= 10
     assert len(page.widgets) == 3
     assert not any("formula-wrong" in screen.html for screen in page.screens)
+
+
+@pytest.mark.sweep
+def test_shares_open_to_the_sum_and_only_who_made_the_noise_can_take_it_off(visit: Callable[..., Any]) -> None:
+    page = visit().read("two-servers", "?split-secret.way=number&split-secret.secret=4&joint-noise.way=alone")
+    split, seat, noise = page.locator(".widget").all()
+    split.get_by_role("button", name="Open the sum").press("Enter")
+    rows = [list(map(int, re.findall(r"\d+", text))) for text in split.locator("tbody tr").all_inner_texts()[:8]]
+    assert all((first + second - secret) % 100 == 0 for first, secret, second in rows)
+    expect(split.locator(".opened")).to_have_text(f"opened: {sum(secret for _, secret, _ in rows)}")
+    expect(seat.locator(".seen b")).to_have_text("50.0 %")
+    seat.locator("select").first.select_option("both")
+    expect(seat.locator(".seen b")).to_have_text("100.0 %")
+    assert panels(noise)[1] == 47, "server A takes off its own noise"
+    noise.locator("select").first.select_option("together")
+    everybody, server = panels(noise)
+    assert everybody == server, "server A sees what everybody sees"
+    coins = noise.locator(".coins .coin").all_inner_texts()
+    magnitude = sum(2**place for place, coin in enumerate(coins[1:]) if coin == "1")
+    assert everybody - 47 == (-1 - magnitude if coins[0] == "1" else magnitude)
+
+
+def panels(widget: Locator) -> list[int]:
+    """What everybody sees, and what server A sees after taking off what it knows."""
+    return [int(text.rpartition(" ")[2]) for text in widget.locator(".name span").all_inner_texts()]

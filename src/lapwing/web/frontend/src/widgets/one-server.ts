@@ -125,7 +125,7 @@ export class OneServer extends Story {
       return html`For either secret, each number from 0 to 9 comes in 10\u00a0% of all cases. The pictures differ by chance only: split again, or more often. ${best} No computer can do better, however large.`;
     return this.mask === "loaded"
       ? html`The drawn number prefers small ones. So the share prefers the secret and the numbers just below it, and the two pictures differ. ${best}`
-      : html`Without the ring, the share is never larger than the secret, and a large share gives small secrets away. ${best}`;
+      : html`Without the ring, the share is never larger than the secret, and never more than 9 below it. So some shares are possible for one of the two secrets only. ${best}`;
   }
 
   protected table(): Table {
