@@ -6,6 +6,7 @@ import contextlib
 import io
 import random
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -24,6 +25,7 @@ from lapwing.errors import BudgetExceeded
 from lapwing.mechanisms import Exponential, Gaussian, Laplace, Median
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.noise import Reproducible
+from lapwing.pair.joint_noise import JointLaplace
 from lapwing.privacy import ZCDP
 from lapwing.web.guide import rules as engine
 from lapwing.web.guide.advice import advise, first_rules, tools
@@ -222,7 +224,7 @@ def test_the_law_is_never_promised(client: TestClient) -> None:
 def plans() -> list[Plan]:
     """Each model, with all it can answer: once with the whole budget, and in many parts."""
     made = []
-    for trust in ("us", "partners", "mixer", "nobody"):
+    for trust in ("us", "partners", "two", "mixer", "nobody"):
         for changed in ({"often": "once"}, {"often": "daily", "rows": "many", "groups": 2000, "people": 10**7}):
             given = answered(trust=trust, ask=STATISTICS, **changed)
             found = plan(given, first_rules(given))
@@ -303,7 +305,7 @@ def test_text_of_few_people_trains_no_model() -> None:
         assert advise(answered(form="text", ask=("model",), people=people)).verdict == verdict
 
 
-@pytest.mark.parametrize("trust", ["us", "partners", "mixer", "nobody"])
+@pytest.mark.parametrize("trust", ["us", "partners", "two", "mixer", "nobody"])
 def test_so_many_people_as_are_said_to_be_enough_are_enough(trust: str) -> None:
     tried = 0
     for changed in (
@@ -369,6 +371,43 @@ def test_a_secure_sum_gives_each_question_the_part_that_was_promised() -> None:
     assert sum(abs(one) <= promised for one in off) >= 174, "at 95 %: one false alarm in a hundred thousand"
 
 
+def test_two_servers_keep_to_the_part_that_was_promised_and_to_the_accuracy() -> None:
+    for ask in POSSIBLE["two servers"]:
+        given = answered(
+            trust="two", ask=(ask,), groups=3 if ask in ("histogram", "top", "table") else 1, often="yearly"
+        )
+        made = plan(given, first_rules(given))
+        assert made is not None
+        assert made.loss.relation == "replace"
+        [line] = re.findall(r"^most, changes = .*$", text := program(made), re.MULTILINE)
+        [scales] = re.findall(r"^scales = .*$", text, re.MULTILINE)
+        known: dict[str, Any] = {"Fraction": Fraction}
+        exec(f"{line}\n{scales}", known)
+        noises = [JointLaplace(scale) for scale in known["scales"]]
+        changed = [noise.privacy_loss(most) for noise, most in zip(noises, known["most"], strict=True)]
+        changed = sorted(changed, key=lambda loss: loss.epsilon)[-known["changes"] :]
+        assert len(changed) == known["changes"], "so many numbers can change"
+        assert Fraction(999_998, 1_000_000) * made.part_epsilon < sum(loss.epsilon for loss in changed)
+        assert sum(loss.epsilon for loss in changed) <= made.part_epsilon
+        assert sum(loss.delta for loss in changed) <= made.part_delta
+        if made.asks[0] in ("count", "histogram"):
+            assert noises[0].half_width() <= expected(made, made.asks[0]).bars[0].within + 1
+
+
+def test_two_servers_are_as_accurate_as_a_curator_and_never_promise_anything_of_both_together(
+    client: TestClient,
+) -> None:
+    central, pair = advise(answered(ask=("count",))), advise(given := answered(ask=("count",), trust="two"))
+    assert (pair.verdict, pair.model) == ("yes", "with two servers")
+    assert pair.outlook[0].expected.error == central.outlook[0].expected.error
+    assert pair.guarantee.endswith("(replace, per person), towards everybody but both servers together")
+    page = client.get(f"/guide/advice?{given.address}").text
+    assert "If both servers work together, they learn every answer." in page
+    assert "two machines of one firm are one server" in page
+    assert {"two-servers", "all-or-nothing", "shares-can-lie", "one-row"} <= {rule.id for rule in pair.rules}
+    assert "all-or-nothing" not in {rule.id for rule in central.rules}
+
+
 def test_a_word_that_is_said_to_be_found_is_found() -> None:
     given = answered(trust="nobody", form="text", ask=("words",), people=15_000, need="rough")
     made = plan(given, first_rules(given))
@@ -389,7 +428,10 @@ def test_programs_say_what_they_need_beyond_the_library_itself() -> None:
     for made in plans():
         for name in re.findall(r"^(?:from|import) (\S+)", text := program(made), re.MULTILINE):
             assert (
-                name in ("lapwing", "lapwing.anonymity", "numpy") or f"{name} import LinearRegression  # needs" in text
+                name in ("lapwing", "lapwing.anonymity", "lapwing.noise", "numpy", *sys.stdlib_module_names)
+                or name.partition(".")[0] in sys.stdlib_module_names
+                or f"{name} import LinearRegression  # needs" in text
+                or (name.startswith("lapwing.pair.") and "# needs pip install '.[collect]'" in text)
             )
 
 
@@ -415,7 +457,7 @@ def test_a_delta_is_far_below_one_in_all_people() -> None:
 
 
 def test_more_people_never_make_it_worse() -> None:
-    for trust in ("us", "partners", "mixer", "nobody"):
+    for trust in ("us", "partners", "two", "mixer", "nobody"):
         errors = [
             advise(answered(trust=trust, people=people, ask=("count",))).outlook[0].expected.error
             for people in (100, 10_000, 10**6)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from browser import Call
 
-from comparisons import beliefs, choice, lab, mechanisms, perspective, sketches, surveys, tables
+from comparisons import beliefs, choice, lab, mechanisms, perspective, shares, sketches, surveys, tables
 
 Subject = Callable[[], Iterator[Call]]
 
@@ -23,4 +23,5 @@ SUBJECTS: list[Subject] = [
     *(lab.handles, lab.meters, lab.draws),
     *(tables.alike, tables.differences),
     *(surveys.numbers, surveys.reports),
+    *(shares.shares, shares.seats, shares.noise),
 ]

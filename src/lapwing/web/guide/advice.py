@@ -29,6 +29,7 @@ HEADLINES = {
 MODELS = {
     "central": "with a curator",
     "secure sum": "with a secure sum",
+    "two servers": "with two servers",
     "shuffled": "with a mixer",
     "local": "on people's own devices",
 }
@@ -126,7 +127,13 @@ class Advice:
     @property
     def guarantee(self) -> str:
         """The whole promise in one line."""
-        return str(self.plan.loss) if self.plan else ""
+        if self.plan is None:
+            return ""
+        return f"{self.plan.loss}{', towards everybody but both servers together' if self._two_servers else ''}"
+
+    @property
+    def _two_servers(self) -> bool:
+        return self.plan is not None and self.plan.model == "two servers"
 
     @property
     def split(self) -> str:
@@ -165,14 +172,15 @@ class Advice:
         if self.explanation is None or self.plan is None:
             return ""
         data = self.explanation.data
-        what = "what somebody answered" if self.plan.at_source else "that somebody is in the data"
+        what = "what somebody answered" if self.plan.relation == "replace" else "that somebody is in the data"
         said = (
             f"An attacker who was {data['out_of_100_before']} % sure {what} can become at most "
             f"{data['out_of_100_after']} % sure. No answer becomes more than "
             f"{data['odds_factor']:.3g} times as likely through one person."
         )
         rare = f" This holds but for a chance of 1 in {round(1 / self.plan.delta):,}." if self.plan.delta else ""
-        return said + rare
+        together = " If both servers work together, they learn every answer." if self._two_servers else ""
+        return said + rare + together
 
 
 def _several(count: int, what: str) -> str:

@@ -146,6 +146,11 @@ STEPS = (
                 options=(
                     Option("us", "One place that people trust", "A clinic, a registry, our own data team."),
                     Option("partners", "Several organisations, each only its own", "Banks or clinics that compare."),
+                    Option(
+                        "two",
+                        "Nobody, but two organisations compute together",
+                        "They do not work together otherwise; each sees random numbers only.",
+                    ),
                     Option("mixer", "Nobody, but somebody may mix the reports", "It strips names and sees no more."),
                     Option("nobody", "Nobody but the people themselves", "Noise on their phone or in their browser."),
                 ),

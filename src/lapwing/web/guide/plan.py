@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from lapwing.mechanisms.gaussian import largest_rho
-from lapwing.privacy import ApproxDP, PureDP
+from lapwing.privacy import ApproxDP, PureDP, Relation
 from lapwing.privacy.shuffling import clones_delta
 from lapwing.web.guide.answers import Answers
 from lapwing.web.guide.rules import Rule, settled
@@ -16,6 +16,7 @@ from lapwing.web.guide.rules import Rule, settled
 POSSIBLE = {
     "central": ("count", "histogram", "top", "mean", "quantile", "table", "words", "model"),
     "secure sum": ("count", "histogram", "top", "mean", "table"),
+    "two servers": ("count", "histogram", "top", "mean", "table"),
     "shuffled": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
     "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
 }
@@ -26,6 +27,8 @@ IN_GROUPS = {"count": "histogram", "mean": "table"}
 """What a count and a mean become in every group."""
 LARGEST_LOCAL = 4.0
 """Against the mixer only the noise on each report protects, so it is never less than this leaves."""
+COINS_DELTA = Fraction(1, 10**12)
+"""More than the finitely many digits of the coins of joint noise cost, in any plan."""
 _DIGITS = 4
 
 
@@ -65,9 +68,9 @@ class Plan:
         return 2 * self.part_epsilon if self.part_rho else self.part_epsilon
 
     @property
-    def relation(self) -> str:
-        """Where people randomise themselves, everybody can see who reports."""
-        return "replace" if self.at_source else "add_remove"
+    def relation(self) -> Relation:
+        """Where people report by themselves, randomised or in shares, whoever takes reports can see who does."""
+        return "replace" if self.at_source or self.model == "two servers" else "add_remove"
 
     @property
     def at_source(self) -> bool:
@@ -77,10 +80,9 @@ class Plan:
     @property
     def loss(self) -> PureDP | ApproxDP:
         """The whole promise."""
-        relation = "replace" if self.at_source else "add_remove"
         if self.delta:
-            return ApproxDP(self.epsilon, self.delta, relation=relation)  # type: ignore[arg-type]
-        return PureDP(self.epsilon, relation=relation)  # type: ignore[arg-type]
+            return ApproxDP(self.epsilon, self.delta, relation=self.relation)
+        return PureDP(self.epsilon, relation=self.relation)
 
     @property
     def reports(self) -> int:
@@ -117,7 +119,7 @@ def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
     if not asks or "epsilon" not in choices:
         return None
     epsilon, releases = Fraction(choices["epsilon"]), int(choices.get("releases", "1"))
-    delta = small(answers.people) if choices.get("delta") else Fraction(0)
+    delta = {"": Fraction(0), "needed": small(answers.people), "coins": COINS_DELTA}[choices.get("delta", "")]
     concentrated = choices.get("accounting") == "concentrated"
     model, count = choices["model"], releases * len(asks)
     rho = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from string import Template
 
+from lapwing.web.guide import two_servers
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.without_curator import LONG_LIST
 
@@ -186,6 +187,8 @@ def program(plan: Plan) -> str:
         return _crowd(plan)
     if plan.model == "secure sum":
         return _secure(plan)
+    if plan.model == "two servers":
+        return two_servers.program(plan, _TITLES, number(plan.part_epsilon), _times(plan))
     return _curated(plan)
 
 
@@ -223,9 +226,14 @@ def _allowance(plan: Plan) -> str:
     return f"PureDP({number(plan.releases * plan.part_epsilon, digits=9)})"
 
 
+def _times(plan: Plan) -> int:
+    """How often three made-up people are repeated."""
+    return max(1, min(MOST_MADE_UP, plan.people) // 3)
+
+
 def _curated(plan: Plan) -> str:
     several = f", max_rows_per_unit={plan.rows}" if plan.rows > 1 else ""
-    times = max(1, min(MOST_MADE_UP, plan.people) // 3)
+    times = _times(plan)
     values = {
         "times": str(times),
         "sure": str(2 * times),
