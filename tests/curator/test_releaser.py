@@ -37,7 +37,7 @@ DECLARED: Mapping[str, Any] = {
     "types": KINDS,
 }
 ROWS = [
-    {"age": n % 80, "pay": None if n % 7 == 0 else 1.5 * n, "town": "ABCD"[n % 16 // 4], "smoker": n % 3 == 0}
+    {"age": n % 80, "pay": None if n % 7 == 0 else 1.5 * n, "town": "CCABBCD"[n % 7], "smoker": n % 3 == 0}
     for n in range(200)
 ]
 EXACT = 10**24

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class Query(Question):
     """A question about groups of rows.
 
-    Privacy: add_remove of one unit. Proof: curator.md
+    Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
     """
 
     def __repr__(self) -> str:
