@@ -124,6 +124,7 @@ def test_an_output_whose_name_is_not_synced_is_found_out(tmp_path: Path, monkeyp
 
 
 @pytest.mark.sweep
+@pytest.mark.timeout(3600)  # many crashes, where the machine is busy
 def test_no_crash_of_many_of_a_shuffler_loses_or_repeats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong(mixed(tmp_path / "a", monkeypatch, usual), tmp_path / "b", 10_000, seed=2) == 0
 

@@ -188,7 +188,7 @@ class Run:
             return
         self._expect("published", sum(batch.counts.n for batch in batches), passed_on)
         self._expect("published before they were ready", len(batches), len(self.published))
-        removed = sum((batch.taken or 0) - batch.counts.n for batch in batches)
+        removed = sum(batch.taken - batch.counts.n for batch in batches if batch.taken is not None)
         self._expect("removed by thresholds", removed, acknowledged - passed_on)
 
     def _check_forms(self, receiver: str, bodies: set[bytes]) -> None:
