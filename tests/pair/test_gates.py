@@ -15,7 +15,7 @@ from pairing import together
 from scipy.stats import chi2
 
 from lapwing.noise import SYSTEM
-from lapwing.pair.gates import Gates, ands_below, below
+from lapwing.pair.gates import Gates, ands_at_least, ands_below, at_least, below
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.links import Disagreement, Link
 from lapwing.pair.noise_shares import noise_bits, noise_words, triples_for
@@ -223,3 +223,19 @@ def test_whoever_does_something_else_ends_the_conversation() -> None:
     for other in (silent, garbled, no_element):
         with pytest.raises(Disagreement, match="Nothing of it was used"):
             together(lambda link: Transfers(link), other)
+
+
+def test_at_least_is_right_for_all_small_numbers_and_thresholds() -> None:
+    """Numbers below 2^3 with four bits, shared modulo 2^64 in many ways."""
+    numbers = np.repeat(np.arange(8, dtype=np.uint64), 20)
+    pads = SYSTEM.words(len(numbers), np.uint64)
+
+    def server(link: Link) -> list[list[bool]]:
+        gates = Gates(link, Transfers(link).triples(8 * len(numbers) * ands_at_least(4)))
+        own = pads if link.place == 0 else numbers - pads
+        return [at_least(gates, own, threshold, 4).tolist() for threshold in range(8)]
+
+    first, second = together(server).results
+    for threshold in range(8):
+        opened = [a != b for a, b in zip(first[threshold], second[threshold], strict=True)]
+        assert opened == (numbers >= threshold).tolist()
