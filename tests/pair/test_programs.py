@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from fractions import Fraction
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from pairing import answered
 from lapwing.datasets import adult
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.pair.domains import Binned, Digits, Layout, Listed
+from lapwing.pair.orders import noise_for
 from lapwing.pair.programs import (
     Count,
     CountDistinct,
@@ -25,6 +27,10 @@ from lapwing.pair.programs import (
     Project,
     seven,
 )
+from lapwing.pair.rehearsal import rehearse
+from lapwing.pair.runs import Way
+
+FALSE_ALARM = 1e-6
 
 
 @cache
@@ -109,3 +115,17 @@ def test_ranges_are_values_of_their_own() -> None:
     places = [sum(value >= edge for edge in (20, 40)) for value in table["hours_per_week"]]
     plain = Counter(zip(places, table["sex"], strict=True))
     assert numbers == [plain[place, sex] for place in range(3) for sex in ("Female", "Male")]
+
+
+@pytest.mark.parametrize("way", ["joint", "each"])
+def test_noisy_answers_lie_within_their_intervals_and_are_not_exact(way: Way) -> None:
+    table = {name: people()[name][:400] for name in layout().by_name}
+    compiled = [program.compiled(layout()) for program in seven(Fraction(1, 2)).values()]
+    exact = answered(layout(), table, [[program.measure] for program in compiled])
+    noisy = rehearse(layout(), table, [program.request(way).orders(layout()) for program in compiled]).numbers
+    draws = sum(program.measure.size for program in compiled)
+    for program, [plain], [numbers] in zip(compiled, exact, noisy, strict=True):
+        noise = noise_for(program.measure, layout(), program.epsilon)
+        width = noise.half_width(1 - Fraction(FALSE_ALARM) / (2 * draws)) * (1 if way == "joint" else 2)
+        assert all(abs(a - b) <= width for a, b in zip(plain, numbers, strict=True))
+    assert any(plain != numbers for [plain], [numbers] in zip(exact, noisy, strict=True))
