@@ -18,7 +18,8 @@ from lapwing.pair.deployment import Deployment
 from lapwing.pair.domains import split
 from lapwing.pair.frames import connected, read_frame, send_frame
 from lapwing.pair.orders import Request
-from lapwing.pair.server import PATIENCE, commitment
+from lapwing.pair.server import PATIENCE
+from lapwing.pair.uploads import commitment
 from lapwing.privacy import ApproxDP
 
 SALT = 16
