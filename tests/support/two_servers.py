@@ -62,7 +62,7 @@ class Mortal(PairServer):
 
     steps = 0
     fatal: int | None = None
-    dead = False
+    dead = gone = False
     history: list[str]
     runs: list[Computed]
 
@@ -85,11 +85,14 @@ class Mortal(PairServer):
 
     def watch(self, connection: socket.socket) -> None:
         with self._guard:
-            self._handles.append(socket.socket(fileno=socket.dup(connection.fileno())))
+            if not self.gone:
+                self._handles.append(socket.socket(fileno=socket.dup(connection.fileno())))
 
     def let_go(self) -> None:
-        for handle in self._handles:
-            handle.close()
+        with self._guard:
+            self.gone = True
+            for handle in self._handles:
+                handle.close()
 
     def _accepted(self, plain: socket.socket, context: Any) -> None:
         _here.server = self
@@ -145,7 +148,8 @@ def make_mortal(patch: pytest.MonkeyPatch) -> None:
 
     def called(*given: Any) -> Any:
         connection = connected(*given)
-        _here.server.watch(connection)
+        if isinstance(server := getattr(_here, "server", None), Mortal):
+            server.watch(connection)
         return connection
 
     def answered(run: Run, orders: Sequence[Order]) -> Any:
