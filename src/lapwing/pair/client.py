@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
@@ -18,7 +19,8 @@ from lapwing.pair.deployment import Deployment
 from lapwing.pair.domains import split
 from lapwing.pair.frames import connected, read_frame, send_frame
 from lapwing.pair.orders import Request
-from lapwing.pair.server import PATIENCE, commitment
+from lapwing.pair.server import PATIENCE
+from lapwing.pair.uploads import commitment
 from lapwing.privacy import ApproxDP
 
 SALT = 16
@@ -75,8 +77,8 @@ class Client:
             for part in _parts(rows):
                 messages = self._messages(part, entropy)
                 for server, connection, content in zip(self.deployment.servers, connections, messages, strict=True):
-                    send_frame(connection, {"do": "upload", "file": self.deployment.fingerprint, "rows": content})
-                    _checked(server.name, read_frame(connection))
+                    upload = {"do": "upload", "file": self.deployment.fingerprint, "rows": content}
+                    _exchanged(server.name, connection, upload)
                 count += len(part)
         return count
 
@@ -155,12 +157,7 @@ class Client:
     def _said(self, place: int, content: Mapping[str, Any]) -> dict[str, Any]:
         server = self.deployment.servers[place]
         with closing(connected(server, self.key_file, self.patience)) as connection:
-            try:
-                send_frame(connection, content)
-                return _checked(server.name, read_frame(connection))
-            except (OSError, ValueError):
-                why = "it ended the conversation. What it charged stays charged; ask again under the same key"
-                raise ServerRefused(server.name, why) from None
+            return _exchanged(server.name, connection, content)
 
 
 def code_for(code: str, place: int) -> str:
@@ -168,7 +165,14 @@ def code_for(code: str, place: int) -> str:
     return hashlib.sha256(f"lapwing pair owner\0{place}\0{code}".encode()).hexdigest()
 
 
-def _checked(server: str, answer: Any) -> dict[str, Any]:
+def _exchanged(server: str, connection: socket.socket, content: Any) -> dict[str, Any]:
+    """What a server answers, or a refusal."""
+    try:
+        send_frame(connection, content)
+        answer = read_frame(connection)
+    except (OSError, ValueError):
+        why = "it ended the conversation. Try again: a row counts once, and a question under the same key costs once"
+        raise ServerRefused(server, why) from None
     if not isinstance(answer, dict) or "error" in answer:
         raise ServerRefused(server, answer["error"] if isinstance(answer, dict) else "it said nothing that is known")
     return answer

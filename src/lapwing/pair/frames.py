@@ -37,7 +37,10 @@ def read_frame(connection: socket.socket, most: int = LARGEST) -> Any:
     size = int.from_bytes(_read(connection, _HEADER), "little")
     if size > most:
         raise ValueError("too large")
-    return json.loads(_read(connection, size))
+    try:
+        return json.loads(_read(connection, size))
+    except RecursionError:
+        raise ValueError("too deep") from None
 
 
 def _read(connection: socket.socket, size: int) -> bytes:

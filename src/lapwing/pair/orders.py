@@ -59,13 +59,17 @@ class Request:
                 total.update(circuit_of(tally, layout).products)
         return total
 
-    def check(self, layout: Layout, people: int, used: Counter[str]) -> None:
-        """Refuse what these servers cannot count, before anything is charged."""
+    def fits(self, layout: Layout) -> None:
+        """Refuse what does not fit these columns, or is too much: from here on all of it can be computed with."""
         if not 1 <= len(self.measures) <= MOST_ORDERS or sum(m.size for m in self.measures) > MOST_NUMBERS:
             why = f"it has more than {MOST_ORDERS} parts, or more than {MOST_NUMBERS:,} numbers"
             raise UnsupportedQuery("the question", why, "Ask for less at once.")
         for measure in self.measures:
             measure.check(layout)
+
+    def check(self, layout: Layout, people: int, used: Counter[str]) -> None:
+        """Refuse what these servers cannot count, before anything is charged."""
+        self.fits(layout)
         spent = Counter(used)
         for tally in dict.fromkeys(measure.tally for measure in self.measures):
             if not is_linear(tally):

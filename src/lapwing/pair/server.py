@@ -31,30 +31,19 @@ from lapwing.pair.holdings import chosen, packed
 from lapwing.pair.intake import take_in
 from lapwing.pair.links import Disagreement, Link
 from lapwing.pair.orders import Request
+from lapwing.pair.refusals import BeingAnswered, Burnt, Refusal, RowsDiffer
 from lapwing.pair.runs import Clock, Run
 from lapwing.pair.store import Store
 from lapwing.pair.transfers import Transfers
+from lapwing.pair.uploads import uploads_in
 from lapwing.privacy import ApproxDP, Ledger
+from lapwing.privacy.ledger import Charge
 
 PATIENCE = 60.0
 """Seconds that a server waits for the other one, or for whoever called it."""
 MOST_FROM_OWNERS = 1 << 22
 """Bytes of a message from somebody without a certificate."""
 NONCE = 16
-
-
-class Burnt(LapwingError):
-    """A question was begun before, and did not end: it stays charged."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "this question was begun before and did not end, so its noise may have been seen. It stays charged. "
-            "Ask again under another key; that is charged anew"
-        )
-
-
-class Refusal(LapwingError):
-    """What a server says to whoever asked."""
 
 
 @dataclass
@@ -82,6 +71,7 @@ class PairServer:
         self.clock = Clock()
         self._patience, self._entropy = patience, entropy
         self._turn = threading.Lock()
+        self._running: set[str] = set()
         self._meetings: dict[str, Meeting] = {}
         self._changed = threading.Condition()
         self._listener: socket.socket | None = None
@@ -133,43 +123,38 @@ class PairServer:
         peer = shown == encoded(self.deployment.servers[1 - self.place].certificate)
         analyst = next((name for name, own in self.deployment.analysts.items() if shown == encoded(own)), None)
         while True:
-            request = read_frame(connection, LARGEST if shown else MOST_FROM_OWNERS)
+            request = read_frame(connection, LARGEST if peer or analyst else MOST_FROM_OWNERS)
             what = request.get("do") if isinstance(request, dict) else None
             if what == "meet" and peer:
-                self._met(connection, request)
+                with suppress(Exception):  # the first server sees that the conversation ended, and nothing else
+                    self._met(connection, request)
                 return
-            try:
-                if what == "stored" and peer:
-                    answer = {"stored": self._recorded(str(request.get("key")))}
-                elif what == "upload":
-                    answer = self._uploaded(request)
-                elif what == "status":
-                    answer = self.status()
-                elif what in ("check", "ask") and analyst is not None:
-                    answer = self._asked(request, analyst, charged=what == "ask")
-                else:
-                    answer = {"error": "this server does not answer that, or not to you"}
-            except LapwingError as error:
-                answer = {"error": str(error), "kind": type(error).__name__}
-            except Exception:
-                answer = {"error": str(Disagreement()), "kind": "Disagreement"}
-            send_frame(connection, answer)
+            send_frame(connection, self._replied_to(what, request, peer, analyst))
+
+    def _replied_to(self, what: Any, request: Any, peer: bool, analyst: str | None) -> dict[str, Any]:
+        try:
+            if what == "stored" and peer:
+                return self._known(str(request.get("key")))
+            if what == "upload":
+                return self._uploaded(request)
+            if what == "status":
+                return self.status()
+            if what in ("check", "ask") and analyst is not None:
+                return self._asked(request, analyst, charged=what == "ask")
+            raise Refusal("this server does not answer that, or not to you")
+        except LapwingError as error:
+            return {"error": str(error), "kind": type(error).__name__}
+        except Exception:
+            return {"error": str(Disagreement()), "kind": "Disagreement"}
 
     # ---------------------------------------------------------------------------------------------------- uploads
 
     def _uploaded(self, request: dict[str, Any]) -> dict[str, Any]:
-        if request["file"] != self.deployment.fingerprint:
+        if request.get("file") != self.deployment.fingerprint:
             raise Refusal("this upload was made for another file: get the file of this pair, and try again")
-        rows = [self._named(row) for row in request["rows"]]
+        rows = uploads_in(request.get("rows"), self.place)
         self.store.upload(rows)
         return {"stored": [name for _, name, _ in rows]}
-
-    def _named(self, row: dict[str, Any]) -> tuple[str, str, bytes]:
-        """A code, the name of the upload, and the share that it names."""
-        share, other = bytes.fromhex(row["share"]), str(row["other"])
-        own = commitment(bytes.fromhex(row["salt"]), share)
-        name = upload_name(own, other) if self.place == 0 else upload_name(other, own)
-        return str(row["code"]), name, share
 
     def status(self) -> dict[str, Any]:
         """What anybody may know: numbers of rows, and what is left."""
@@ -190,102 +175,133 @@ class PairServer:
     def _asked(self, data: dict[str, Any], analyst: str, *, charged: bool) -> dict[str, Any]:
         if data.get("file") != self.deployment.fingerprint:
             raise Refusal("this question was made for another file: get the file of this pair, and ask again")
-        request = Request.read(data.get("request"))
-        key = str(data.get("key", ""))
-        stored = self._recorded(key)
+        request, key = Request.read(data.get("request")), data.get("key")
+        if not isinstance(key, str) or not key or not key.isprintable():
+            raise Refusal("a question has a key, which is text: ask with pair_table.sql(…)")
+        request.fits(self.layout)
+        stored = self.ledger.stored(key)
         if stored is None:
             request.check(self.layout, self.store.numbers()["rows"], self.store.used())
         loss = request.loss(self.layout, self.deployment.unit)
         if not charged:
+            if stored is None and self.store.has_begun(key):
+                self._elsewhere(request, key)  # for what it refuses
+                return {"fine": True, "loss": str(loss)}
             return {"fine": stored is not None or self._affordable(loss), "loss": str(loss)}
         binding = {"request": request.digest(), "file": self.deployment.fingerprint}
         charge = self.ledger.charge(self.deployment.name, loss, analyst=analyst, key=key, binding=binding)
-        content = charge.stored
-        if content is None and self.store.has_begun(key):
-            content = self._fetched(key)
-            content = self.ledger.record(charge, content)
-        if content is None:
-            content = self.ledger.record(charge, self._computed(request, key))
+        content = charge.stored or self._answered(charge, request, key)
         return {"content": content.decode(), "charge": charge.number, **self.status()}
 
     def _affordable(self, loss: Any) -> bool:
         return bool(loss <= self.ledger.remaining(self.deployment.name))
 
-    def _recorded(self, key: str) -> str | None:
-        """The release under a key, if there is one."""
-        content = self.ledger.stored(key)
-        return None if content is None else content.decode()
+    def _known(self, key: str) -> dict[str, Any]:
+        """What this server tells the other one about a key: the release, and how far the question is."""
+        runs, begun, content = key in self._running, self.store.has_begun(key), self.ledger.stored(key)
+        return {"stored": None if content is None else content.decode(), "begun": begun, "runs": runs}
 
-    def _fetched(self, key: str) -> bytes:
-        """A release that the other server recorded before this one could."""
-        with suppress(LapwingError, OSError, ValueError):
-            peer = self.deployment.servers[1 - self.place]
-            with closing(connected(peer, self.key_file, self._patience)) as connection:
-                send_frame(connection, {"do": "stored", "key": key})
-                content = read_frame(connection).get("stored")
-            if isinstance(content, str):
-                return content.encode()
-        raise Burnt
+    def _answered(self, charge: Charge, request: Request, key: str) -> bytes:
+        """The release of a charge: the recorded one if either server has one, and a new one if neither began."""
+        with self._turn:  # a run of the same question may be about to end
+            content = self.ledger.stored(key)
+        if content is None:
+            content = self._elsewhere(request, key)
+            if content is not None:
+                content = self.ledger.record(charge, content)
+        if content is None:
+            meet = self._called if self.place == 0 else self._waited
+            content = meet(charge, request, key)
+        return content
 
-    def _computed(self, request: Request, key: str) -> bytes:
-        """The noisy numbers, computed with the other server."""
-        meet = self._called if self.place == 0 else self._waited
-        return meet(request, key)
+    def _elsewhere(self, request: Request, key: str) -> bytes | None:
+        """A release that the other server recorded before this one could; None if neither server began the question."""
+        peer = self.deployment.servers[1 - self.place]
+        with closing(connected(peer, self.key_file, self._patience)) as connection:
+            send_frame(connection, {"do": "stored", "key": key})
+            theirs = read_frame(connection)
+        content = theirs["stored"]
+        if isinstance(content, str) and json.loads(content)["request"] == request.digest():
+            return content.encode()
+        if theirs["runs"] or key in self._running:
+            raise BeingAnswered
+        if content is not None or theirs["begun"] or self.store.has_begun(key):
+            raise Burnt
+        return None
 
-    def _called(self, request: Request, key: str) -> bytes:
+    def _called(self, charge: Charge, request: Request, key: str) -> bytes:
         with self._turn:
-            self.take_in()
+            content = self.ledger.stored(key)  # asked twice at the same time
+            if content is not None:
+                return content
+            self._take_all()
             connection, theirs = self._hello("run", key=key, request=request.digest())
             with closing(connection):
-                return self._run(connection, theirs, request, key)
+                return self._finished(charge, connection, theirs, request, key)
 
-    def _waited(self, request: Request, key: str) -> bytes:
+    def _waited(self, charge: Charge, request: Request, key: str) -> bytes:
         meeting = Meeting()
         with self._changed:
+            if key in self._meetings:
+                raise BeingAnswered
             self._meetings[key] = meeting
             self._changed.notify_all()
         try:
-            if not meeting.arrived.wait(self._patience):
-                raise Disagreement
+            while not meeting.arrived.wait(self._patience):
+                if not self._turn.locked():  # otherwise another question is computed, which takes as long as it takes
+                    raise Disagreement
             assert meeting.connection is not None
-            with self._turn:
-                return self._run(meeting.connection, meeting.hello, request, key)
+            return self._finished(charge, meeting.connection, meeting.hello, request, key)
         finally:
             with self._changed:
                 self._meetings.pop(key, None)
             meeting.done.set()
 
+    def _finished(self, charge: Charge, connection: ssl.SSLSocket, theirs: Any, request: Request, key: str) -> bytes:
+        self._running.add(key)
+        try:
+            return self.ledger.record(charge, self._run(connection, theirs, request, key))
+        finally:
+            self._running.discard(key)
+
     def _run(self, connection: ssl.SSLSocket, theirs: Any, request: Request, key: str) -> bytes:
-        """Both servers do the same from here on."""
-        own_used = self.store.used()
-        used = own_used | Counter({str(name): int(count) for name, count in theirs["used"].items()})
-        agreed = (theirs["request"], theirs["rows"], theirs["key"]) == (request.digest(), self.store.row_list(), key)
-        holdings = self.store.holdings()
-        if agreed:
-            request.check(self.layout, holdings.count, used)
-        if not agreed or not self.store.begin(key, used, request.products(self.layout)):
+        """Both servers do the same from here on: it is begun for good, then compared, and only then computed."""
+        if (theirs["request"], theirs["rows"], theirs["key"]) != (request.digest(), self.store.row_list(), key):
             raise Disagreement
+        used = self.store.used() | Counter({name: int(theirs["used"].get(name, 0)) for name in self.layout.by_name})
+        holdings = self.store.holdings()
+        request.check(self.layout, holdings.count, used)
+        if not self.store.begin(key, used, request.products(self.layout)):
+            raise Burnt
         link = Link(self.place, connection)
-        if link.exchange(bytes(1)) != bytes(1):
+        facts = [self.deployment.fingerprint, key, request.digest(), self.store.row_list(), sorted(used.items())]
+        agreed = hashlib.sha256(json.dumps(facts).encode()).digest()
+        if link.exchange(agreed) != agreed:
             raise Disagreement
         with self.clock.before(link):
             transfers = Transfers(link, self._entropy)
         run = Run(link, holdings, transfers, used, self._entropy, self.clock)
-        return json.dumps({"numbers": run.answers(request.orders(self.layout))}).encode()
+        return json.dumps({"request": request.digest(), "numbers": run.answers(request.orders(self.layout))}).encode()
 
     # ------------------------------------------------------------------------------------------------------- rows
 
     def take_in(self) -> int:
         """The first server: take in all rows that wait at both, and say how many."""
+        with self._turn:
+            return self._take_all()
+
+    def _take_all(self) -> int:
         taken = 0
-        while names := self.store.waiting():
-            connection, theirs = self._hello("take in", names=names)
-            with closing(connection):
-                count = self._take_in(connection, names, theirs)
+        while True:
+            with self.store.taking() as names:
+                if not names:
+                    return taken
+                connection, theirs = self._hello("take in", names=names)
+                with closing(connection):
+                    count = self._take_in(connection, names, theirs)
             if not count:
-                break
+                return taken
             taken += count
-        return taken
 
     def _take_in(self, connection: ssl.SSLSocket, names: list[str], theirs: Any) -> int:
         common = sorted(set(names) & set(theirs["names"]))
@@ -341,20 +357,20 @@ class PairServer:
             raise RowsDiffer
 
     def _met(self, connection: ssl.SSLSocket, theirs: Any) -> None:
-        """The second server, when the first one calls."""
+        """The second server, when the first one calls. Nothing else is computed here from the reply to the end."""
         if theirs["purpose"] == "take in":
-            with self._turn:
-                names = self.store.waiting()
+            with self._turn, self.store.taking() as names:
                 self._replied(connection, theirs, names=names)
                 self._take_in(connection, names, theirs)
             return
         meeting = self._expected(str(theirs["key"]))
         if meeting is None:
             return
-        self._replied(connection, theirs, key=theirs["key"], request=theirs["request"])
-        meeting.connection, meeting.hello = connection, theirs
-        meeting.arrived.set()
-        meeting.done.wait()
+        with self._turn:
+            self._replied(connection, theirs, key=theirs["key"], request=theirs["request"])
+            meeting.connection, meeting.hello = connection, theirs
+            meeting.arrived.set()
+            meeting.done.wait()
 
     def _replied(self, connection: ssl.SSLSocket, theirs: Any, **facts: Any) -> None:
         introduction = self._introduction(theirs["purpose"], **facts)
@@ -371,23 +387,3 @@ class PairServer:
                 if not self._changed.wait(max(0.0, deadline - time.monotonic())):
                     return None
             return self._meetings[key]
-
-
-class RowsDiffer(LapwingError):
-    """The servers do not have the same rows."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the two servers do not have the same rows: one of them may run on an old copy of its folder. "
-            "Nothing was computed. Give it its present folder back"
-        )
-
-
-def commitment(salt: bytes, share: bytes) -> str:
-    """To a share, which it does not tell."""
-    return hashlib.sha256(b"lapwing pair share\0" + salt + share).hexdigest()
-
-
-def upload_name(first: str, second: str) -> str:
-    """Of an upload: the same at both servers, and only for these two shares."""
-    return hashlib.sha256(f"lapwing pair upload\0{first}\0{second}".encode()).hexdigest()

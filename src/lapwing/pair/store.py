@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lapwing.errors import LapwingError
 from lapwing.pair.domains import Layout
 from lapwing.pair.holdings import Holdings, Packed, opened
 from lapwing.pair.transfers import Words
+from lapwing.pair.uploads import UploadRefused
 
 MOST_AT_ONCE = 1 << 16
 """Rows of one batch."""
@@ -34,15 +34,12 @@ CREATE TABLE IF NOT EXISTS begun (key TEXT PRIMARY KEY);
 """
 
 
-class UploadRefused(LapwingError):
-    """An upload that is not stored."""
-
-
 class Store:
     """In a folder of its own."""
 
     def __init__(self, folder: Path, layout: Layout) -> None:
         self.folder, self.layout = folder, layout
+        self._held: frozenset[str] = frozenset()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._transaction() as database:
             database.executescript(_SCHEMA)
@@ -70,9 +67,10 @@ class Store:
             database.executemany("INSERT OR IGNORE INTO admitted VALUES (?)", ((hashed(code),) for code in codes))
 
     def upload(self, rows: Iterable[tuple[str, str, bytes]]) -> None:
-        """Keep shares, once for each code, all or none; the same ones again change nothing.
+        """Keep shares, one for each code, all or none. The same again changes nothing.
 
-        A row is a code, the name of the upload, and a share.
+        Until a row is taken in, another upload with its code takes its place: whoever was cut off after one of the two
+        servers starts again. A row is a code, the name of the upload, and a share.
         """
         with self._transaction() as database:
             for code, name, share in rows:
@@ -83,17 +81,26 @@ class Store:
             raise UploadRefused("this upload was made for another file: get the file of this pair, and try again")
         if not database.execute("SELECT 1 FROM admitted WHERE code = ?", (code,)).fetchone():
             raise UploadRefused("this code is not on the list: ask whoever gave it to you")
-        row = database.execute("SELECT id FROM upload WHERE code = ?", (code,)).fetchone()
-        if row is None:
-            database.execute("INSERT INTO upload VALUES (?, ?, ?, NULL)", (code, name, share))
-        elif row[0] != name:
-            raise UploadRefused("a row was uploaded with this code already, and a row cannot be changed")
+        row = database.execute("SELECT id, batch FROM upload WHERE code = ?", (code,)).fetchone()
+        if row is not None and row[0] == name:
+            return
+        if row is not None and (row[1] is not None or row[0] in self._held):
+            raise UploadRefused("a row was uploaded with this code already and taken in, so it cannot be changed")
+        if database.execute("SELECT 1 FROM upload WHERE id = ?", (name,)).fetchone():
+            raise UploadRefused("this row was uploaded with another code already")
+        database.execute("INSERT OR REPLACE INTO upload VALUES (?, ?, ?, NULL)", (code, name, share))
 
-    def waiting(self) -> list[str]:
-        """Names of uploads that were not taken in, in order."""
+    @contextmanager
+    def taking(self) -> Iterator[list[str]]:
+        """Names of uploads that were not taken in, in order. None of them is replaced while this lasts."""
         with self._transaction() as database:
             rows = database.execute("SELECT id FROM upload WHERE batch IS NULL ORDER BY id LIMIT ?", (MOST_AT_ONCE,))
-            return [name for (name,) in rows]
+            names = [name for (name,) in rows]
+            self._held = frozenset(names)
+        try:
+            yield names
+        finally:
+            self._held = frozenset()
 
     def shares(self, names: Sequence[str]) -> list[bytes]:
         """Of uploads by their names."""

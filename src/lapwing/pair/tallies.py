@@ -110,7 +110,7 @@ class Tally:
             domain = layout.by_name.get(dimension.column)
             _must(domain is not None and _are_bits([bit for group in dimension.groups for bit in group], domain))
             if isinstance(domain, Digits):  # a row may have several of them: the others are fixed, block by block
-                _must(number == len(columns) and all(len(group) == 1 for group in dimension.groups))
+                _must(number == len(columns) and {len(group) for group in dimension.groups} == {1})
         for part in atoms(self.where):
             domain = layout.by_name.get(part.column)
             _must(isinstance(domain, Listed) and _are_bits(part.bits, domain))
