@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import ssl
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import Any
 
 from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.pair.deployment import Deployment
+from lapwing.pair.deployment import Deployment, Server
 from lapwing.pair.domains import split
 from lapwing.pair.frames import connected, read_frame, send_frame
 from lapwing.pair.orders import Request
@@ -64,8 +65,16 @@ class Client:
         """One person's row; None for somebody who is on the list and does not take part."""
         self.upload_all([(code, row)], entropy)
 
-    def upload_all(self, rows: Iterable[tuple[str, Mapping[str, Any] | None]], entropy: Entropy = SYSTEM) -> int:
-        """Rows of many people, each with a code: for simulations, and for organisations that hold them already."""
+    def upload_all(
+        self,
+        rows: Iterable[tuple[str, Mapping[str, Any] | None]],
+        entropy: Entropy = SYSTEM,
+        progress: Callable[[int], None] = lambda count: None,
+    ) -> int:
+        """Rows of many people, each with a code: for simulations, and for organisations that hold them already.
+
+        `progress` is told how many rows both servers have.
+        """
         count = 0
         with ExitStack() as stack:
             connections = [
@@ -75,10 +84,26 @@ class Client:
             for part in _parts(rows):
                 messages = self._messages(part, entropy)
                 for server, connection, content in zip(self.deployment.servers, connections, messages, strict=True):
-                    send_frame(connection, {"do": "upload", "file": self.deployment.fingerprint, "rows": content})
-                    _checked(server.name, read_frame(connection))
+                    self._deliver(server, connection, content)
                 count += len(part)
+                progress(count)
         return count
+
+    def _deliver(self, server: Server, connection: ssl.SSLSocket, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Until the server has them on its disk. If it goes away, the same shares are sent once more.
+
+        A row whose other half has arrived can be completed by the very same shares only.
+        """
+        content = {"do": "upload", "file": self.deployment.fingerprint, "rows": rows}
+        try:
+            answer = _exchanged(connection, content)
+        except (OSError, ValueError):
+            with closing(connected(server, None, self.patience)) as again:
+                try:
+                    answer = _exchanged(again, content)
+                except (OSError, ValueError):
+                    raise ServerRefused(server.name, "it ended the conversation before these rows were safe") from None
+        _checked(server.name, answer)
 
     def _messages(
         self, rows: Sequence[tuple[str, Mapping[str, Any] | None]], entropy: Entropy
@@ -139,6 +164,10 @@ class Client:
         """What each server says of itself."""
         return dict(self._both({"do": "status"}))
 
+    def status_of(self, name: str) -> dict[str, Any]:
+        """What one server says of itself."""
+        return self._said(self.deployment.place_of(name), {"do": "status"})
+
     def _least(self, answers: Sequence[Mapping[str, Any]]) -> ApproxDP:
         epsilon, delta = (min(Fraction(answer[name]) for answer in answers) for name in ("epsilon", "delta"))
         return ApproxDP(epsilon, delta, relation=self.deployment.layout.relation, unit=self.deployment.unit)
@@ -166,6 +195,11 @@ class Client:
 def code_for(code: str, place: int) -> str:
     """What a server is shown of a code: the other one is shown something else, so neither can upload for an owner."""
     return hashlib.sha256(f"lapwing pair owner\0{place}\0{code}".encode()).hexdigest()
+
+
+def _exchanged(connection: ssl.SSLSocket, content: Mapping[str, Any]) -> Any:
+    send_frame(connection, content)
+    return read_frame(connection)
 
 
 def _checked(server: str, answer: Any) -> dict[str, Any]:
