@@ -27,7 +27,7 @@ def show_quote(screen: Console, query: Query, other: Query, spending: dict[str, 
         {
             "noise": pair.way,
             "errors": {expected.output: expected.error for expected in quote.expected},
-            "trust": pair.trust(question).explain(),
+            "holds_if": pair.holds_if(question),
         }
         for pair, question, quote in sorted(quotes, key=lambda part: part[0].way, reverse=True)
     ]
@@ -41,7 +41,7 @@ def show_quote(screen: Console, query: Query, other: Query, spending: dict[str, 
         table.add_column(title, style="noise" if title == "off by at most" else "")
     for way in ways:
         errors = [f"{name} {'depends' if e is None else f'± {e:,.6g}'}" for name, e in way["errors"].items()]
-        table.add_row(way["noise"], Text("\n".join(errors)), Text(way["trust"]))
+        table.add_row(way["noise"], Text("\n".join(errors)), Text(way["holds_if"]))
     screen.print(table)
 
 

@@ -33,6 +33,7 @@ from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.noise import Entropy
+from lapwing.pair.behaviour import needed_behaviour
 from lapwing.pair.certificates import certificate_in, check_key, encoded
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
@@ -41,7 +42,6 @@ from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.orders import Request, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
-from lapwing.pair.trust import Trust, trust_of
 from lapwing.privacy import ApproxDP, Loss
 
 NO_ROWS = "two servers hold shares of the rows, and nobody holds the rows"
@@ -181,11 +181,11 @@ class Pair:
             if self.way == "joint"
             else "each server added full noise of its own, so the error is √2 times that of joint noise"
         )
-        return (f"one row of each {unit}; {who}", noise, self.trust(question).explain(), *plan_notes(question))
+        return (f"one row of each {unit}; {who}", noise, self.holds_if(question), *plan_notes(question))
 
-    def trust(self, question: Question) -> Trust:
-        """What must be true of the servers."""
-        return trust_of(self.way, self.compiled(question).measures.values())
+    def holds_if(self, question: Question) -> str:
+        """What must be true of the servers for the stated loss to hold, in words."""
+        return needed_behaviour(self.way, self.compiled(question).measures.values())
 
     def answer(
         self,
