@@ -25,6 +25,7 @@ demo: $(WEB) $(ASSETS) ## a private analysis of a bundled data set, then the sch
 	@$(BIN)/lapwing demo
 	@echo "  Now yours: run . $(BIN)/activate and follow \"Private tables and SQL\" in README.md."
 	@echo "  A live collection with 10,000 devices: lapwing collect demo. Then a phone of yours: docs/collect.md."
+	@echo "  Two servers that answer about rows neither of them sees: lapwing pair demo. Then yours: docs/pair.md."
 	@$(BIN)/lapwing serve
 
 test: ready ## set up, then every check and every test that must pass before a change lands
@@ -75,7 +76,7 @@ $(CORE): $(PROJECT)
 	@tools/setup .venv && touch $@
 
 $(WEB): $(PROJECT)
-	@tools/setup .venv --extra web --extra collect && touch $(CORE) $@
+	@tools/setup .venv --extra web --extra collect --extra pair && touch $(CORE) $@
 
 $(DEV): $(PROJECT)
 	@tools/setup .venv --extra dev && touch $(CORE) $(WEB) $@

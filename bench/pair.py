@@ -123,7 +123,7 @@ def owner() -> dict[str, float]:
 
 def total(figures: dict[str, Any], what: str) -> float:
     """Of the seven programs, at the server that took more."""
-    return max(sum(part[what] for part in server["programs"].values()) for server in figures["servers"])
+    return max(float(sum(part[what] for part in server["programs"].values())) for server in figures["servers"])
 
 
 def errors() -> dict[str, float]:

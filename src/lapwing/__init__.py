@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HOME = {name: room for room, names in LIFTED.items() for name in names}
 if not TYPE_CHECKING:
     __all__ = sorted(_HOME.keys() - set(SHADOWS))
-_ROOMS = (*LIFTED, "anonymity", "crowd", "models", "noise", "errors", "checks", "exact", "datasets")
+_ROOMS = (*LIFTED, "anonymity", "crowd", "models", "pair", "noise", "errors", "checks", "exact", "datasets")
 
 
 def __getattr__(name: str) -> Any:

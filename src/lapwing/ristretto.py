@@ -24,6 +24,14 @@ def _group() -> ModuleType:
     return rbcl  # type: ignore[no-any-return]
 
 
+def check_installed(extra: str) -> None:
+    """Refuse to begin where the library is missing, and name the extra that brings it."""
+    try:
+        _group()
+    except MissingExtra:
+        raise MissingExtra("rbcl", extra) from None
+
+
 def is_element(data: bytes) -> bool:
     """Whether these bytes are an element of the group, in its one encoding, and not the identity."""
     return len(data) == ELEMENT_BYTES and any(data) and bool(_group().crypto_core_ristretto255_is_valid_point(data))

@@ -34,7 +34,7 @@ def fresh_python(program: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms", "lapwing.crowd"]
+    "module", ["lapwing", "lapwing.noise", "lapwing.privacy", "lapwing.mechanisms", "lapwing.crowd", "lapwing.pair"]
 )
 def test_importing_the_basics_loads_nothing_heavy(module: str) -> None:
     loaded = json.loads(fresh_python(f"import sys, json, {module}; print(json.dumps(list(sys.modules)))"))

@@ -16,7 +16,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.x509.oid import NameOID
 
+from lapwing.errors import InvalidParameter
+
 YEARS = 10
+_BEGIN = "-----BEGIN CERTIFICATE-----"
 
 
 def new_certificate(key_file: Path, name: str) -> str:
@@ -39,7 +42,10 @@ def new_certificate(key_file: Path, name: str) -> str:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    handle = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        handle = os.open(key_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InvalidParameter("key", str(key_file), "is there already", "Use it, or move it away first.") from None
     with os.fdopen(handle, "wb") as file:
         file.write(private + text)
     return text.decode("ascii")
@@ -66,10 +72,31 @@ def calling(server: str, key_file: Path | None = None) -> ssl.SSLContext:
     return context
 
 
-def certificate_in(key_file: Path) -> str:
-    """The certificate that lies beside a key."""
-    text = key_file.read_text(encoding="ascii")
-    return text[text.index("-----BEGIN CERTIFICATE-----") :]
+def certificate_in(file: Path) -> str:
+    """The certificate in a file, which may also hold its key."""
+    try:
+        text = file.read_text(encoding="ascii")
+        certificate = text[text.index(_BEGIN) :]
+        x509.load_pem_x509_certificate(certificate.encode())
+    except OSError:
+        hint = "Name a file that was made with lapwing pair key."
+        raise InvalidParameter("file", str(file), "there is no such file that can be read", hint) from None
+    except ValueError:
+        hint = "Name a file that was made with lapwing pair key."
+        raise InvalidParameter("file", str(file), "has no certificate in it", hint) from None
+    return certificate
+
+
+def check_key(key_file: Path, certificate: str, whose: str) -> None:
+    """Refuse a key that is not the one of this certificate, before anybody is called with it or listened to."""
+    if encoded(certificate_in(key_file)) != encoded(certificate):
+        why = f"is not the key of {whose}: its certificate is another one than the file of the pair names"
+        raise InvalidParameter("key", str(key_file), why, "Use the key that belongs to this file.")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(key_file)
+    except (OSError, ValueError):
+        why = "has no key that belongs to its certificate"
+        raise InvalidParameter("key", str(key_file), why, "Use the file that lapwing pair key wrote.") from None
 
 
 def encoded(certificate: str) -> bytes:

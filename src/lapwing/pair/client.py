@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from typing import Any
 
 from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.pair.deployment import Deployment
+from lapwing.pair.deployment import Deployment, Server
 from lapwing.pair.domains import split
 from lapwing.pair.frames import connected, read_frame, send_frame
 from lapwing.pair.orders import Request
@@ -34,6 +34,10 @@ class ServerRefused(LapwingError):
     def __init__(self, server: str, why: str) -> None:
         self.server, self.why = server, why
         super().__init__(f"the server {server} refuses: {why}")
+
+
+class CutOff(ServerRefused):
+    """A server ended the conversation before it answered."""
 
 
 class AnswersDiffer(LapwingError):
@@ -66,8 +70,16 @@ class Client:
         """One person's row; None for somebody who is on the list and does not take part."""
         self.upload_all([(code, row)], entropy)
 
-    def upload_all(self, rows: Iterable[tuple[str, Mapping[str, Any] | None]], entropy: Entropy = SYSTEM) -> int:
-        """Rows of many people, each with a code: for simulations, and for organisations that hold them already."""
+    def upload_all(
+        self,
+        rows: Iterable[tuple[str, Mapping[str, Any] | None]],
+        entropy: Entropy = SYSTEM,
+        progress: Callable[[int], None] = lambda count: None,
+    ) -> int:
+        """Rows of many people, each with a code: for simulations, and for organisations that hold them already.
+
+        `progress` is told how many rows both servers have.
+        """
         count = 0
         with ExitStack() as stack:
             connections = [
@@ -77,10 +89,19 @@ class Client:
             for part in _parts(rows):
                 messages = self._messages(part, entropy)
                 for server, connection, content in zip(self.deployment.servers, connections, messages, strict=True):
-                    upload = {"do": "upload", "file": self.deployment.fingerprint, "rows": content}
-                    _exchanged(server.name, connection, upload)
+                    self._deliver(server, connection, content)
                 count += len(part)
+                progress(count)
         return count
+
+    def _deliver(self, server: Server, connection: socket.socket, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Until the server has them on its disk. If it goes away, the same shares are sent once more."""
+        content = {"do": "upload", "file": self.deployment.fingerprint, "rows": rows}
+        try:
+            _exchanged(server.name, connection, content)
+        except CutOff:
+            with closing(connected(server, None, self.patience)) as again:
+                _exchanged(server.name, again, content)
 
     def _messages(
         self, rows: Sequence[tuple[str, Mapping[str, Any] | None]], entropy: Entropy
@@ -141,6 +162,10 @@ class Client:
         """What each server says of itself."""
         return dict(self._both({"do": "status"}))
 
+    def status_of(self, name: str) -> dict[str, Any]:
+        """What one server says of itself."""
+        return self._said(self.deployment.place_of(name), {"do": "status"})
+
     def _least(self, answers: Sequence[Mapping[str, Any]]) -> ApproxDP:
         epsilon, delta = (min(Fraction(answer[name]) for answer in answers) for name in ("epsilon", "delta"))
         return replace(self.deployment.allowance, epsilon=epsilon, delta=delta)
@@ -172,7 +197,7 @@ def _exchanged(server: str, connection: socket.socket, content: Any) -> dict[str
         answer = read_frame(connection)
     except (OSError, ValueError):
         why = "it ended the conversation. Try again: a row counts once, and a question under the same key costs once"
-        raise ServerRefused(server, why) from None
+        raise CutOff(server, why) from None
     if not isinstance(answer, dict) or "error" in answer:
         raise ServerRefused(server, answer["error"] if isinstance(answer, dict) else "it said nothing that is known")
     return answer

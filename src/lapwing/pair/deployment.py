@@ -14,10 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from lapwing import checks
 from lapwing.calls import closest
+from lapwing.curator.ask.documents import read_yaml
 from lapwing.curator.plan.expressions import KINDS
 from lapwing.errors import InvalidParameter
 from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed
@@ -85,11 +84,7 @@ class Deployment:
     @classmethod
     def parsed(cls, text: str) -> Deployment:
         """From text."""
-        try:
-            data = yaml.safe_load(text)
-        except yaml.YAMLError:
-            data = None
-        data = _fields(data, "file", _FIELDS)
+        data = _fields(read_yaml(text, name="pair.yaml"), "file", _FIELDS)
         if data.get("lapwing_pair") != VERSION:
             raise InvalidParameter("lapwing_pair", data.get("lapwing_pair"), "is no version that is known", _HINT)
         domains = domains_of(data.get("columns"))
@@ -140,8 +135,8 @@ def _domain(name: str, entry: Mapping[str, Any]) -> Domain:
 
 def _kind(values: tuple[Any, ...]) -> str:
     kinds = {bool: "boolean", int: "integer", float: "number", str: "text"}
-    found = {kinds.get(type(value), "text") for value in values}
-    return found.pop() if len(found) == 1 else "text"
+    own = {kinds.get(type(value), "text") for value in values}
+    return own.pop() if len(own) == 1 else "text"
 
 
 def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:

@@ -24,7 +24,7 @@ from typing import Any
 
 from lapwing.errors import LapwingError
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.pair.certificates import encoded, listening
+from lapwing.pair.certificates import check_key, encoded, listening
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.frames import LARGEST, connected, read_frame, send_frame
 from lapwing.pair.holdings import chosen, packed
@@ -38,6 +38,7 @@ from lapwing.pair.transfers import Transfers
 from lapwing.pair.uploads import uploads_in
 from lapwing.privacy import ApproxDP, Ledger
 from lapwing.privacy.ledger import Charge
+from lapwing.ristretto import check_installed
 
 PATIENCE = 60.0
 """Seconds that a server waits for the other one, or for whoever called it."""
@@ -64,10 +65,12 @@ class PairServer:
         self.place = self.deployment.place_of(name)
         self.name, self.folder = name, folder / name
         self.layout = self.deployment.layout
+        self.key_file = self.folder / "key.pem"
+        check_key(self.key_file, self.deployment.servers[self.place].certificate, f"the server {name}")
+        check_installed("pair")  # not in the middle of a question that is charged
         self.store = Store(self.folder, self.layout)
         self.ledger = Ledger(self.folder / "ledger.db", anchor=self.folder / "anchor.json")
         self.ledger.open(self.deployment.name, self.deployment.allowance)
-        self.key_file = self.folder / "key.pem"
         self.clock = Clock()
         self._patience, self._entropy = patience, entropy
         self._turn = threading.Lock()
@@ -84,11 +87,11 @@ class PairServer:
         """Where it listens."""
         return self.deployment.servers[self.place].address
 
-    def serve(self, ready: Callable[[], None] | None = None) -> None:
-        """Until `close`."""
+    def serve(self, ready: Callable[[], None] | None = None, at: tuple[str, int] | None = None) -> None:
+        """Until `close`: at the address of the file, or behind it, `at` another host and port."""
         peer = self.deployment.servers[1 - self.place]
         context = listening(self.key_file, [peer.certificate, *self.deployment.analysts.values()])
-        self._listener = socket.create_server(self.deployment.servers[self.place].place, backlog=128)
+        self._listener = socket.create_server(at or self.deployment.servers[self.place].place, backlog=128)
         if ready is not None:
             ready()
         while not self._ended.is_set():

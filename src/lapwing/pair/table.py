@@ -33,6 +33,8 @@ from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.table import PrivateTable
 from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.noise import Entropy
+from lapwing.pair.behaviour import needed_behaviour
+from lapwing.pair.certificates import certificate_in, check_key, encoded
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
 from lapwing.pair.deployment import Deployment
@@ -181,7 +183,11 @@ class Pair:
             if self.way == "joint"
             else "each server added full noise of its own, so the error is √2 times that of joint noise"
         )
-        return (f"one row of each {unit}; {who}", noise, *plan_notes(question))
+        return (f"one row of each {unit}; {who}", noise, self.holds_if(question), *plan_notes(question))
+
+    def holds_if(self, question: Question) -> str:
+        """What must be true of the servers for the stated loss to hold, in words."""
+        return needed_behaviour(self.way, self.compiled(question).measures.values())
 
     def answer(
         self,
@@ -198,17 +204,17 @@ class Pair:
         """Both servers charge, compute and record; here is only what they opened."""
         parts = [item for item in items if isinstance(item, JointNoise)]
         request = Request(tuple(part.measure for part in parts), tuple(part.size for part in parts), self.way)
-        told = self.client.ask(request, key)
-        noisy = {part.statistic: numbers for part, numbers in zip(parts, told.numbers, strict=True)}
+        reply = self.client.ask(request, key)
+        noisy = {part.statistic: numbers for part, numbers in zip(parts, reply.numbers, strict=True)}
         return answer_of(
             question,
             spend,
             columns_from(question, items, noisy, confidence),
-            remaining=told.remaining,
+            remaining=reply.remaining,
             confidence=confidence,
             notes=self.notes(question, spend, items),
             engine="two servers",
-            charge=told.charge,
+            charge=reply.charge,
         )
 
 
@@ -249,8 +255,28 @@ def open(
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))
-    client = Client(deployment, None if key is None else Path(key))
-    return table_of(Pair(client, noise))
+    key_file = None if key is None else Path(key)
+    if key_file is not None:
+        _check_analyst(deployment, key_file)
+    return table_of(Pair(Client(deployment, key_file), noise))
+
+
+def _check_analyst(deployment: Deployment, key_file: Path) -> None:
+    """Servers answer nobody else, and do not say why."""
+    shown = encoded(certificate_in(key_file))
+    own = [certificate for certificate in deployment.analysts.values() if encoded(certificate) == shown]
+    if not own:
+        names = ", ".join(deployment.analysts) or "nobody"
+        why = "is not the key of an analyst whom the file of the pair names"
+        raise InvalidParameter("key", str(key_file), why, f"It names: {names}.")
+    check_key(key_file, own[0], "this analyst")
+
+
+def pair_of(question: Question) -> Pair:
+    """Who answers a question about such a table."""
+    releaser = question.context.releaser
+    assert isinstance(releaser, Pair)
+    return releaser
 
 
 def table_of(pair: Pair) -> PrivateTable:

@@ -1,17 +1,22 @@
 """Folders of a pair: the file that everybody has, and a folder for each server with its key, rows and ledger.
 
-In a deployment each server makes its own folder on its own machine, and only certificates travel. To try things out,
+    FOLDER/pair.yaml     for everybody: owners, servers, analysts
+    FOLDER/codes.txt     for whoever gives each owner a code, and for no server
+    FOLDER/as, csp       each for its server: key.pem, and which codes it admits, hashed for its place
+    FOLDER/ada.pem       for an analyst
+
+In a deployment each server makes its own key on its own machine, and only its certificate travels. To try things out,
 one folder holds both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from lapwing import checks
+from lapwing.curator.ask.documents import write_yaml
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM
 from lapwing.pair.certificates import new_certificate
@@ -21,7 +26,9 @@ from lapwing.pair.store import Store
 
 SERVERS = ("as", "csp")
 """An analytics server and a cryptographic service provider, as the paper calls them."""
-FILE, CODES = "pair.yaml", "codes.txt"
+FILE, CODES, KEY = "pair.yaml", "codes.txt", "key.pem"
+SHORTEST_CODE = 12
+"""A shorter one can be guessed by a server, who sees its hash."""
 
 
 def make(
@@ -35,38 +42,78 @@ def make(
     relation: str = "replace",
     products: int = 16,
     addresses: Sequence[str] = ("127.0.0.1:8201", "127.0.0.1:8202"),
-    analysts: Iterable[str] = ("analyst",),
+    analysts: Sequence[str] | Mapping[str, str | None] = ("analyst",),
+    certificates: Mapping[str, str] | None = None,
 ) -> Deployment:
-    """A new pair: the file, keys of both servers and of analysts, and codes for owners."""
-    if folder.exists() and any(folder.iterdir()):
+    """A new pair: the file, codes for owners, and the keys of whoever brings no certificate.
+
+    `owners` is how many there are, or their codes. `certificates` of servers, and those of `analysts`, were made on
+    their own machines.
+    """
+    folder, certificates = Path(folder), certificates or {}
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InvalidParameter("folder", str(folder), "is not empty", "Name a folder that does not exist.")
-    folder.mkdir(parents=True, exist_ok=True)
-    servers = []
-    for server, address in zip(SERVERS, addresses, strict=True):
-        (folder / server).mkdir(mode=0o700)
-        certificate = new_certificate(folder / server / "key.pem", server)
-        servers.append({"name": server, "address": address, "certificate": certificate})
-    data = {
+    known = dict(analysts) if isinstance(analysts, Mapping) else dict[str, str | None].fromkeys(analysts)
+    for analyst in known:
+        key_file(folder, analyst)  # says whether it is a name
+    codes = _codes(owners)
+    data: dict[str, Any] = {
         "lapwing_pair": VERSION,
         "name": name,
         "unit": unit,
         "relation": relation,
         "products": products,
         "allowance": {"epsilon": epsilon, "delta": 1e-9},
-        "columns": dict(columns),
-        "servers": servers,
-        "analysts": {analyst: new_certificate(folder / f"{analyst}.pem", analyst) for analyst in analysts},
+        "columns": dict(columns) if isinstance(columns, Mapping) else columns,
+        "servers": [
+            {"name": server, "address": address, "certificate": certificates.get(server) or "not made yet"}
+            for server, address in zip(SERVERS, addresses, strict=True)
+        ],
+        "analysts": {analyst: certificate or "not made yet" for analyst, certificate in known.items()},
     }
-    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-    deployment = Deployment.parsed(text)  # says what is wrong before anything is written
+    Deployment.parsed(write_yaml(data))  # says what is wrong before anything is written
+    for server in data["servers"]:
+        (folder / server["name"]).mkdir(mode=0o700, parents=True)
+        if server["name"] not in certificates:
+            server["certificate"] = new_key(folder, server["name"])
+    for analyst, certificate in known.items():
+        data["analysts"][analyst] = certificate or new_key(folder, analyst)
+    text = write_yaml(data)
+    deployment = Deployment.parsed(text)
     (folder / FILE).write_text(text, encoding="utf-8")
-    codes = [f"{SYSTEM.bits(64):016x}" for _ in range(owners)] if isinstance(owners, int) else list(owners)
+    (folder / CODES).touch(mode=0o600)
     (folder / CODES).write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
     for place, server in enumerate(SERVERS):
         Store(folder / server, deployment.layout).admit(code_for(code, place) for code in codes)
     return deployment
 
 
+def key_file(folder: Path, name: str) -> Path:
+    """Where the key of a server is, or of an analyst."""
+    if not name or not all(letter.isalnum() or letter in "-_." for letter in name) or name.startswith("."):
+        raise InvalidParameter("name", name, "must be made of letters and digits", "Write ada, or as, or csp.")
+    return folder / name / KEY if name in SERVERS else folder / f"{name}.pem"
+
+
+def new_key(folder: Path, name: str) -> str:
+    """Make the key of a server or of an analyst, and return its certificate, which may travel."""
+    file = key_file(folder, name)
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return new_certificate(file, name)
+
+
 def codes_in(folder: Path) -> list[str]:
     """The codes that were made for owners."""
     return (folder / CODES).read_text(encoding="utf-8").split()
+
+
+def _codes(owners: int | Sequence[str]) -> list[str]:
+    if isinstance(owners, int):
+        return [f"{SYSTEM.bits(64):016x}" for _ in range(checks.whole(owners=owners))]
+    codes = list(owners)
+    if not codes or len(set(codes)) < len(codes):
+        raise InvalidParameter("codes", len(codes), "must be different, and at least one", "Write one in each line.")
+    if any(len(code) < SHORTEST_CODE or len(code.split()) != 1 for code in codes):
+        why = f"must have at least {SHORTEST_CODE} characters and no spaces: shorter ones can be guessed"
+        raise InvalidParameter("codes", len(codes), why, "Let lapwing make them: --owners N.")
+    return codes
