@@ -55,6 +55,7 @@ class Meeting:
     done: threading.Event = field(default_factory=threading.Event)
     connection: ssl.SSLSocket | None = None
     hello: Any = None
+    failure: LapwingError | None = None
 
 
 class PairServer:
@@ -253,6 +254,8 @@ class PairServer:
             while not meeting.arrived.wait(self._patience):
                 if not self._turn.locked():  # otherwise another question is computed, which takes as long as it takes
                     raise Disagreement
+            if meeting.failure is not None:
+                raise meeting.failure
             assert meeting.connection is not None
             return self._finished(charge, meeting.connection, meeting.hello, request, key)
         finally:
@@ -370,15 +373,17 @@ class PairServer:
         if meeting is None:
             return
         with self._turn:
-            self._replied(connection, theirs, key=theirs["key"], request=theirs["request"])
+            try:
+                self._replied(connection, theirs, key=theirs["key"], request=theirs["request"])
+            except Exception as error:  # whoever asked here hears of it at once
+                meeting.failure = error if isinstance(error, LapwingError) else Disagreement()
             meeting.connection, meeting.hello = connection, theirs
             meeting.arrived.set()
             meeting.done.wait()
 
     def _replied(self, connection: ssl.SSLSocket, theirs: Any, **facts: Any) -> None:
-        introduction = self._introduction(theirs["purpose"], **facts)
+        send_frame(connection, self._introduction(theirs["purpose"], **facts))  # both settle the same two lists
         self._settle(theirs)
-        send_frame(connection, introduction)
         theirs["rows"] = read_frame(connection)["rows"]
         send_frame(connection, {"rows": self.store.row_list()})
 
