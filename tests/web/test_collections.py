@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 from lapwing.cli.commands import app as commands
 from lapwing.collect import reader
 from lapwing.collect.analyzer import Result
+from lapwing.collect.drafts import ports_of
 from lapwing.collect.simulation import send_answers
 from lapwing.collect.string_protocol import StringProtocol
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users

@@ -16,7 +16,8 @@ from school_site import open_school, site_of, visit_as
 from lapwing.collect import reader
 from lapwing.collect.collection import Collection
 from lapwing.collect.collusions import alone, collusions
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.drafts import ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.web.collections import watch
 from lapwing.web.collections.pipeline import DOES, Station, in_steps, stations
 from lapwing.web.collections.watch import RUNS, SILENT, Now, Party

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lapwing.collect.collection import role
 from lapwing.collect.collusions import DEVICES, parties_of
-from lapwing.collect.workspace import SHUFFLERS
+from lapwing.collect.key_ring import SHUFFLERS
 from lapwing.web.collections.watch import FINE, RUNS, STEPS, Now
 
 if TYPE_CHECKING:
