@@ -35,7 +35,7 @@ def app(tmp_path: Path) -> FastAPI:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "PATIENCE", 60.0)  # a busy machine is slow
-    watch._at.cache_clear()
+    monkeypatch.setattr(watch, "WATCH", watch.Watch(60.0))
 
 
 def collection(*, relay: bool = False, **changes: Any) -> Collection:
