@@ -188,6 +188,21 @@ def test_browsers_take_part_over_real_requests(tmp_path: Path, relay: bool) -> N
         assert parties.analyzer.together().reports == 12
 
 
+def test_who_leaves_in_a_browser_and_returns_goes_on_with_the_tokens_of_the_epoch(tmp_path: Path) -> None:
+    exact = _exact({"protocol": "UnaryEncoding", "epsilon": 1, "domain": ["bus", "bike", "car"]})
+    limits = {"reports_per_day": 1, "lifetime_epsilon": 8, "answers": 8}
+    with running(tmp_path, protocol=exact, limits=limits, admission="codes") as parties:
+        [code] = parties.issuer.new_codes(1)
+        steps = [
+            {"now": MILLISECONDS, "optIn": True, "answer": 1},
+            {"now": MILLISECONDS, "optOut": True, "skip": True},
+            {"now": MILLISECONDS + 86_400_000, "optIn": True, "answer": 2},
+        ]
+        [life] = in_node({"job": "live", "text": parties.collection.to_json().decode(), "steps": steps, "code": code})
+        assert parties.ingestor.totals["stored"] == len(set(life["sent"])) == 2
+        assert parties.issuer.issued() == parties.collection.tokens_each(parties.collection.epochs[0])
+
+
 @pytest.mark.parametrize("transport", ["shuffled", "blinded"])
 def test_browsers_take_part_through_shufflers(tmp_path: Path, transport: str) -> None:
     """A person whose lifetime is spent is in the crowd of no answer; with one shuffler, crowds are of an attribute."""

@@ -6,17 +6,21 @@ import errno
 import json
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from collecting import Parties, fresh, post, running
+from collecting import Parties, fresh, handed_in, post, publish, running, segment
 from sweeps import few
 
 from lapwing.collect import hops
+from lapwing.collect.batches import Batch, batch_name
 from lapwing.collect.forwarder import forward
 from lapwing.collect.handovers import undamaged
 from lapwing.collect.segments import sealed_name
 from lapwing.collect.shuffling import ShufflingServer
+from lapwing.crowd import Reports
 
 Damage = Callable[[bytes], bytes]
 DAMAGES: dict[str, Damage] = {
@@ -221,3 +225,103 @@ def test_a_file_whose_blocks_cannot_be_read_is_set_aside_and_one_that_is_busy_is
             shuffler.work()
         assert shuffler.totals()["taken"] == FEW
         assert shuffler.totals()[CAME] == 1
+
+
+def counted(parties: Parties, sizes: list[int]) -> None:
+    """One segment of so many reports after another, as they come to the aggregator, in one batch that is closed."""
+    for size in sizes:
+        handed_in(parties, segment(parties, ["bus"] * size).to_bytes())
+    assert parties.aggregator.work() == sum(sizes)
+    assert parties.aggregator.close_batch() is not None
+
+
+def in_parts(parties: Parties, size: int) -> Path:
+    """The file of the part that has so many reports."""
+    with parties.aggregator.facts.transaction(write=False) as database:
+        [name] = database.execute("SELECT name FROM part WHERE reports = :size", {"size": size}).fetchone()
+    return parties.aggregator.parts / f"{name}.reports"
+
+
+@pytest.mark.parametrize("damage", few([name for name in DAMAGES if name != "cut in the head"], stays=2))
+def test_a_damaged_file_of_a_closed_batch_is_set_aside_and_the_others_are_counted(tmp_path: Path, damage: str) -> None:
+    with small(tmp_path) as parties:
+        aggregator = parties.aggregator
+        counted(parties, [4, 5, 6])
+        path = in_parts(parties, 5)
+        path.write_bytes(broken := DAMAGES[damage](path.read_bytes()))
+        for _ in range(2):
+            aggregator.count_closed()
+        assert aggregator.pass_on() == 1
+        assert [result.reports for result in parties.analyzer.results()] == [10]
+        aggregator.work()
+        assert path.with_suffix(".damaged").read_bytes() == broken, "for somebody to look at"
+        totals = health(parties, "aggregator")
+        assert (totals["counted"], totals["in damaged files"], totals[CAME]) == (10, 5, 1)
+
+
+def test_what_is_left_of_a_batch_waits_where_it_is_too_little(tmp_path: Path) -> None:
+    with running(tmp_path) as parties:  # ten reports are a batch
+        aggregator = parties.aggregator
+        counted(parties, [4, 7])
+        in_parts(parties, 7).write_bytes(b"")
+        assert aggregator.count_closed() == 1
+        assert aggregator.pass_on() == 0
+        assert aggregator.progress().reports == 4, "never fewer than the smallest batch"
+        assert list(parties.analyzer.folder.iterdir()) == []
+        counted(parties, [8])
+        aggregator.count_closed()
+        assert aggregator.pass_on() == 1
+        assert [result.reports for result in parties.analyzer.results()] == [12]
+
+
+def test_damaged_counts_are_counted_again(tmp_path: Path) -> None:
+    with small(tmp_path) as parties:
+        aggregator = parties.aggregator
+        counted(parties, [5])
+        aggregator.count_closed()
+        [path] = aggregator.closed.glob("*.batch")
+        path.write_bytes(DAMAGES["the last byte"](path.read_bytes()))
+        assert aggregator.pass_on() == 0, "what is damaged is never sent"
+        aggregator.count_closed()
+        assert aggregator.pass_on() == 1
+        assert [result.reports for result in parties.analyzer.results()] == [5]
+        assert aggregator.totals()[CAME] == 1
+
+
+def test_kinds_of_reports_are_made_anew_from_the_reports(tmp_path: Path) -> None:
+    with small(tmp_path, "shuffled") as parties:
+        crowd = parties.collection.crowd
+        assert crowd is not None
+        protocol = parties.collection.local
+        rows = np.frombuffer(
+            b"".join(protocol.randomize([answer]).to_bytes() for answer in ["bus", "car"] * 20), dtype=np.uint8
+        ).reshape(40, -1)
+        reports, _ = Reports.from_singles(protocol, rows)
+        data, kinds = reports.to_bytes(), parties.aggregator._kinds(protocol, rows).to_bytes()
+        path = parties.aggregator.parts / f"{sealed_name(data)}-{sealed_name(kinds)}-x.kinds"
+        path.with_suffix(".reports").write_bytes(data)
+        for damage in DAMAGES.values():
+            path.write_bytes(damage(kinds))
+            parties.aggregator._mend_kinds(protocol, path)
+            assert path.read_bytes() == kinds
+
+
+@pytest.mark.parametrize("named", ["with its hash", "as once"])
+def test_a_damaged_batch_does_not_hide_the_others_at_the_analyzer(tmp_path: Path, named: str) -> None:
+    with running(tmp_path) as parties:
+        publish(parties, 3)
+        analyzer = parties.analyzer
+        if named == "with its hash":
+            for path in list(analyzer.folder.iterdir()):
+                path.rename(path.with_name(batch_name(path.stem, path.read_bytes())))
+        [_, path, _] = sorted(analyzer.folder.iterdir())
+        whole = path.read_bytes()
+        path.write_bytes(DAMAGES["cut" if named == "as once" else "the last byte"](whole))
+        assert [result.batches for result in analyzer.results()] == [(1,), (3,)]
+        page = json.loads(hops.get(parties.collection.servers["analyzer"].address + "/results").body)
+        assert (len(page["batches"]), page["damaged"]) == (2, 1)
+        other = Batch.from_bytes(parties.collection, whole)
+        changed = replace(other, totals={"counted": 7}).to_bytes()
+        assert analyzer._stored(changed).status == 409, "a published batch never changes"
+        assert analyzer._stored(whole).status == (201 if named == "with its hash" else 409)
+        assert len(analyzer.results()) == (3 if named == "with its hash" else 2)

@@ -23,6 +23,7 @@ from lapwing.cli.commands import app
 from lapwing.collect import participant, quote, reader, sealing
 from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Delivery
+from lapwing.collect.drafts import ports_of
 from lapwing.collect.exports import exported, published
 from lapwing.collect.forwarder import forward
 from lapwing.collect.fragment_promises import exposures, stepwise
@@ -39,7 +40,7 @@ from lapwing.collect.sealing import (
 )
 from lapwing.collect.shuffled_promises import consent_with_words
 from lapwing.collect.simulation import send_answers
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.crowd import Lifetime
 from lapwing.noise import uniform_below
 from lapwing.privacy.shuffling import shuffled

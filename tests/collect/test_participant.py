@@ -232,10 +232,90 @@ def test_a_copied_folder_is_refused(tmp_path: Path) -> None:
         Participant(tmp_path / "copy", courier=network, clock=clock)
 
 
+def test_a_folder_stays_the_same_when_a_restart_numbers_disks_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, clock = Network(), Clock()
+    device(tmp_path, network, clock)
+
+    def on(number: str, inode: str = "7") -> Participant:
+        monkeypatch.setattr("lapwing.collect.participant_file.home_of", lambda path: {"device": number, "inode": inode})
+        return Participant(tmp_path, courier=network, clock=clock)
+
+    with closing(sqlite3.connect(tmp_path / "participant.db")) as database, database:
+        database.execute("UPDATE home SET device = '2049', inode = '7'")  # as it was written once
+    for number in ("2065 first", "2049 second", "2049 second"):
+        assert on(number).collection is not None
+    with pytest.raises(InvalidParameter, match="was copied or restored"):
+        on("2065 second")  # the machine ran on, so this is another disk
+    with pytest.raises(InvalidParameter, match="was copied or restored"):
+        on("2049 third", inode="8")
+
+
+def test_an_answer_that_no_report_can_stand_for_is_said_and_not_stored(tmp_path: Path) -> None:
+    network, clock = Network(), Clock()
+    person = Participant(tmp_path / "one", courier=network, clock=clock)
+    assert not person.record("bus"), "nobody agreed"
+    person.opt_in(collection())
+    assert person.record("bus")
+    assert not person.record("tram")
+    assert not person.record(None)
+    assert person.status().answers == 1
+    donor = device(tmp_path / "donor", network, clock, collection(accounting="donation"))
+    assert [donor.record(event) for event in ("bus", "tram")] == [True, False]
+    assert donor.status().answers == 2, "how many events there were must not depend on what they were"
+
+
+class CountingNetwork(Network):
+    """An issuer that gives a code so many tokens and no more."""
+
+    most = 0
+
+    def ask(self, poll: Collection, epoch: int, blinded: bytes, code: str | None) -> bytes | None:
+        self.most = poll.tokens_each(poll.epochs[0])
+        if sum(len(asked) for asked in {*self.asked, blinded}) > 32 * self.most:
+            return None
+        return super().ask(poll, epoch, blinded, code)
+
+
+def test_who_leaves_and_returns_goes_on_with_the_tokens_of_the_epoch(tmp_path: Path) -> None:
+    network, clock, poll = CountingNetwork(), Clock(), collection(admission="codes")
+    person = Participant(tmp_path, courier=network, clock=clock)
+    person.opt_in(poll, code="abc")
+    a_day(clock, 0, person)
+    assert len(network.sent) == 1
+    person.opt_out()
+    assert person.status().tokens == network.most - 1
+    person.opt_out()
+    assert b"abc" not in (tmp_path / "participant.db").read_bytes()
+    person.opt_in(poll, code="abc")
+    a_day(clock, 1, person)
+    ids = [sealing.Envelope.from_bytes(poll, envelope).id for envelope in network.sent]
+    assert len(set(ids)) == 2
+    assert len(network.asked) == 1, "nobody gets tokens twice"
+
+
+@pytest.mark.parametrize("admission", ["codes", "open"])
+def test_a_version_with_more_reports_a_day_gets_the_tokens_for_them(tmp_path: Path, admission: str) -> None:
+    network, clock = CountingNetwork() if admission == "codes" else Network(), Clock()
+    first = collection(admission=admission)
+    more = collection(admission=admission, version=2, limits={"reports_per_day": 2, "lifetime_epsilon": 8})
+    person = Participant(tmp_path, courier=network, clock=clock)
+    person.opt_in(first, code="abc")
+    a_day(clock, 0, person)
+    person.opt_in(more, code="abc")
+    for day in (1, 2):
+        a_day(clock, day, person)
+    once, twice = (poll.tokens_each(poll.epochs[0]) for poll in (first, more))
+    each = twice - once if admission == "codes" else twice
+    assert [len(asked) // 32 for asked in network.asked] == [once, each]
+    assert person.status().tokens == once + each - len(network.sent)
+
+
 def test_copies_that_are_not_noticed_spend_the_same_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot of a whole machine: both copies answer, and the ingestor takes one."""
     network, clock = Network(), Clock()
-    monkeypatch.setattr("lapwing.collect.participant.home_of", lambda path: {"device": "1", "inode": "1"})
+    monkeypatch.setattr("lapwing.collect.participant_file.home_of", lambda path: {"device": "1", "inode": "1"})
     clock.now = NOON.replace(hour=0)
     person = device(tmp_path / "seed", network, clock)
     person.tick()  # gets tokens; the report of the day is due later
@@ -253,11 +333,13 @@ def test_copies_that_are_not_noticed_spend_the_same_token(tmp_path: Path, monkey
 
 def test_opting_out_deletes_what_waits_and_keeps_what_was_spent(tmp_path: Path) -> None:
     network, clock = Network(), Clock()
-    person = device(tmp_path, network, clock)
+    poll = collection(protocol={"protocol": "UnaryEncoding", "epsilon": 1, "domain": ["bike4711", "bus4711"]})
+    person = device(tmp_path, network, clock, poll)
     network.outcome = Delivery.LATER
-    person.record("bike4711")
+    assert person.record("bike4711")
     a_day(clock, 0, person)
-    person.record("bus4711")
+    assert person.record("bus4711")
+    assert any(b"4711" in path.read_bytes() for path in tmp_path.iterdir())
     person.opt_out()
     status = person.status()
     assert (status.opted_in, status.answers, status.envelopes, status.tokens) == (False, 0, 0, 0)
@@ -265,7 +347,7 @@ def test_opting_out_deletes_what_waits_and_keeps_what_was_spent(tmp_path: Path) 
     sent = len(network.sent)
     a_day(clock, 1, person)
     assert len(network.sent) == sent
-    person.opt_in(collection())
+    person.opt_in(poll)
     spent = person.status().spent
     assert spent is not None
     assert spent.epsilon > 0

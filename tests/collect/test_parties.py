@@ -18,13 +18,14 @@ from lapwing.collect import documents, exports, hops, reader, tokens
 from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.batches import Batch
+from lapwing.collect.drafts import PORTS
 from lapwing.collect.files import PART, write_durably
 from lapwing.collect.issuer import CODE_HEADER, Issuer
 from lapwing.collect.participant import Participant
 from lapwing.collect.quotes import promises, quote
 from lapwing.collect.sealing import seal
 from lapwing.collect.segments import SealedSegment
-from lapwing.collect.workspace import PORTS, Workspace
+from lapwing.collect.workspace import Workspace
 from lapwing.errors import InvalidParameter
 
 

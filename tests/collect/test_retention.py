@@ -10,7 +10,7 @@ import pytest
 from collecting import NOON, Parties, fresh, handed_in, post, running, segment
 
 from lapwing.collect import documents
-from lapwing.collect.clock import GRACE, ON_THE_WAY, today
+from lapwing.collect.clock import GRACE, ON_THE_WAY, SURE_AFTER, Certainty, today
 from lapwing.collect.keys import Key
 from lapwing.collect.workspace import Workspace
 from lapwing.errors import InvalidParameter
@@ -102,7 +102,7 @@ def test_keys_are_removed_from_the_folders_of_their_parties(tmp_path: Path) -> N
     workspace.destroy_keys("ingestor", ["token", "gateway"], [1, 7])
     assert workspace.keys("ingestor", "token") == {}
     aggregator = workspace.aggregator()
-    aggregator.clock = lambda: NOON + timedelta(days=400)
+    aggregator.clock, aggregator.sure = lambda: NOON + timedelta(days=400), Certainty(0)
     assert aggregator.retire() == 1
     assert not (workspace.folder / "aggregator" / "report-1.key").exists()
     assert workspace.keys("aggregator", "report") == {}
@@ -201,3 +201,50 @@ def test_a_key_that_devices_seal_for_is_not_replaced_when_it_is_missing(
     before = workspace.collection().epochs
     assert workspace.open().epochs == before, "its secret may be on another machine"
     assert not (tmp_path / "aggregator" / "report-1.key").exists()
+
+
+def test_a_key_is_destroyed_only_after_the_clock_has_said_so_for_hours_on_end() -> None:
+    seconds = [1000.0]
+    sure = Certainty(timer=lambda: seconds[0])
+    assert sure.of([1]) == set(), "one reading may be wrong"
+    seconds[0] += SURE_AFTER - 1
+    assert sure.of([1, 2]) == set()
+    seconds[0] += 1
+    assert sure.of([1, 2]) == {1}
+    assert sure.of([2]) == set(), "the clock was put back"
+    seconds[0] += SURE_AFTER - 1
+    assert sure.of([1, 2]) == {2}, "from the beginning"
+
+
+@pytest.mark.parametrize("transport", ["direct", "shuffled"])
+def test_a_clock_that_is_days_ahead_for_a_while_destroys_nothing(tmp_path: Path, transport: str) -> None:
+    seconds, gone = [0.0], list[int]()
+    with running(tmp_path, transport=transport) as parties:
+        stations = (parties.aggregator, *parties.shufflers.values())
+        for party in (parties.issuer, parties.ingestor, parties.sealer, *stations):
+            party.sure = Certainty(timer=lambda: seconds[0])
+        for station in stations:
+            station._destroy, station.clock = gone.append, lambda: parties.clock[0]
+
+        def rounds() -> list[Any]:
+            parties.ingestor.retire()
+            retired = [station.retire() for station in stations]
+            return [parties.issuer.retire(), parties.sealer.retire(parties.clock[0].date()), *retired]
+
+        nothing = [[], [], *(0 for _ in stations)]
+        parties.clock[0] = NOON + timedelta(days=400)
+        assert rounds() == nothing
+        seconds[0] += SURE_AFTER / 2
+        assert rounds() == nothing
+        parties.clock[0] = NOON  # somebody has noticed
+        assert rounds() == nothing
+        assert post(parties, fresh(parties)).status == 201
+        assert gone == []
+        parties.clock[0] = NOON + timedelta(days=400)
+        rounds()
+        parties.ingestor.intake.rotate(now=True)
+        parties.sealer.seal()
+        seconds[0] += SURE_AFTER
+        assert rounds() == [[1], [1], *(1 for _ in stations)]
+        assert gone == [1 for _ in stations]
+        assert parties.ingestor.token_keys == {}

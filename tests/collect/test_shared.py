@@ -15,7 +15,7 @@ import pytest
 from collecting import DAY, Keys, document, envelopes, workspace_with_ports
 
 from lapwing.collect import reader
-from lapwing.collect.clock import GRACE, ON_THE_WAY
+from lapwing.collect.clock import GRACE, ON_THE_WAY, Certainty
 from lapwing.collect.sealing import HEAD_BYTES, Envelope, envelope_bytes, random_id
 from lapwing.collect.segments import OpenSegment, SealedSegment
 from lapwing.collect.shared import SharedSealer
@@ -179,6 +179,7 @@ def test_a_database_serves_one_collection(postgres_url: str, tmp_path: Path) -> 
 
 def test_ids_of_an_epoch_that_is_over_are_deleted_for_all(postgres_url: str, tmp_path: Path) -> None:
     one, two = (SharedSealer(COLLECTION, tmp_path / name, postgres_url) for name in ("one", "two"))
+    one.sure = Certainty(0)
     wrote(one, [1, 2])
     one.seal()
     over = COLLECTION.epochs[0].end + GRACE + ON_THE_WAY

@@ -25,6 +25,7 @@ from lapwing.collect.batches import Batch
 from lapwing.collect.collection import Collection
 from lapwing.collect.courier import Delivery, HttpCourier
 from lapwing.collect.crowds import Crowd
+from lapwing.collect.drafts import ports_of
 from lapwing.collect.handovers import Handover
 from lapwing.collect.participant import Participant
 from lapwing.collect.quotes import quote
@@ -35,7 +36,7 @@ from lapwing.collect.shuffled_promises import central_loss
 from lapwing.collect.string_counts import StringCounts, count_interval, estimated_strings
 from lapwing.collect.string_device import Question, StringDevice
 from lapwing.collect.string_protocol import NAME_BYTES, StringProtocol
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.errors import InvalidParameter
 
 FALSE_ALARM = 1e-6

@@ -23,7 +23,7 @@ from lapwing.cli.commands import app
 from lapwing.collect import documents, exports, hops
 from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.batches import Batch
-from lapwing.collect.clock import today
+from lapwing.collect.clock import Certainty, today
 from lapwing.collect.collection import Collection, Transport
 from lapwing.collect.parties import _beside_the_ingestor, behind_the_ingestor
 from lapwing.collect.serving import Work
@@ -94,6 +94,7 @@ def test_the_folder_of_an_ingestor_goes_when_the_epochs_of_its_version_are_over(
     workspace.aggregator()
     signed_again(workspace)
     left = tmp_path / "ingestor" / first.id
+    monkeypatch.setattr("lapwing.collect.sealer.Certainty", lambda: Certainty(0))
     with served(workspace, ["aggregator"]) as work:
         for step in work:
             step()
@@ -115,7 +116,7 @@ def test_a_key_that_two_versions_have_is_destroyed_by_the_last_that_needs_it(tmp
     assert [one.collection.version for one in both] == [2, 1]
     key = tmp_path / "aggregator" / "report-1.key"
     for one, there in zip(both, (True, False), strict=True):
-        one.clock = lambda: NOON + timedelta(days=400)
+        one.clock, one.sure = lambda: NOON + timedelta(days=400), Certainty(0)
         assert one.retire() == 1
         assert key.exists() is there
 

@@ -21,8 +21,9 @@ from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.batches import Batch
 from lapwing.collect.blinder import Blinder
-from lapwing.collect.clock import now
+from lapwing.collect.clock import Certainty, now
 from lapwing.collect.collection import Collection, Transport
+from lapwing.collect.drafts import ports_of
 from lapwing.collect.forwarder import forward
 from lapwing.collect.http import Application
 from lapwing.collect.ingestor import Ingestor
@@ -38,7 +39,7 @@ from lapwing.collect.serving import server
 from lapwing.collect.shuffler import Shuffler
 from lapwing.collect.shuffling import ShufflingServer
 from lapwing.collect.thresholder import Thresholder
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.workspace import Workspace
 
 DAY = date(2026, 11, 16)
 NOON = datetime(2026, 11, 16, 12, tzinfo=UTC)
@@ -268,6 +269,7 @@ def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Pa
             {1: keys.tokens.secret},
             string_keys={1: keys.strings.secret},
             day=lambda: clock[0].date(),
+            sure=Certainty(0),
         ),
         Ingestor(
             collection,
@@ -275,10 +277,18 @@ def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Pa
             {1: keys.tokens.secret},
             gateway_keys={1: keys.gateway},
             day=lambda: clock[0].date(),
+            sure=Certainty(0),
             intake=intake,
         ),
-        Sealer(collection, folder / "ingestor"),
-        Aggregator(collection, folder / "aggregator", {1: keys.reports}, keys.aggregator, clock=lambda: clock[0]),
+        Sealer(collection, folder / "ingestor", sure=Certainty(0)),
+        Aggregator(
+            collection,
+            folder / "aggregator",
+            {1: keys.reports},
+            keys.aggregator,
+            clock=lambda: clock[0],
+            sure=Certainty(0),
+        ),
         Analyzer(collection, folder / "analyzer"),
         {name: shuffler_of(collection, folder, keys, name) for name in shuffling},
     )
@@ -299,6 +309,7 @@ def running(folder: Path, *, relay: bool = False, **changes: Any) -> Iterator[Pa
 def shuffler_of(collection: Collection, folder: Path, keys: Keys, party: str, **named: Any) -> ShufflingServer:
     """One of the shufflers, in the folder that it has for itself."""
     arguments = (collection, folder / party, {1: keys.hops[party]}, keys.signing[party])
+    named = {"sure": Certainty(0), **named}
     if party == "thresholder":
         return Thresholder(*arguments, {1: keys.crowds}, processes=1, **named)
     if party == "blinder":

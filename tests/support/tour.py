@@ -26,7 +26,8 @@ from fastapi.testclient import TestClient
 from PIL import Image
 from school_site import PASSWORD, account, site_of, visit_as, visitor
 
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.drafts import ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.web.authoring.routes import uploads
 from lapwing.web.authoring.snippets import SNIPPETS
 from lapwing.web.guide.cases import cases

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import socket
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from fractions import Fraction
@@ -12,7 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from collecting import CROWD, Keys, Parties, document, free_addresses, fresh, post, publish, working
+from collecting import CROWD, Keys, Parties, awaited, document, free_addresses, fresh, post, publish, working
 from fastapi import FastAPI
 from playwright.sync_api import Page, Route, expect
 from school_site import account, open_school, signed_in, site_of, visit_as, visitor
@@ -21,9 +23,11 @@ from typer.testing import CliRunner
 from lapwing.cli.commands import app as commands
 from lapwing.collect import reader
 from lapwing.collect.analyzer import Result
+from lapwing.collect.clock import today
+from lapwing.collect.drafts import ports_of
 from lapwing.collect.simulation import send_answers
 from lapwing.collect.string_protocol import StringProtocol
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.crowd import Counts
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.web.accounts.store import users
@@ -59,7 +63,7 @@ def parties(app: FastAPI) -> Iterator[Parties]:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "PATIENCE", 60.0)  # a busy machine is slow
-    watch._at.cache_clear()
+    monkeypatch.setattr(watch, "WATCH", watch.Watch(60.0))
 
 
 # Operators
@@ -262,7 +266,7 @@ def test_the_console_shows_estimates_of_closed_batches_only(app: FastAPI, partie
     for words in ("How do you travel to work?", "cannot be taken back", "local ε", "in use, 0 days old", 'class="qr"'):
         assert words in before.text
     publish(parties, 3)
-    watch._at.cache_clear()
+    watch.WATCH = watch.Watch(60.0)
     now = client.get(f"{address}/now").text
     assert "From 120 reports in 3 batches" in now
     assert now.count("<figure>") == 3
@@ -287,7 +291,7 @@ def test_the_console_shows_progress_in_steps_and_refusals_by_reason(app: FastAPI
     parties.settle()
     now = visit_as(app, "operator").get(f"/collections/{parties.collection.id}/now").text
     assert "About 6 of the 20 reports that a batch needs have come" in now
-    refused = [(reason, count) for _, reason, count in watch.asked(parties.collection).refused()]
+    refused = [(reason, count) for _, reason, count in watch.now(parties.collection).refused()]
     assert refused == [("duplicate", 1), ("wrong length", 1)]
     assert "<td>duplicate</td>" in now
 
@@ -307,13 +311,55 @@ def test_a_party_that_is_down_or_another_one_is_said_to_be(app: FastAPI, tmp_pat
         servers["ingestor"] = {"address": "http://127.0.0.1:9"}
         workspace = Workspace(place_of(app) / "third")
         workspace.create(question="Really?", answers=["yes", "no"], servers=servers)
-        states = {party.name: party.state for party in watch.asked(workspace.open()).parties}
+        states = {party.name: party.state for party in watch.now(workspace.open()).parties}
     assert states == {
         "issuer": watch.RUNS,
         "ingestor": watch.SILENT,
         "aggregator": watch.STRANGE,
         "analyzer": watch.STRANGE,
     }
+
+
+def test_the_console_says_that_devices_have_nothing_left_that_a_batch_is_damaged_and_since_when_it_is_closed(
+    app: FastAPI,
+) -> None:
+    opens = (today() - timedelta(days=9)).isoformat()
+    with working(place_of(app) / "late", name="late", opens=opens) as late:
+        publish(late, 2)
+        (late.analyzer.folder / "00000001.batch").write_bytes(b"")
+        client, address = visit_as(app, "operator"), f"/collections/{late.collection.id}"
+        page = client.get(f"{address}/now").text
+        assert "pays for answers of 8 days" in page
+        assert "1 batch cannot be read any more and is missing here" in page
+        assert "From 40 reports in 1 batch" in page
+        assert "Counted since this version of the collection began." in page
+        since = Workspace(late.folder).close()
+        assert f"closed since {since:%-d %B %Y, %H:%M} UTC" in client.get(address).text
+
+
+def test_a_party_that_takes_its_time_is_no_alarm(
+    app: FastAPI, parties: Parties, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "FRESH", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as slow:
+        servers = {name: {"address": server.address} for name, server in parties.collection.servers.items()}
+        servers["ingestor"] = {"address": f"http://127.0.0.1:{slow.getsockname()[1]}"}
+        workspace = Workspace(place_of(app) / "slow")
+        workspace.create(question="Really?", answers=["yes", "no"], servers=servers)
+        ours, glancing = workspace.open(), watch.Watch(0.05)
+
+        def ingestor() -> watch.Party:
+            return next(party for party in glancing.parties(ours) if party.name == "ingestor")
+
+        assert (ingestor().state, ingestor().tone) == (watch.WAITING, "waiting")
+        with slow.accept()[0] as line:
+            line.recv(1 << 16)
+            said = json.dumps({"collection": ours.id, "totals": {"sealed": 4}}).encode()
+            line.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (len(said), said))
+        awaited(lambda: ingestor().state == watch.RUNS)
+        assert ingestor().totals == {"sealed": 4}, "as it said before, while it is asked again"
+
+    awaited(lambda: ingestor().state == watch.SILENT)
 
 
 def test_a_survey_and_a_collection_say_the_same_about_the_same_reports() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import timedelta
@@ -15,7 +16,7 @@ from school_site import PASSWORD, account, browser_of, open_school, site_of, vis
 
 from lapwing.collect import issuer as issuers
 from lapwing.collect import tokens
-from lapwing.collect.clock import today
+from lapwing.collect.clock import Certainty, today
 from lapwing.collect.sealing import seal
 from lapwing.collect.tokens import Token
 from lapwing.collect.workspace import Workspace
@@ -157,7 +158,7 @@ def test_the_school_destroys_the_keys_of_epochs_that_are_over(app: FastAPI, part
     with working(folder / "before", school=ORIGIN, **days) as before:
         keys = [one.folder / "issuer" / "token-1.key" for one in (before, parties)]
         assert [key.exists() for key in keys] == [True, True]
-        destroy_old_keys(site_of(app))
+        destroy_old_keys(site_of(app), defaultdict(lambda: Certainty(0)))
         assert [key.exists() for key in keys] == [False, True]
 
 
@@ -174,7 +175,7 @@ def test_a_fault_in_one_collection_keeps_no_key_of_another(
         keys[0].unlink()
         keys[0].mkdir()  # cannot be destroyed as a key is
         keys[1].chmod(0o644)
-        destroy_old_keys(site_of(app))
+        destroy_old_keys(site_of(app), defaultdict(lambda: Certainty(0)))
         assert [key.exists() for key in keys] == [True, False, False]
     assert "odd" in caplog.text, "a fault is said"
 
@@ -203,5 +204,6 @@ def test_who_got_tokens_is_deleted_when_the_epoch_is_over(app: FastAPI, parties:
     served = issuer_at(site_of(app), "members")
     assert served is not None
     assert (served.retire(), served.issued()) == ([], 2)
+    served.sure = Certainty(0)
     served.day = lambda: parties.collection.epochs[0].end + timedelta(days=2)
     assert (served.retire(), served.issued()) == ([1], 0)

@@ -16,7 +16,8 @@ from school_site import open_school, site_of, visit_as
 from lapwing.collect import reader
 from lapwing.collect.collection import Collection
 from lapwing.collect.collusions import alone, collusions
-from lapwing.collect.workspace import Workspace, ports_of
+from lapwing.collect.drafts import ports_of
+from lapwing.collect.workspace import Workspace
 from lapwing.web.collections import watch
 from lapwing.web.collections.pipeline import DOES, Station, in_steps, stations
 from lapwing.web.collections.watch import RUNS, SILENT, Now, Party
@@ -34,7 +35,7 @@ def app(tmp_path: Path) -> FastAPI:
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "PATIENCE", 60.0)  # a busy machine is slow
-    watch._at.cache_clear()
+    monkeypatch.setattr(watch, "WATCH", watch.Watch(60.0))
 
 
 def collection(*, relay: bool = False, **changes: Any) -> Collection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from lapwing.collect.counting import Counting
     from lapwing.collect.string_protocol import StringProtocol
     from lapwing.collect.workspace import Workspace
+    from lapwing.errors import LapwingError
 
+SMALLEST_ERROR, PEOPLE = 1e-12, 8_000_000_000
 app = typer.Typer(
     no_args_is_help=True, help="Collect randomised answers from many devices: new, check, quote, open, serve, results."
 )
@@ -75,6 +77,7 @@ def new(
     ] = "issuer",
     epsilon: Annotated[str, typer.Option(help="The privacy loss of one report; of a string there is none.")] = "1",
     host: Annotated[str, typer.Option(help="How devices reach this machine, such as 192.168.1.20.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The first of the ports that the parties use, one after another.")] = 8101,
     batch: Annotated[int, typer.Option(help="How many reports a batch needs before anything is published.")] = 100,
     transport: Annotated[
         str | None,
@@ -101,6 +104,7 @@ def new(
             epsilon=epsilon,
             strings=_strings(listed, strings, threshold, randomness),
             host=host,
+            port=port,
             transport=_transport(transport or ("direct" if pieces is None else "shuffled")),
             fragments=pieces,
             shufflers=shufflers,
@@ -148,20 +152,42 @@ def quote(
     from lapwing.collect.quotes import quote as quoted
 
     with readable_errors():
-        result = quoted(_either(_workspace(folder)), devices=devices, error=error)
+        result = quoted(_either(_workspace(folder)), devices=devices, error=_wanted(error))
+        if error is not None and result.error is not None and result.error.of == "share" and error >= 1:
+            raise _too_coarse(error)
         screen = console()
         screen.print(Text(f"{result.collection.question}", style="bold"))
         screen.print(Text(result.explain()))
         if result.error is not None:
             screen.print(f"With {devices:,} devices, an estimate is off by about {result.error} (95 % confidence).")
         if result.smallest is not None:
-            screen.print(f"For the error you want, about {result.smallest:,} devices are needed.")
+            enough = "" if result.smallest < PEOPLE else ", which is more than there are people"
+            screen.print(f"For the error you want, about {result.smallest:,} devices are needed{enough}.")
+        elif error is not None:
+            screen.print("How many devices a wanted error takes cannot be said: it depends on what people answer.")
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         for name in ("who", "can learn", "what protects people from them"):
             table.add_column(name)
         for promise in result.promises:
             table.add_row(Text(promise.party, style="bold"), Text(promise.learns), Text(promise.guarantee))
         screen.print(table)
+
+
+def _wanted(error: float | None) -> float | None:
+    from lapwing.errors import InvalidParameter
+
+    if error is not None and not SMALLEST_ERROR <= error < float("inf"):
+        why = "is no error that any number of devices reaches" if error > 0 else "must be a number above 0"
+        raise InvalidParameter("error", error, why, "Write 0.02 for 2 percentage points, for example.")
+    return error
+
+
+def _too_coarse(error: float) -> LapwingError:
+    from lapwing.errors import InvalidParameter
+
+    points = f"{100 * error:,.6g} percentage points"
+    why = f"is {points}, and no share of people can be off by more than 100"
+    return InvalidParameter("error", error, why, f"Write --error {error / 100:g} for {error:g} percentage points.")
 
 
 def _either(workspace: Workspace) -> Collection:
@@ -174,6 +200,8 @@ def _either(workspace: Workspace) -> Collection:
 @app.command()
 def open(folder: Folder) -> None:
     """Make the keys of all parties, sign the draft, and write collection.yaml for everybody."""
+    from lapwing.cli.collect_answer import example
+
     with readable_errors():
         collection = _workspace(folder).open()
         screen = console()
@@ -185,6 +213,12 @@ def open(folder: Folder) -> None:
                 screen.print(Text(f"  lapwing serve --collections {folder}   (the school is the issuer)"))
             else:
                 screen.print(Text(f"  lapwing collect serve {party} {folder}"))
+        first = example(collection)
+        if first is not None:
+            code = " --code CODE" if collection.admission == "codes" else ""
+            screen.print("Then send a first answer, and see how the parties are:")
+            screen.print(Text(f"  lapwing collect answer {folder} {shlex.quote(first)}{code}"))
+            screen.print(Text(f"  lapwing collect status {folder}"))
 
 
 @app.command()
@@ -265,36 +299,34 @@ def codes(folder: Folder, count: Annotated[int, typer.Argument(help="How many.",
 
 
 @app.command()
-def status(folder: Folder) -> None:
-    """Ask every party how it is."""
-    from lapwing.collect import hops
+def answer(
+    source: Annotated[
+        Path, typer.Argument(help="The folder of the collection, or its collection.yaml.", show_default=False)
+    ],
+    text: Annotated[str, typer.Argument(metavar="ANSWER", help="One of its answers.", show_default=False)],
+    devices: Annotated[int, typer.Option(help="How many devices answer so, one report each.", min=1)] = 1,
+    code: Annotated[str | None, typer.Option(help="An admission code, where one is needed.")] = None,
+) -> None:
+    """Send an answer at once, to try a collection out.
+
+    A device of a person sends at a random time, and counts what it spends: lapwing.collect.Participant.
+    """
+    from lapwing.cli.collect_answer import answer as answered
 
     with readable_errors():
-        collection = _workspace(folder).collection()
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("party", "address", "state"):
-            table.add_column(name)
-        for party, server in collection.servers.items():
-            path = "/results" if party == "analyzer" else "/health"
-            try:
-                reply = hops.get(server.address + path, patience=3)
-                state = _state(collection, party, json.loads(reply.body)) if reply.status == 200 else "runs"
-            except OSError:
-                state = "does not answer"
-            except (ValueError, KeyError, TypeError):
-                state = "answers, but is no server of a collection"
-            table.add_row(party, server.address, Text(state))
+        answered(console(), source, text, devices, code)
+
+
+@app.command()
+def status(folder: Folder) -> None:
+    """Ask every party how it is."""
+    from lapwing.cli.collect_state import state_of
+
+    with readable_errors():
+        table, ended = state_of(_workspace(folder))
         console().print(table)
-
-
-def _state(collection: Collection, party: str, health: dict[str, Any]) -> str:
-    if health["collection"] not in (collection.id, collection.name):
-        return "answers for another collection, or for another version of this one"
-    if party == "analyzer":
-        batches = len(health["batches"])
-        return f"{batches} batch{'' if batches == 1 else 'es'} published"
-    counts = ", ".join(f"{name}: {count:,}" for name, count in sorted(health["totals"].items()))
-    return counts or ("runs, nothing is sealed yet" if party == "ingestor" else "runs, nothing came yet")
+        if ended:
+            console().print(Text(ended))
 
 
 @app.command()
@@ -308,34 +340,38 @@ def results(
 ) -> None:
     """The estimates of all published batches together, with 95 % intervals."""
     with readable_errors():
-        workspace, shown = _workspace(folder), -1
+        workspace, shown = _workspace(folder), None
         while True:
-            batches, data, note = _results(workspace, form, version, all_versions=all_versions)
-            if batches != shown:
-                shown = batches
+            batches, data, notes = _results(workspace, form, version, all_versions=all_versions)
+            if (batches, notes) != shown:
+                shown = batches, notes
                 _show(data, output)
-                if note:
+                for note in notes:
                     typer.echo(note, err=True)  # not among the results, which a program may read
             if not watch:
                 return
             time.sleep(1)
 
 
-def _results(workspace: Workspace, form: str, version: int | None, *, all_versions: bool) -> tuple[int, bytes, str]:
-    """How many batches there are, what they say, and a note where others have results, too."""
+def _results(
+    workspace: Workspace, form: str, version: int | None, *, all_versions: bool
+) -> tuple[int, bytes, list[str]]:
+    """How many batches there are, what they say, and what to know besides."""
+    from lapwing.cli.collect_state import notes_of
     from lapwing.collect import exports
 
     if all_versions:
         listed = [exports.published(workspace, number) for number in exports.published_versions(workspace)]
         if listed:
-            return sum(len(item["batches"]) for item in listed), exports.exported_versions(listed, form), ""
+            notes = notes_of(workspace, listed[-1], present=listed[-1]["version"] == workspace.collection().version)
+            return sum(len(item["batches"]) for item in listed), exports.exported_versions(listed, form), notes
     chosen = exports.published(workspace, version)
+    notes = notes_of(workspace, chosen, present=chosen["version"] == workspace.collection().version)
     others = [number for number in exports.published_versions(workspace) if number < chosen["version"]]
-    note = ""
     if others and version is None:
         note = f"Earlier versions have results, too: {', '.join(map(str, others))}. "
-        note += f"Show one with --version {others[-1]}, or all with --all-versions."
-    return len(chosen["batches"]), exports.exported(chosen, form), note
+        notes.append(note + f"Show one with --version {others[-1]}, or all with --all-versions.")
+    return len(chosen["batches"]), exports.exported(chosen, form), notes
 
 
 def _show(data: bytes, output: Path | None) -> None:
@@ -350,8 +386,9 @@ def _show(data: bytes, output: Path | None) -> None:
 def close(folder: Folder) -> None:
     """End a collection: no more reports are taken. An incomplete batch is never published."""
     with readable_errors():
-        _workspace(folder).close()
-        console().print("[private]✓[/] closed: the ingestor takes no more reports; results stay")
+        since = _workspace(folder).close()
+        here = "the ingestor of this folder takes no more reports; results stay"
+        console().print(f"[private]✓[/] closed since {since:%-d %B %Y, %H:%M} UTC: {here}")
 
 
 @app.command()

@@ -65,8 +65,8 @@ def show(
 def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = False) -> None:
     import socket
 
+    from lapwing.collect.drafts import ports_of
     from lapwing.collect.string_protocol import StringProtocol
-    from lapwing.collect.workspace import ports_of
 
     ports = ports_of("blinded" if strings else transport)
     listeners = {party: socket.create_server(("127.0.0.1", 0)) for party in ports}  # free ports, given back at once

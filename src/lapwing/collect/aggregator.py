@@ -26,23 +26,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import hops, identities
-from lapwing.collect.batches import Batch
+from lapwing.collect.batches import Batch, batch_name, whole_batch
 from lapwing.collect.collection import Collection
 from lapwing.collect.counting import Counting, counted_here
 from lapwing.collect.files import alone, make_folder, remove_parts, write_durably
-from lapwing.collect.handovers import DAMAGED, set_aside, stored_for
+from lapwing.collect.handovers import ASIDE, DAMAGED, set_aside, stored_for, undamaged
 from lapwing.collect.hops import Unreachable
 from lapwing.collect.http import Answer, Request
 from lapwing.collect.keys import Key
 from lapwing.collect.opening import opened_rows
 from lapwing.collect.runs import count, totals_of
 from lapwing.collect.sealing import ID_BYTES, SEAL_BYTES, random_id, report_bytes
-from lapwing.collect.segments import SealedSegment, sealed_epoch
+from lapwing.collect.segments import SealedSegment, sealed_epoch, sealed_name
 from lapwing.collect.stations import DUPLICATE, NO_KEY, SEALED_WRONG, Station
 from lapwing.collect.string_counts import StringCounts, counted_strings, part_bytes, valid_messages
 from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts, Reports
 from lapwing.crowd.protocol import Protocol
+from lapwing.crowd.reports import header
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import FileStore
 
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     Rows = NDArray[np.uint8]
 
 NO_REPORT, BEFORE, TOO_FEW = "no report", "before thresholding", "too few for a batch"
+LOST = "in damaged files"
 OPEN, CLOSED, PASSED = "open", "closed", "passed on"
 
 
@@ -160,7 +162,8 @@ class Aggregator(Station):
         totals[DUPLICATE] += int((~fresh).sum())
         rows = rows[np.sort(order[fresh])]
         data, kinds, counted = self._part(segment.epoch, rows, totals)
-        run, part = self.runs.write(keys[fresh], rests[fresh]), random_id(self.entropy).hex()
+        run = self.runs.write(keys[fresh], rests[fresh])
+        part = f"{sealed_name(data)}-{sealed_name(kinds)}-{random_id(self.entropy).hex()}"
         write_durably(self.parts / f"{part}.reports", [data])
         if self.collection.crowd is not None:
             write_durably(self.parts / f"{part}.kinds", [kinds])
@@ -270,15 +273,41 @@ class Aggregator(Station):
         """Count the files of batches that were closed, and write down their counts; how many batches."""
         numbers = self._in_state(CLOSED)
         for number in numbers:
-            path = self.closed / f"{number}.batch"
-            if not path.exists():
+            if self._stored_batch(number) is None and self._whole(number):
                 counts = self._counted(list(self._parts(number)))
                 with self.facts.transaction(write=False) as database:
                     [closed] = database.execute("SELECT closed FROM batch WHERE number = :n", {"n": number}).fetchone()
                 day = datetime.fromisoformat(closed).date()
                 batch = Batch(self.collection.digest, number, day, self.totals(), counts, *self._before(number))
-                write_durably(path, [batch.to_bytes()])
+                write_durably(self.closed / batch_name(number, data := batch.to_bytes()), [data])
         return len(numbers)
+
+    def _stored_batch(self, number: int) -> bytes | None:
+        """The bytes of a batch that was counted; None if it was not, or if they were damaged: then it is again."""
+        paths = [self.closed / f"{number}.batch", *self.closed.glob(f"{number}-*.batch")]  # once without a hash
+        return next((whole_batch(self.collection, path) for path in paths if path.exists()), None)
+
+    def _whole(self, number: int) -> bool:
+        """Whether the files of a batch that was closed are whole, and enough without those that are not.
+
+        A damaged file is set aside, and its reports are lost. If too few are left, they wait for others in the next
+        batch: nothing was published of them.
+        """
+        lost = [path.stem for path in self._parts(number) if "-" in path.stem and undamaged(path) is None]
+        if not lost:
+            return True
+        with self.facts.transaction() as database:
+            for name in lost:
+                query = "DELETE FROM part WHERE name = :name RETURNING reports, counted"
+                for reports, counted in list(database.execute(query, {"name": name})):
+                    before = {} if self.collection.crowd is None else {BEFORE: -reports}
+                    count(database, Counter({"counted": -counted, LOST: counted, **before}))
+            if self._enough(database, number):
+                return True
+            database.execute("DELETE FROM batch WHERE number = :number", {"number": number})
+            row = {"number": number, "next": _open_batch(database)}
+            database.execute("UPDATE part SET batch = :next WHERE batch = :number", row)
+        return False
 
     def _counted(self, paths: Sequence[Path]) -> Counts | StringCounts:
         protocol = self.collection.message
@@ -294,20 +323,36 @@ class Aggregator(Station):
         parts = [path.with_suffix(".kinds") for path in self._parts(number)]
         kinds = None
         if crowd.source == "report" and not isinstance(protocol, StringProtocol):
+            for path in parts:
+                self._mend_kinds(protocol, path)
             kinds = counted_here(protocol, parts)
         with self.facts.transaction(write=False) as database:
             return _size(database, number), len(parts), kinds
+
+    def _mend_kinds(self, protocol: Protocol, path: Path) -> None:
+        """Make a damaged file of kinds anew, from the reports of its part."""
+        import numpy as np
+
+        if "-" not in path.stem or undamaged(path, path.stem.split("-")[1]) is not None:
+            return
+        reports = Reports.from_bytes(protocol, path.with_suffix(".reports").read_bytes())
+        columns = zip(protocol.layout, reports.columns, strict=True)
+        bits = [np.packbits(column.to_bits(held, reports.n), axis=1, bitorder="little") for column, held in columns]
+        head = np.tile(np.frombuffer(header(protocol, 1), dtype=np.uint8), (reports.n, 1))
+        write_durably(path, [self._kinds(protocol, np.concatenate([head, *bits], axis=1)).to_bytes()])
 
     def pass_on(self) -> int:
         """Send counted batches to the analyzer; how many it has now that it had not before."""
         passed = 0
         for number in self._in_state(CLOSED):
-            path = self.closed / f"{number}.batch"
-            if not path.exists():
+            data = self._stored_batch(number)
+            if data is None:
                 continue
             try:
-                hops.deliver(self.collection, "analyzer", "/batches", path.read_bytes(), self.signing_key)
-            except Unreachable:
+                hops.deliver(self.collection, "analyzer", "/batches", data, self.signing_key)
+            except Unreachable as error:
+                if error.answered:
+                    continue
                 break
             with self.facts.transaction() as database:
                 row = {"number": number, "state": PASSED}
@@ -327,7 +372,7 @@ class Aggregator(Station):
 
     def totals(self) -> dict[str, int]:
         """How many reports were counted, and how many were refused, by reason; and how many files are damaged."""
-        damaged = set_aside(self.incoming)
+        damaged = sum(map(set_aside, (self.incoming, self.parts, self.closed)))
         return totals_of(self.facts) | ({DAMAGED: damaged} if damaged else {})
 
     def _tidy(self) -> None:
@@ -337,7 +382,7 @@ class Aggregator(Station):
             gone = [name for (name,) in database.execute(query, {"state": PASSED})]
             known = {name for (name,) in database.execute("SELECT name FROM part")} - set(gone)
         for path in self.parts.iterdir():
-            if path.suffix not in (".reports", ".kinds") or path.stem not in known:
+            if path.suffix != ASIDE and (path.suffix not in (".reports", ".kinds") or path.stem not in known):
                 path.unlink(missing_ok=True)
         remove_parts(self.incoming)
         remove_parts(self.closed)

@@ -23,10 +23,11 @@ from typing import Any
 
 from lapwing.collect import hops
 from lapwing.collect.answer_fragments import Fragments
-from lapwing.collect.batches import MOST_FACTS, Batch, counts_bytes
+from lapwing.collect.batches import ENDING, MOST_FACTS, Batch, batch_name, counts_bytes, whole_batch
 from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
 from lapwing.collect.files import make_folder, remove_parts, write_durably
+from lapwing.collect.handovers import ASIDE, set_aside
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
 from lapwing.collect.removals import Removal
 from lapwing.collect.string_counts import LARGEST, estimated_strings, words_about_missing
@@ -165,11 +166,13 @@ class Analyzer:
             batch = Batch.from_bytes(self.collection, body)
         except InvalidParameter:
             return Answer.error(400, "This is no batch of this collection.")
-        path = self.folder / f"{batch.number:08d}.batch"
-        if path.exists() and path.read_bytes() != body:
-            return Answer.error(409, "There is another batch with this number. A published batch never changes.")
+        path = self.folder / batch_name(f"{batch.number:08d}", body)
+        there = [other for other in self.folder.glob(f"{batch.number:08d}[.-]*") if other.suffix in (ENDING, ASIDE)]
         try:
-            write_durably(path, [body])
+            if not all(other.stem == path.stem or other.read_bytes() == body for other in there):
+                return Answer.error(409, "There is another batch with this number. A published batch never changes.")
+            if not any(other.suffix == ENDING for other in there):
+                write_durably(path, [body])
         except OSError:
             return Answer.busy()
         return Answer.json(201)
@@ -199,6 +202,7 @@ class Analyzer:
             "delta": float_up(getattr(self.collection.report_loss, "delta", Fraction(0))),
             "together": self.together().plain() if results else None,
             "batches": [result.plain() for result in results],
+            "damaged": set_aside(self.folder),
         }
 
     def count(self) -> int:
@@ -207,7 +211,8 @@ class Analyzer:
 
     def stored(self) -> list[Batch]:
         """The batches so far, in order."""
-        return [Batch.from_bytes(self.collection, path.read_bytes()) for path in sorted(self.folder.glob("*.batch"))]
+        files = (whole_batch(self.collection, path) for path in sorted(self.folder.glob(f"*{ENDING}")))
+        return [Batch.from_bytes(self.collection, data) for data in files if data is not None]
 
     def results(self, candidates: Sequence[Any] | None = None) -> list[Result]:
         """What each batch says."""

@@ -15,16 +15,21 @@ from datetime import date
 from math import prod
 from typing import TYPE_CHECKING
 
+from lapwing.collect.handovers import put_aside, undamaged
+from lapwing.collect.segments import sealed_name
 from lapwing.collect.string_counts import StringCounts
 from lapwing.collect.string_protocol import StringProtocol
 from lapwing.crowd import Counts
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lapwing.collect.collection import Collection
     from lapwing.crowd.protocol import Protocol
 
 MAGIC = b"LWB1"
+ENDING = ".batch"
 MOST_FACTS = 1 << 14
 _COUNTS_HEAD = 28
 """Bytes of counts before their numbers."""
@@ -80,6 +85,28 @@ class Batch:
         except (ValueError, KeyError, TypeError):
             why = "is no batch of this collection, or was damaged"
             raise InvalidParameter("batch", "<bytes>", why, "Send the file as it was written.") from None
+
+
+def batch_name(number: int | str, data: bytes) -> str:
+    """The name of the file of a batch: its number, and a hash of its bytes."""
+    return f"{number}-{sealed_name(data)}{ENDING}"
+
+
+def whole_batch(collection: Collection, path: Path) -> bytes | None:
+    """The bytes of a batch; None if they are others than were written, and then the file is set aside.
+
+    Once names had no hash in them. Then what can be read is taken for whole.
+    """
+    content = path.stem.partition("-")[2]
+    if content:
+        return undamaged(path, content)
+    try:
+        data = path.read_bytes()
+        Batch.from_bytes(collection, data)
+    except (InvalidParameter, AttributeError):
+        put_aside(path)
+        return None
+    return data
 
 
 def counts_bytes(protocol: Protocol) -> int:

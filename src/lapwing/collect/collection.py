@@ -39,6 +39,8 @@ ROUTES: Mapping[Transport, tuple[str, ...]] = {
 """Through whose hands a report goes."""
 Admission = Literal["nobody-asked", "open", "codes", "sign-in"]
 """Who gets tokens. Without tokens (nobody-asked) anybody may send any number of reports."""
+COUNTED = ("codes", "sign-in")
+"""Where an issuer knows who asks, and gives each of them so many tokens and no more."""
 MOST_SHUFFLERS = 9
 MORE_SHUFFLERS = tuple(f"shuffler{number}" for number in range(2, MOST_SHUFFLERS + 1))
 """Beside the first, where reports travel in fragments."""

@@ -6,10 +6,12 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from datetime import date
 from typing import Any
 
 from lapwing.collect import hops
 from lapwing.collect.analyzer import Analyzer
+from lapwing.collect.collection import Collection
 from lapwing.collect.versions import earlier
 from lapwing.collect.workspace import Workspace
 from lapwing.crowd.estimates import aligned
@@ -84,6 +86,18 @@ def exported_versions(versions: Sequence[Published], form: str) -> bytes:
     if form == "table":
         return "\n\n".join(f"Version {results['version']}\n{_table(results)}" for results in versions).encode()
     return _flat([{"version": results["version"], **row} for results in versions for row in _rows(results)], form)
+
+
+def outlasted(collection: Collection, last: date) -> str:
+    """A warning where devices had nothing left to say when the last batch was closed; nothing before such a day."""
+    days = -(-collection.policy().periods() // collection.reports_per_day)
+    if (last - collection.opens).days < days:
+        return ""
+    return (
+        f"The lifetime of a device pays for answers of {days:,} day{'' if days == 1 else 's'}, and the last of these "
+        f"batches was closed on day {(last - collection.opens).days + 1:,}. Later reports of a device say nothing, so "
+        "estimates of late batches, and of all together, are too small."
+    )
 
 
 def _rows(results: Published) -> list[dict[str, Any]]:

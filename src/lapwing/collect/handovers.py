@@ -72,10 +72,11 @@ def _content(name: str) -> tuple[str, str]:
     return content, party
 
 
-def undamaged(path: Path) -> bytes | None:
+def undamaged(path: Path, content: str | None = None) -> bytes | None:
     """The bytes of a file that is named by their hash; None if they are others now, or cannot be read any more.
 
-    What is damaged is set aside, so that the next round finds the others only.
+    `content` is that hash where it is not the first part of the name. What is damaged is set aside, so that the next
+    round finds the others only.
     """
     try:
         data = path.read_bytes()
@@ -83,12 +84,17 @@ def undamaged(path: Path) -> bytes | None:
         if error.errno not in (errno.EIO, errno.ENOENT):  # the file may be whole
             raise
         data = b""
-    if sealed_name(data) == _content(path.stem)[0]:
+    if sealed_name(data) == (content or _content(path.stem)[0]):
         return data
+    put_aside(path)
+    return None
+
+
+def put_aside(path: Path) -> None:
+    """Let nobody take a damaged file for a whole one; somebody may want to look at it."""
     if path.exists():
         path.replace(path.with_suffix(ASIDE))
         sync_folder(path.parent)
-    return None
 
 
 def stored_for(collection: Collection, party: str, path: Path) -> Handover | None:

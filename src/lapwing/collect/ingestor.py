@@ -3,7 +3,7 @@
     POST /reports       one envelope, or several one after another → 201 when they are on the disk
     POST /relayed       the same for one envelope from a relay, which can read neither it nor the answer
     GET  /collection    the signed file
-    GET  /health        totals, no times
+    GET  /health        totals, and since when the collection is closed; no times of reports
 
 It cannot read a report. What it could know of a request (address, headers, time, length) is dropped before anything is
 written: an envelope is stored as the bytes it is, all of one length.
@@ -14,12 +14,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lapwing.collect import tokens
-from lapwing.collect.clock import GRACE, over, today
+from lapwing.collect.clock import GRACE, Certainty, over, today
 from lapwing.collect.collection import Collection
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
 from lapwing.collect.intake import Busy, Intake
@@ -62,13 +62,14 @@ class Ingestor:
         *,
         gateway_keys: Mapping[int, Key] | None = None,
         day: Callable[[], date] = today,
-        closed: Callable[[], bool] = lambda: False,
+        sure: Certainty | None = None,
+        closed: Callable[[], datetime | None] = lambda: None,
         published: Callable[[], dict[str, int]] = dict,
         intake: Intake | None = None,
     ) -> None:
         self.collection, self.day, self.closed = collection, day, closed
         self.token_keys, self.gateway_keys = dict(token_keys), dict(gateway_keys or {})
-        self.published = published
+        self.published, self.sure = published, sure or Certainty()
         self.size = envelope_bytes(collection)
         self.most = max(1, min(MOST_AT_ONCE, LARGEST_BODY // self.size))
         folders = Folders(folder)
@@ -122,7 +123,7 @@ class Ingestor:
             self.totals[WRONG_LENGTH] += 1
             return Answer.error(400, f"Every envelope of this collection has {self.size} bytes.")
         day = self.day()
-        if self.closed() or not self.collection.opens - GRACE <= day <= self.collection.closes + GRACE:
+        if self.closed() is not None or not self.collection.opens - GRACE <= day <= self.collection.closes + GRACE:
             self.totals[CLOSED] += len(body) // self.size
             return Answer.error(410, "This collection is not open.")
         good = self._good(body, day)
@@ -200,7 +201,9 @@ class Ingestor:
             return Answer.busy()
         reasons = sorted(refused.keys() | sealed.keys())
         totals = {reason: refused.get(reason, 0) + sealed.get(reason, 0) for reason in reasons}
-        return Answer.json(200, collection=self.collection.id, totals=totals)
+        since = self.closed()
+        closed = None if since is None else since.isoformat()
+        return Answer.json(200, collection=self.collection.id, totals=totals, closed=closed)
 
     async def _tell(self) -> None:
         """Add what this process refused to what the others did."""
@@ -234,7 +237,7 @@ class Ingestor:
 
     def retire(self) -> None:
         """Forget the keys of epochs that are over; the sealer has them removed from the disk."""
-        for number in over(self.collection, self.day()):
+        for number in self.sure.of(over(self.collection, self.day())):
             self.token_keys.pop(number, None)
             self.gateway_keys.pop(number, None)
 

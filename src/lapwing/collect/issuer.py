@@ -21,7 +21,7 @@ from datetime import date
 from pathlib import Path
 
 from lapwing.collect import tokens
-from lapwing.collect.clock import GRACE, over, today
+from lapwing.collect.clock import GRACE, Certainty, over, today
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import make_folder
 from lapwing.collect.http import ANYWHERE, Answer, Application, Request, application
@@ -69,11 +69,12 @@ class Issuer:
         string_keys: Mapping[int, bytes] | None = None,
         admit: Admit | None = None,
         day: Callable[[], date] = today,
+        sure: Certainty | None = None,
         entropy: Entropy = SYSTEM,
     ) -> None:
         make_folder(folder)
         self.collection, self.keys, self.day, self.entropy = collection, dict(keys), day, entropy
-        self.string_keys = dict(string_keys or {})
+        self.string_keys, self.sure = dict(string_keys or {}), sure or Certainty()
         self._file = IssueFile(folder / "issued.db", None)
         self._file.create(allowed=True)
         if collection.admission == "sign-in" and admit is None:
@@ -156,7 +157,7 @@ class Issuer:
 
     def retire(self) -> list[int]:
         """Forget the keys of epochs that are over, and who got tokens of them; which epochs are."""
-        ended = over(self.collection, self.day())
+        ended = sorted(self.sure.of(over(self.collection, self.day())))
         for number in ended:
             self.keys.pop(number, None)
             self.string_keys.pop(number, None)

@@ -30,7 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.collect import tokens
-from lapwing.collect.collection import Collection
+from lapwing.collect.answers import countable
+from lapwing.collect.collection import COUNTED, Collection
 from lapwing.collect.courier import Courier, Delivery, HttpCourier
 from lapwing.collect.files import make_folder, make_private_file
 from lapwing.collect.participant_file import (
@@ -39,6 +40,7 @@ from lapwing.collect.participant_file import (
     Status,
     agreed,
     begun_in,
+    check_home,
     check_promise,
     collection_in,
     consent_in,
@@ -48,10 +50,11 @@ from lapwing.collect.participant_file import (
     due_numbers,
     forget,
     give_up,
-    home_of,
+    keep_tokens,
     next_token,
     pause_in,
     schedule_of,
+    token_request,
     tokens_left,
     written_answer,
 )
@@ -91,7 +94,7 @@ class Participant:
         self._file.create(allowed=True)
         with self._file.transaction() as database:
             self._file.check(database)
-            self._check_home(database)
+            check_home(database, self._file.path)
 
     def __repr__(self) -> str:
         return f"Participant({str(self._folder)!r})"
@@ -115,7 +118,7 @@ class Participant:
         if collection.crowd is not None and collection.crowd.source == "attribute":
             collection.crowd.name(b"", attribute=attribute)  # refuses what the collection does not list
         with self._file.transaction(write=False) as database:
-            self._check_home(database)
+            check_home(database, self._file.path)
             before = consent_in(database)
         if before is not None:
             check_promise(collection, before)
@@ -155,16 +158,18 @@ class Participant:
         return self._device(collection)
 
     def opt_out(self) -> None:
-        """Leave: answers, reports, envelopes and tokens are deleted. What was sent cannot be recalled.
+        """Leave: answers, reports and envelopes are deleted. What was sent cannot be recalled.
 
-        What was spent stays spent, also for those who come back.
+        What was spent stays spent, also for those who come back. Tokens stay where the issuer counts them: nobody gets
+        them twice, and they tell no more than that this device took part.
         """
         collection = self.collection
         device = None if collection is None else self._device(collection)
+        counted = collection is None or collection.admission in COUNTED
         if device is not None:
             device.opt_out()  # first: a crash after this leaves nothing that waits
         with self._file.transaction() as database:
-            forget(database)
+            forget(database, tokens=not counted)
             database.execute("UPDATE consent SET document = NULL, code = NULL, attribute = NULL")
         self._file.compact()
         self._forget_reports()
@@ -177,16 +182,24 @@ class Participant:
         if path.exists():
             DeviceFile(path, None).forget()
 
-    def record(self, answer: Any) -> None:
-        """Store an answer on the device. Nothing happens without consent. No answer raises an error."""
+    def record(self, answer: Any) -> bool:
+        """Store an answer on the device. Nothing happens without consent. No answer raises an error.
+
+        False says that it does not count: nobody agrees, or the collection does not know such an answer. This is for
+        the screen that asked; nothing that leaves the device tells it.
+        """
         collection = self.collection
         if collection is None:
-            return
-        device = self._device(collection)
-        if device is not None:
+            return False
+        device, known = self._device(collection), countable(collection, answer)
+        if device is not None:  # whatever it was: a day with an event sends something
             device.record(collection.name, answer)
-            return
-        value = written_answer(answer)
+        elif known:
+            self._store(collection, written_answer(answer))
+        return known
+
+    def _store(self, collection: Collection, value: str) -> None:
+        """Let an answer wait. Of many, a uniform sample does."""
         with self._file.transaction() as database:
             if not agreed(database, collection):
                 return
@@ -244,19 +257,6 @@ class Participant:
         losses = [collection.lifetime_loss(loss.epsilon) for loss in (account.spent(), account.remaining())]
         return Status(True, answers, envelopes, held, *losses)
 
-    def _check_home(self, database: Database) -> None:
-        """A copy of the folder is not the folder: it has another place on the disk."""
-        here = home_of(self._file.path)
-        row = database.execute("SELECT device, inode FROM home").fetchone()
-        if row is None:
-            database.execute("INSERT INTO home VALUES (:device, :inode)", here)
-            database.execute("INSERT INTO seen VALUES (0)")
-        elif dict(row) != here:
-            why = "was copied or restored, and two copies would answer the same question twice"
-            raise InvalidParameter(
-                "folder", str(self._folder), why, "Go on with the original, or begin with a new folder."
-            )
-
     def _account(self, collection: Collection) -> Lifetime | None:
         if collection.accounting != "lifetime":
             return None
@@ -272,7 +272,7 @@ class Participant:
         return datetime.fromtimestamp(self._clock(), UTC).date()
 
     def _refill(self, collection: Collection, day: date) -> bool:
-        """Ask once for all tokens of an epoch: how many are asked for, and when, has nothing to do with answers.
+        """Ask for all tokens of an epoch: how many are asked for, and when, has nothing to do with answers.
 
         True if the issuer was asked, whatever it said.
         """
@@ -280,17 +280,9 @@ class Participant:
         if epoch is None or not collection.tokens:
             return False
         with self._file.transaction() as database:
-            row = database.execute(
-                "SELECT request FROM asking WHERE epoch = :epoch", {"epoch": epoch.number}
-            ).fetchone()
-            if row is None:
-                request = tokens.request(epoch.number, collection.tokens_each(epoch), self._entropy)
-                new = {"epoch": epoch.number, "request": request.to_json()}
-                database.execute("INSERT INTO asking VALUES (:epoch, :request)", new)
-            elif row["request"] == "":
+            request = token_request(database, collection, epoch, self._entropy)
+            if request is None:
                 return False
-            else:
-                request = tokens.Request.from_json(row["request"])
             [code] = database.execute("SELECT code FROM consent").fetchone()
         answer = self._courier.ask(collection, epoch.number, request.to_bytes(), code)
         if answer is None:
@@ -300,11 +292,7 @@ class Participant:
         except InvalidParameter:  # an issuer that breaks or marks tokens gets none of them used
             return True
         with self._file.transaction() as database:
-            query = "UPDATE asking SET request = '' WHERE epoch = :epoch AND request != '' RETURNING 1"
-            done = list(database.execute(query, {"epoch": epoch.number}))
-            for token in held if done else ():
-                row = {"id": token.id, "epoch": token.epoch, "secret": token.secret}
-                database.execute("INSERT OR IGNORE INTO token VALUES (:id, :epoch, :secret)", row)
+            keep_tokens(database, request, held)
         return True
 
     def _strings(self) -> StringDevice:
@@ -322,7 +310,7 @@ class Participant:
         slot = policy.period_at(moment)
         length = collection.slot.total_seconds()
         with self._file.transaction() as database:
-            self._check_home(database)
+            check_home(database, self._file.path)
             if not agreed(database, collection):
                 return
             if collection.tokens and not tokens_left(database, epoch.number):

@@ -11,16 +11,18 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from lapwing.collect import reader
+from lapwing.collect import reader, tokens
 from lapwing.collect.clock import GRACE
-from lapwing.collect.collection import Collection
-from lapwing.collect.tokens import Token
+from lapwing.collect.collection import COUNTED, Collection, Epoch
+from lapwing.collect.tokens import Request, Token
 from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM, Entropy, uniform_below
 from lapwing.privacy import ApproxDP, PureDP
 from lapwing.privacy.journal import Database
 from lapwing.privacy.store import IN_USE, PATIENCE, FileStore
 
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+"""A name that Linux draws whenever it starts."""
 LONGEST_PAUSE = 3600.0
 """Seconds between two ticks of a device, at most."""
 LONGEST_ANSWER = 4096
@@ -81,9 +83,38 @@ class ParticipantFile(SecretFile):
 
 
 def home_of(path: Path) -> dict[str, str]:
-    """Where on the disk a file is: a copy is elsewhere."""
+    """Where on the disk a file is, since when the machine runs: a copy is elsewhere."""
     place = path.stat()
-    return {"device": str(place.st_dev), "inode": str(place.st_ino)}
+    try:
+        boot = BOOT.read_text(encoding="ascii").strip()
+    except OSError:  # not every system says it
+        boot = ""
+    return {"device": f"{place.st_dev} {boot}".strip(), "inode": str(place.st_ino)}
+
+
+def check_home(database: Database, path: Path) -> None:
+    """A copy of the folder is not the folder: it has another place on the disk.
+
+    Systems number their disks anew when they start, so another number is that of another disk only if the machine has
+    been running all the time.
+    """
+    here, row = home_of(path), database.execute("SELECT device, inode FROM home").fetchone()
+    if row is None:
+        database.execute("INSERT INTO home VALUES (:device, :inode)", here)
+        database.execute("INSERT INTO seen VALUES (0)")
+    elif dict(row) == here:
+        return
+    elif row["inode"] == here["inode"] and _boot(row["device"]) != _boot(here["device"]):
+        database.execute("UPDATE home SET device = :device", here)
+    else:
+        why = "was copied or restored, and two copies would answer the same question twice"
+        hint = "Go on with the original, or begin with a new folder."
+        raise InvalidParameter("folder", str(path.parent), why, hint)
+
+
+def _boot(device: str) -> str:
+    """When the machine was started that numbered its disks; empty where nobody wrote it down."""
+    return device.partition(" ")[2]
 
 
 def consent_in(database: Database) -> Any:
@@ -161,6 +192,39 @@ def pause_in(database: Database, collection: Collection, moment: float, entropy:
     [due] = database.execute(query, {"now": now}).fetchone()
     pause = 1 + uniform_below(longest, entropy=entropy)
     return (pause if due is None else min(pause, int(due) - now)) / 1000
+
+
+def token_request(database: Database, collection: Collection, epoch: Epoch, entropy: Entropy) -> Request | None:
+    """What to ask the issuer for; None if everything of this epoch was asked for and came.
+
+    A later version may give more tokens. Who is counted asks for the difference, everybody else for all: requests under
+    one version do not differ more than they must.
+    """
+    place = {"epoch": epoch.number}
+    row = database.execute("SELECT request FROM asking WHERE epoch = :epoch", place).fetchone()
+    if row is not None and row["request"].startswith("{"):
+        return Request.from_json(row["request"])
+    most = collection.tokens_each(epoch)
+    before = 0 if row is None else int(row["request"] or most)  # once it was not written down how many came
+    if before >= most:
+        return None
+    request = tokens.request(epoch.number, most - before if collection.admission in COUNTED else most, entropy)
+    written = json.dumps(json.loads(request.to_json()) | {"before": before})
+    database.execute("INSERT OR REPLACE INTO asking VALUES (:epoch, :request)", place | {"request": written})
+    return request
+
+
+def keep_tokens(database: Database, request: Request, held: Sequence[Token]) -> None:
+    """Store what came for a request, once."""
+    place = {"epoch": request.epoch}
+    row = database.execute("SELECT request FROM asking WHERE epoch = :epoch", place).fetchone()
+    if row is None or not row["request"].startswith("{") or Request.from_json(row["request"]) != request:
+        return  # somebody else has stored them, or the person has left
+    in_all = json.loads(row["request"]).get("before", 0) + len(held)
+    database.execute("UPDATE asking SET request = :count WHERE epoch = :epoch", place | {"count": str(in_all)})
+    for token in held:
+        values = {"id": token.id, "epoch": token.epoch, "secret": token.secret}
+        database.execute("INSERT OR IGNORE INTO token VALUES (:id, :epoch, :secret)", values)
 
 
 def tokens_left(database: Database, epoch: int) -> int:

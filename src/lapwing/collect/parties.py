@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Callable
@@ -11,10 +12,12 @@ from urllib.parse import urlsplit
 from lapwing.collect.clock import today
 from lapwing.collect.collection import PARTIES, Collection, role
 from lapwing.collect.counting import Counting, counted_here
+from lapwing.collect.drafts import FIRST_PORT
 from lapwing.collect.forwarder import forward
 from lapwing.collect.http import Application
 from lapwing.collect.intake import LONGEST_OPEN
 from lapwing.collect.issuer import Admit
+from lapwing.collect.key_ring import check_keys
 from lapwing.collect.sealer import SEAL_AFTER
 from lapwing.collect.serving import Work, run
 from lapwing.collect.string_protocol import StringProtocol
@@ -29,15 +32,35 @@ def listener_of(collection: Collection, party: str, host: str | None = None, por
     if party not in PARTIES or party not in collection.servers:
         known = ", ".join(collection.servers)
         raise InvalidParameter("party", party, "is no party of this collection", f"Write one of: {known}.")
-    parts = urlsplit(collection.servers[party].address)
+    address = collection.servers[party].address
+    parts = urlsplit(address)
     place = (host or parts.hostname or "127.0.0.1", port or parts.port or 443)
     try:
-        listener = socket.create_server(place, backlog=1024, reuse_port=False)
+        family = socket.AF_INET6 if ":" in place[0] else socket.AF_INET
+        listener = socket.create_server(place, family=family, backlog=1024, reuse_port=False)
     except OSError as error:
-        why = f"cannot be used: {error.strerror}"
-        raise InvalidParameter("port", place[1], why, "Choose another one with --port, or in the file.") from None
+        raise _unusable(address, party, place, error) from None
     listener.set_inheritable(True)
     return listener
+
+
+def _unusable(address: str, party: str, place: tuple[str, int], error: OSError) -> InvalidParameter:
+    """Why a party cannot listen where it should, and what to write instead."""
+    behind = f"If a proxy passes on what comes to {address}, choose another port here with --port."
+    if error.errno == errno.EADDRINUSE:
+        why = "is in use already, by this collection, another one, or another program"
+        hint = (
+            f"End that one. Or move this collection: write another address for {party} under servers in draft.yaml, "
+            "write its next version, and run `lapwing collect open`. A new collection gets other ports with "
+            f"`lapwing collect new … --port {FIRST_PORT + 100}`. {behind}"
+        )
+        return InvalidParameter("port", place[1], why, hint)
+    if error.errno == errno.EADDRNOTAVAIL or isinstance(error, socket.gaierror):
+        why = "is no address of this machine"
+        hint = f"Start the {party} on that machine, or listen on an address of this one: --host 127.0.0.1. {behind}"
+        return InvalidParameter("host", place[0], why, hint)
+    why = f"cannot be used: {error.strerror}"
+    return InvalidParameter("port", place[1], why, f"Ports below 1024 are for the system. {behind}")
 
 
 def serve(
@@ -65,6 +88,8 @@ def serve(
     if counting is not counted_here and isinstance(collection.protocol, StringProtocol):
         why = "counts reports of local protocols, and this collection has strings"
         raise InvalidParameter("spark", "<master>", why, "Leave it out: the aggregator opens strings itself.")
+    if party in collection.servers:
+        check_keys(collection, workspace.folder, party, today())
     with listener_of(collection, party, host, port) as listener:
         if ready is not None:
             ready("http://{}:{}".format(*listener.getsockname()[:2]))

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lapwing.collect import identities
-from lapwing.collect.clock import GRACE
+from lapwing.collect.clock import GRACE, Certainty
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import alone, make_folder
 from lapwing.collect.gathering import Fresh, Gathering, by_epoch, ids_of
@@ -120,8 +120,11 @@ class Sealer:
     facts: Store
     runs: RunStore
 
-    def __init__(self, collection: Collection, folder: Path, entropy: Entropy = SYSTEM) -> None:
+    def __init__(
+        self, collection: Collection, folder: Path, entropy: Entropy = SYSTEM, *, sure: Certainty | None = None
+    ) -> None:
         self.collection, self.folders, self.entropy = collection, Folders(folder), entropy
+        self.sure = sure or Certainty()
         self.folders.create()
         self._before: dict[int, set[str]] = {}
         self._gathering = Gathering(collection.digest, envelope_bytes(collection))
@@ -260,9 +263,9 @@ class Sealer:
         """
         with alone(self.folders.base) as ours:
             done = self.retired()
-            over = [epoch.number for epoch in self.collection.epochs if today > epoch.end + self.keeps_ids]
+            over = self.sure.of(epoch.number for epoch in self.collection.epochs if today > epoch.end + self.keeps_ids)
             there = {path.name for path in self.folders.open.glob("*.open")}
-            ready = [number for number in over if number not in done and self._sealed_since(number, there)]
+            ready = [number for number in sorted(over - done) if self._sealed_since(number, there)]
             for number in ready if ours else ():
                 with self.facts.transaction() as database:
                     database.execute("INSERT INTO retired VALUES (:epoch) ON CONFLICT DO NOTHING", {"epoch": number})

@@ -6,6 +6,7 @@ that a demonstration or a load test can have a million of them.
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 import time
@@ -20,6 +21,7 @@ from urllib.parse import urlsplit
 from lapwing.collect import tokens
 from lapwing.collect.clock import today
 from lapwing.collect.collection import Collection, Epoch
+from lapwing.collect.issuer import CODE_HEADER
 from lapwing.collect.sealing import EPOCH_BYTES, Envelope, random_id, seal
 from lapwing.collect.string_device import Question
 from lapwing.collect.string_protocol import StringProtocol
@@ -31,6 +33,11 @@ LINES = 8
 _PATIENCE = 60.0
 _TRIES = 50
 _LONGEST_LINE = 1 << 16
+_REFUSED = {
+    403: ("admits nobody without a code that it knows", "Copy one that `lapwing collect codes` made."),
+    429: ("has issued all tokens of this epoch for this code", "Use another code, or wait for the next epoch."),
+}
+"""Why an issuer gives no token, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +67,10 @@ class Line:
         self._answers.close()
         self._socket.close()
 
-    def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """One request and its answer."""
+    def post(self, path: str, body: bytes, head: bytes = b"") -> tuple[int, bytes]:
+        """One request and its answer; `head` are lines of its head besides."""
         length = b"content-length: %d\r\n\r\n" % len(body)
-        self._socket.sendall(b"POST " + path.encode() + self._head + length + body)
+        self._socket.sendall(b"POST " + path.encode() + self._head + head + length + body)
         status = int(self._line().split(b" ", 2)[1])
         size = 0
         while line := self._line():
@@ -85,20 +92,21 @@ class Line:
 class Lines:
     """One connection to each server for each thread, used again and again."""
 
-    def __init__(self) -> None:
-        self._own = local()
-        self._all: list[Line] = []
+    def __init__(self, code: str | None = None) -> None:
+        self._own, self._all = local(), list[Line]()
+        self.admitted = b"" if code is None else CODE_HEADER + b": " + code.encode() + b"\r\n"
+        """What goes along to the issuer only."""
 
     def close(self) -> None:
         """Hang up everywhere."""
         for line in self._all:
             line.close()
 
-    def post(self, address: str, path: str, body: bytes) -> tuple[int, bytes]:
+    def post(self, address: str, path: str, body: bytes, head: bytes = b"") -> tuple[int, bytes]:
         """One request; tried again where the connection was lost or the server was busy."""
         for attempt in range(_TRIES):
             try:
-                status, answer = self._line(address).post(path, body)
+                status, answer = self._line(address).post(path, body, head)
                 if status != 503:
                     return status, answer
             except (OSError, ValueError, IndexError):  # it hung up, or speaks something else
@@ -132,14 +140,17 @@ def send_answers(
     answers: Iterable[Any],
     *,
     lines: int = LINES,
+    code: str | None = None,
     progress: Callable[[int], None] | None = None,
     entropy: Entropy = SYSTEM,
 ) -> Outcome:
-    """One virtual device for each answer; `progress` hears how many have sent."""
+    """One virtual device for each answer; `code` admits them, `progress` hears how many have sent."""
+    if code is not None and not re.fullmatch(r"[!-~]{1,200}", code):
+        raise InvalidParameter("code", "<text>", "is no code", "Copy it without spaces.")
     epoch = collection.epoch(today())
     if epoch is None:
         raise InvalidParameter("collection", collection.name, "has no epoch today", "Open it for today.")
-    network, turn, waiting, done = Lines(), Lock(), iter(answers), [0, 0]
+    network, turn, waiting, done = Lines(code), Lock(), iter(answers), [0, 0]
 
     def device(answer: Any) -> bool:
         if isinstance(collection.protocol, StringProtocol):
@@ -191,7 +202,7 @@ def _string(
         strings = protocol.in_epoch(collection.digest, epoch.number)
         question = Question.about(strings.function_input(text or b""), entropy)
         body = epoch.number.to_bytes(EPOCH_BYTES, "little") + question.blinded
-        status, evaluated = network.post(collection.servers["issuer"].address, "/seeds", body)
+        status, evaluated = network.post(collection.servers["issuer"].address, "/seeds", body, network.admitted)
         seed = question.seed(epoch.string_key or b"", evaluated) if status == 200 else None
     return protocol.report(collection.digest, epoch.number, text, seed, entropy)
 
@@ -203,9 +214,10 @@ def _envelope(
         return Envelope(epoch, random_id(entropy), sealed)
     request = tokens.request(epoch, 1, entropy)
     body = epoch.to_bytes(EPOCH_BYTES, "little") + request.to_bytes()
-    status, answer = network.post(collection.servers["issuer"].address, "/tokens", body)
+    status, answer = network.post(collection.servers["issuer"].address, "/tokens", body, network.admitted)
     if status != 200:
-        raise InvalidParameter("collection", collection.name, "admits nobody without a code", "Write admission: open.")
+        why, hint = _REFUSED.get(status, ("gives no tokens now", "See how its issuer is: lapwing collect status."))
+        raise InvalidParameter("collection", collection.name, why, hint)
     [token] = request.tokens(key, answer)
     return tokens.tagged(token, collection, sealed)
 

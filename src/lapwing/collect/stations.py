@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from lapwing.collect import hops
-from lapwing.collect.clock import GRACE, ON_THE_WAY, now
+from lapwing.collect.clock import GRACE, ON_THE_WAY, Certainty, now
 from lapwing.collect.collection import Collection
 from lapwing.collect.files import make_folder, write_durably
 from lapwing.collect.handovers import SEALED, received_by
@@ -54,12 +54,13 @@ class Station(ABC):
         destroy: Callable[[int], None] = lambda epoch: None,
         processes: int | None = None,
         clock: Callable[[], datetime] = now,
+        sure: Certainty | None = None,
         entropy: Entropy = SYSTEM,
     ) -> None:
         self.collection, self.keys, self.signing_key = collection, dict(keys), signing_key
         self.folder, self.clock, self.entropy, self.facts = folder, clock, entropy, facts
         self._destroy, self._processes, self._ended = destroy, processes, set[int]()
-        self.incoming = folder / "incoming"
+        self.sure, self.incoming = sure or Certainty(), folder / "incoming"
         make_folder(self.incoming)
         facts.create(allowed=True)
         self.runs = RunStore(facts, folder / "ids", entropy)
@@ -96,9 +97,9 @@ class Station(ABC):
             return database.execute(self.used_up, {"name": name}).fetchone() is not None
 
     def _over(self) -> set[int]:
-        """Epochs of which nothing can be on the way any more."""
+        """Epochs of which nothing can be on the way any more, for sure."""
         day = self.clock().date()
-        return {epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY}
+        return self.sure.of(epoch.number for epoch in self.collection.epochs if day > epoch.end + GRACE + ON_THE_WAY)
 
     def _end_epochs(self, numbers: set[int]) -> int:
         """Destroy the keys of these epochs, then their ids; how many keys went.

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import os
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import date, timedelta
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +24,15 @@ from lapwing.collect import documents, reader
 from lapwing.collect.aggregator import Aggregator
 from lapwing.collect.analyzer import Analyzer
 from lapwing.collect.blinder import Blinder
-from lapwing.collect.clock import GRACE, today
-from lapwing.collect.collection import FORMAT, MORE_SHUFFLERS, ROUTES, Collection, Transport, role
+from lapwing.collect.clock import GRACE, Certainty, now, today
+from lapwing.collect.collection import Collection, role
 from lapwing.collect.counting import Counting, counted_here
+from lapwing.collect.drafts import EPOCH_DAYS, checked_draft, draft_problems, drafted, slug
 from lapwing.collect.files import make_folder, remove_parts, write_durably
 from lapwing.collect.ingestor import Ingestor
 from lapwing.collect.intake import LONGEST_OPEN, Intake
 from lapwing.collect.issuer import Admit, Issuer
+from lapwing.collect.key_ring import OPERATOR, SHUFFLERS, check_operator, owners
 from lapwing.collect.keys import Key, Kind, destroy_key, stored_keys
 from lapwing.collect.relay import Relay
 from lapwing.collect.sealer import Folders, Sealer
@@ -39,31 +40,15 @@ from lapwing.collect.sealing import envelope_bytes
 from lapwing.collect.shuffled_promises import GROUPS, consent_with_words
 from lapwing.collect.shuffler import Shuffler
 from lapwing.collect.shuffling import ShufflingServer
-from lapwing.collect.string_drafts import drafted_strings, is_oblivious, is_of_strings
+from lapwing.collect.string_drafts import is_oblivious, is_of_strings
 from lapwing.collect.string_protocol import StringProtocol, any_protocol
 from lapwing.collect.thresholder import Thresholder
 from lapwing.errors import InvalidParameter
 
-EPOCH_DAYS = 45
 CLOSED = "closed"
-"""The name of the file that ends a collection."""
-PORTS = {"issuer": 8101, "ingestor": 8102, "aggregator": 8103, "analyzer": 8104}
-SHUFFLER_PORTS = {"shuffler": 8105, "blinder": 8106, "thresholder": 8107}
-SHUFFLER_PORTS |= {party: port for port, party in enumerate(MORE_SHUFFLERS, start=8108)}
-SHUFFLERS = tuple(SHUFFLER_PORTS)
+"""The name of the file that ends a collection: which version, and since when."""
 SIGNING = ("ingestor", *SHUFFLERS, "aggregator")
 """Who signs what they pass on."""
-CROWD = {"from": "report", "threshold": 20, "mean_drop": 10, "sigma": 2, "delta": "0.000002"}
-"""Of a new collection with shufflers."""
-PUBLISHING = {"smallest_batch": 100, "every_hours": 24}
-HERE = "127.0.0.1"
-FOR_DEVICES = ("issuer", "ingestor")
-"""What devices speak to; the others speak to each other."""
-CONSENT = (
-    "Your answer is randomised on this device before it is sent: what is sent is often not your answer, and nobody can "
-    "tell. Together the answers of many people still show how many gave each answer. You can leave at any time. What "
-    "was sent before cannot be taken back, because nobody knows that it came from you.\n"
-)
 
 Needed = Callable[[int], bool]
 """Whether another version still needs the key of an epoch."""
@@ -85,56 +70,13 @@ class Workspace:
         """What everybody gets."""
         return self.folder / "collection.yaml"
 
-    def create(
-        self,
-        *,
-        question: str,
-        answers: Sequence[str] = (),
-        epsilon: str = "1",
-        strings: StringProtocol | None = None,
-        name: str | None = None,
-        host: str = HERE,
-        transport: Transport = "direct",
-        fragments: Mapping[str, Any] | None = None,
-        shufflers: int = 1,
-        **changes: Any,
-    ) -> Path:
-        """Begin a collection: a draft to edit, and the operator's key. At `host` devices reach this machine.
-
-        Answers are from a list, or `strings` that nobody can list; these need two shufflers. With `fragments` an answer
-        travels in pieces, through so many shufflers.
-        """
+    def create(self, *, question: str, name: str | None = None, **named: Any) -> Path:
+        """Begin a collection: a draft to edit, and the operator's key. What else may be named: `drafts.drafted`."""
         if self.draft.exists():
             raise InvalidParameter("folder", str(self.folder), "has a collection already", "Choose another folder.")
-        if strings is not None and fragments is not None:
-            why = "cannot be strings, which are sent whole"
-            raise InvalidParameter("fragments", str(fragments.get("by")), why, "Leave out fragments, or list answers.")
-        opens, batch = today(), changes.get("publishing", PUBLISHING)["smallest_batch"]
-        transport = "blinded" if strings is not None else transport
-        document = {
-            "format": FORMAT,
-            "name": name or _slug(self.folder.resolve().name),
-            "version": 1,
-            "question": question,
-            **(
-                _of_answers(answers, epsilon, transport, fragments, batch)
-                if strings is None
-                else drafted_strings(strings)
-            ),
-            "accounting": "lifetime",
-            "transport": transport,
-            "admission": "open",
-            "publishing": dict(PUBLISHING),
-            "opens": opens.isoformat(),
-            "closes": (opens + timedelta(days=EPOCH_DAYS - 1)).isoformat(),
-            "servers": {
-                party: {"address": f"http://{host if party in FOR_DEVICES else HERE}:{port}"}
-                for party, port in ports_of(transport, shufflers).items()
-            },
-            **changes,
-        }
+        document = drafted(question=question, name=name or slug(self.folder.resolve().name), **named)
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        Key.random("ed25519").write(self.folder / "operator.key")
+        Key.random("ed25519").write(self.folder / OPERATOR)
         write_durably(self.draft, [documents.written(document).encode()], mode=0o644)
         return self.draft
 
@@ -143,21 +85,24 @@ class Workspace:
 
         What the last signed file says about keys stays, also where the secret ones are on other machines, or destroyed.
         """
-        document = documents.parsed(self._text(self.draft))
+        document, key = documents.parsed(self._text(self.draft)), Key.read(self.folder / OPERATOR)
         before = self.collection() if self.signed.exists() else None
+        if before is not None:
+            check_operator(key, before)
+        checked_draft(self._filled())  # before any key is made
         servers: Any = document.get("servers")
         if isinstance(servers, Mapping):
             for party in SIGNING:
                 if isinstance(servers.get(party), dict):
                     held = before.servers.get(party) if before else None
-                    key = held.key if held else None
-                    servers[party]["key"] = _text(key or self._key(party, "signing", "ed25519").public)
+                    public = held.key if held else None
+                    servers[party]["key"] = _text(public or self._key(party, "signing", "ed25519").public)
         document["consent"] = _agreed(document)
         document["epochs"] = self._epochs(document, before)
         document["protocol"] = _exact(document.get("protocol"))
         if isinstance(limits := document.get("limits"), dict):
             limits["answers"] = reader.checked({**document, "limits": _without_answers(limits)}).policy().periods()
-        collection = reader.sign(reader.checked(document), Key.read(self.folder / "operator.key"))
+        collection = reader.sign(reader.checked(document), key)
         if before is not None and before.digest != collection.digest and before.version >= collection.version:
             why = f"is not larger than that of the signed file ({before.version}), and the text has changed"
             hint = f"Write version: {before.version + 1} into the draft: devices must consent again."
@@ -172,29 +117,48 @@ class Workspace:
         if not self.signed.exists():
             hint = "Run `lapwing collect open` in the folder of the operator."
             raise InvalidParameter("folder", str(self.folder), "has no signed collection yet", hint)
-        return reader.read(self.signed)
+        try:
+            return reader.read(self.signed)
+        except InvalidParameter as error:
+            if "signature: is not" not in str(error):
+                raise
+        why = "was changed after it was signed, so nobody may use it"
+        hint = (
+            "Put the signed file back: a party that was started has it, too, as PARTY/…/collection.yaml. To change the "
+            "collection, edit draft.yaml, write its next version, and run `lapwing collect open`."
+        )
+        raise InvalidParameter("collection", str(self.signed), why, hint)
 
     def drafted(self) -> Collection:
         """The draft as it would be signed, with keys of nobody: for a quote."""
-        return reader.checked(self._filled())
+        return checked_draft(self._filled())
 
-    def close(self) -> None:
-        """End this version of the collection: the ingestor of this folder takes no more reports."""
-        write_durably(self.folder / CLOSED, [f"{self.collection().id}\n".encode()], mode=0o644)
+    def close(self) -> datetime:
+        """End this version of the collection: the ingestor of this folder takes no more reports. Since when it is."""
+        since = self.closed() or now().replace(microsecond=0)
+        write_durably(self.folder / CLOSED, [f"{self.collection().id}\n{since.isoformat()}\n".encode()], mode=0o644)
+        return since
 
-    def closed(self) -> bool:
-        """Whether it was ended."""
-        return (self.folder / CLOSED).exists() and self._closed(self.collection().id)
+    def closed(self) -> datetime | None:
+        """Since when it has been ended; None if it has not."""
+        return self._closed(self.collection().id) if (self.folder / CLOSED).exists() else None
 
-    def _closed(self, version: str) -> bool:
+    def _closed(self, version: str) -> datetime | None:
+        path = self.folder / CLOSED
         try:
-            return (self.folder / CLOSED).read_text(encoding="ascii").strip() == version
+            which, _, since = path.read_text(encoding="ascii", errors="replace").partition("\n")
+            if which.strip() != version:
+                return None
+            try:
+                return datetime.fromisoformat(since.strip())
+            except ValueError:  # files had no time in them once; closed it is
+                return datetime.fromtimestamp(int(path.stat().st_mtime), UTC)
         except FileNotFoundError:
-            return False
+            return None
 
     def checked(self) -> list[str]:
         """What is wrong with the draft; keys are filled in by `open`, so they may be missing."""
-        return reader.problems(self._filled())
+        return draft_problems(self._filled())
 
     def _filled(self) -> dict[str, Any]:
         document, nobody = dict(documents.parsed(self._text(self.draft))), _text(bytes(32))
@@ -209,7 +173,7 @@ class Workspace:
             keys |= {f"{party}_key": nobody for party in SHUFFLERS if party in (servers or {})}
             keys |= {"crowd_key": nobody} if "thresholder" in (servers or {}) else {}
             keys |= {"string_key": nobody} if is_oblivious(document) else {}
-            days = {"from": document.get("opens"), "until": document.get("closes")}
+            days = {"from": document.get("opens"), "until": _first_end(document)}
             document["epochs"] = [{"number": 1, **days, **keys}]
         return document
 
@@ -245,14 +209,9 @@ class Workspace:
 
     def _filled_epoch(self, epoch: Mapping[str, Any], servers: Mapping[str, Any], *, oblivious: bool) -> dict[str, Any]:
         """An epoch with a key for each party that needs one; nobody gets a new key for an epoch that is over."""
-        owners: dict[str, tuple[str, Kind]] = {"report": ("aggregator", "x25519"), "token": ("issuer", "ristretto255")}
-        owners |= {party: (party, "x25519") for party in SHUFFLERS if party in servers}
-        owners |= {"crowd": ("thresholder", "ristretto255")} if "thresholder" in servers else {}
-        owners |= {"gateway": ("ingestor", "x25519")} if "relay" in servers else {}
-        owners |= {"string": ("issuer", "ristretto255")} if oblivious else {}
         over = "token_key" in epoch and date.fromisoformat(epoch["until"]) + GRACE < today()
         filled = {name: epoch[name] for name in ("number", "from", "until")}
-        for name, (party, kind) in owners.items():
+        for name, (party, kind) in owners(servers, oblivious=oblivious).items():
             if f"{name}_key" in epoch:  # its secret may be on another machine, or destroyed
                 filled[f"{name}_key"] = epoch[f"{name}_key"]
             elif over:
@@ -299,11 +258,11 @@ class Workspace:
             write_durably(place / "collection.yaml", [collection.to_yaml().encode()], mode=0o644)
         return place
 
-    def issuer(self, admit: Admit | None = None) -> Issuer:
+    def issuer(self, admit: Admit | None = None, sure: Certainty | None = None) -> Issuer:
         """The issuer of this folder."""
         secrets = {number: key.secret for number, key in self.keys("issuer", "token").items()}
         seeds = {number: key.secret for number, key in self.keys("issuer", "string").items()}
-        return Issuer(self.collection(), self.folder / "issuer", secrets, string_keys=seeds, admit=admit)
+        return Issuer(self.collection(), self.folder / "issuer", secrets, string_keys=seeds, admit=admit, sure=sure)
 
     def ingestor(self, longest_open: float = LONGEST_OPEN, database: str | None = None) -> Ingestor:
         """One process of the ingestor of this folder; a segment is open for so many seconds at most."""
@@ -319,7 +278,7 @@ class Workspace:
             self._place("ingestor"),
             secrets,
             gateway_keys=gateways,
-            closed=lambda: os.path.exists(marker) and self._closed(collection.id),
+            closed=lambda: self._closed(collection.id) if os.path.exists(marker) else None,
             published=self.sealer(database).totals,
             intake=intake,
         )
@@ -369,44 +328,6 @@ class Workspace:
         return Relay(self.collection())
 
 
-def _of_answers(
-    answers: Sequence[str], epsilon: str, transport: Transport, fragments: Mapping[str, Any] | None, batch: int
-) -> dict[str, Any]:
-    """What a new file says about answers from a list."""
-    crowd, by, pieces = dict(CROWD), (fragments or {}).get("by"), 1
-    if by == "attribute":  # half of what a position has in a batch, on average: that many bits hide each other
-        crowd |= {"from": "position", "threshold": max(20, batch // (2 * max(1, len(answers))))}
-    elif fragments is not None:
-        pieces = int(fragments["count"])
-    lifetime = 8 * pieces * _positive(epsilon)
-    short = f"{float(lifetime):g}"
-    limits = {"reports_per_day": 1, "lifetime_epsilon": short if Fraction(short) == lifetime else str(lifetime)}
-    return {
-        "consent": consent_with_words(CONSENT, transport, str(crowd["from"]), by),
-        "protocol": {"protocol": "UnaryEncoding", "epsilon": epsilon, "domain": list(answers)},
-        "limits": limits,
-        **({"crowd": crowd} if len(ROUTES[transport]) > 2 else {}),
-        **({} if fragments is None else {"fragments": dict(fragments)}),
-    }
-
-
-def _positive(epsilon: str) -> Fraction:
-    """An epsilon as somebody wrote it, such as 1/2 or 0.5."""
-    try:
-        number = Fraction(epsilon)
-    except (ValueError, ZeroDivisionError):
-        raise InvalidParameter("epsilon", epsilon, "is no number", "Write 1, 0.5 or 1/2, for example.") from None
-    if number <= 0:
-        raise InvalidParameter("epsilon", epsilon, "must be greater than 0", "Write 1, for example.")
-    return number
-
-
-def ports_of(transport: Transport, shufflers: int = 1) -> dict[str, int]:
-    """Where the parties of a transport listen, unless the file says otherwise; fragments may have several shufflers."""
-    hops = (*ROUTES[transport][1:-1], *MORE_SHUFFLERS[: shufflers - 1])
-    return PORTS | {party: SHUFFLER_PORTS[party] for party in hops}
-
-
 def _text(data: bytes) -> str:
     return b64encode(data).decode()
 
@@ -437,13 +358,17 @@ def _without_answers(limits: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in limits.items() if name != "answers"}
 
 
-def _slug(name: str) -> str:
-    letters = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in name.lower()).strip("-")
-    return "-".join(filter(None, letters.split("-")))[:60] or "collection"
-
-
 def _day(document: Mapping[str, Any], name: str) -> date:
     try:
         return date.fromisoformat(str(document.get(name)))
     except ValueError:
         raise InvalidParameter(name, document.get(name), "must be a day", "Write a day such as 2026-12-31.") from None
+
+
+def _first_end(document: Mapping[str, Any]) -> Any:
+    """The last day of the first epoch that `open` will write, if the days of the draft can be read."""
+    try:
+        opens, closes = (date.fromisoformat(str(document.get(name))) for name in ("opens", "closes"))
+        return min(closes, opens + timedelta(days=EPOCH_DAYS - 1)).isoformat()
+    except (ValueError, OverflowError):
+        return document.get("closes")

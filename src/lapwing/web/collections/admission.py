@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import cookie_parser
 
-from lapwing.collect.clock import over, today
+from lapwing.collect.clock import Certainty, over, today
 from lapwing.collect.workspace import Workspace
 from lapwing.errors import LapwingError
 from lapwing.web.accounts.sessions import cookie_name, person_of
 from lapwing.web.collections.registry import Registration, registered
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from lapwing.collect.collection import Collection
     from lapwing.collect.http import Request
     from lapwing.collect.issuer import Admit, Issuer
@@ -67,16 +70,16 @@ def issuer_at(site: Site, name: str) -> Issuer | None:
     return None
 
 
-def destroy_old_keys(site: Site) -> None:
+def destroy_old_keys(site: Site, sure: Mapping[str, Certainty]) -> None:
     """Destroy the keys with which tokens of past epochs were issued, and the lines about who got them.
 
-    A fault in one folder keeps no key of another.
+    `sure` knows of each collection which epochs are over. A fault in one folder keeps no key of another.
     """
     for entry in _issued_here(site.settings):
         try:
-            workspace = Workspace(entry.folder)
-            workspace.destroy_keys("issuer", ["token"], over(entry.collection, today()))
-            workspace.issuer(admit_by(site)).retire()
+            workspace, certainty = Workspace(entry.folder), sure[entry.collection.id]
+            workspace.destroy_keys("issuer", ["token"], certainty.of(over(entry.collection, today())))
+            workspace.issuer(admit_by(site), certainty).retire()
         except (LapwingError, OSError) as error:
             _log.error("old keys of the collection in %s stay: %s", entry.folder.name, error)
 
@@ -106,9 +109,10 @@ def forget(site: Site, account: int) -> None:
 
 async def keep_tidy(site: Site) -> None:
     """Destroy old keys now and then, as long as the school is open."""
+    sure = defaultdict[str, Certainty](Certainty)
     while True:
         try:
-            await asyncio.to_thread(destroy_old_keys, site)
+            await asyncio.to_thread(destroy_old_keys, site, sure)
         except Exception as error:  # whatever it was: the next round may do it, and must be tried
             _log.error("old keys of collections were not looked for: %s", type(error).__name__)
         await asyncio.sleep(TIDIED_EVERY)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from lapwing.collect.collection import role
 from lapwing.collect.collusions import DEVICES, parties_of
-from lapwing.collect.workspace import SHUFFLERS
-from lapwing.web.collections.watch import FINE, RUNS, STEPS, Now
+from lapwing.collect.key_ring import SHUFFLERS
+from lapwing.web.collections.watch import FINE, RUNS, STEPS, TONES, Now
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,9 +55,9 @@ class Station:
         return DOES[role(self.name)]
 
     @property
-    def runs(self) -> bool:
-        """Whether it answers as it should."""
-        return self.state == RUNS
+    def tone(self) -> str:
+        """How its state is shown."""
+        return TONES.get(self.state, "failing")
 
     @property
     def arrives(self) -> str:

@@ -17,7 +17,7 @@ from lapwing.collect.workspace import Workspace
 from lapwing.errors import LapwingError
 
 if TYPE_CHECKING:
-    from datetime import date
+    from datetime import date, datetime
 
     from lapwing.collect.collection import Collection
 
@@ -28,7 +28,8 @@ class Registration:
 
     collection: Collection
     folder: Path
-    closed: bool
+    closed: datetime | None
+    """Since when the operator has ended it."""
 
     @property
     def address(self) -> str:
@@ -38,7 +39,7 @@ class Registration:
     def state(self, day: date | None = None) -> str:
         """Whether it takes answers: "open", "not open yet" or "closed"."""
         day = day or today()
-        if self.closed or day > self.collection.closes:
+        if self.closed is not None or day > self.collection.closes:
             return "closed"
         return "open" if day >= self.collection.opens else "not open yet"
 

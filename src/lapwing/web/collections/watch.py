@@ -1,16 +1,18 @@
 """What the parties of a collection say about themselves, asked over the network like anybody could.
 
-Each party is asked once in two seconds, however many people look. What one of them answers is data from elsewhere: it
-is checked, and a party that answers something else is shown as one that does not answer as it should.
+Each party is asked once in two seconds, however many people look. A page waits two seconds for it and no longer: a
+party that takes more time is shown as it was before, and is silent only if it has not answered after ten. What one of
+them answers is data from elsewhere: it is checked, and a party that answers something else is shown as one that does
+not answer as it should.
 """
 
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -20,13 +22,20 @@ from lapwing.collect import hops
 if TYPE_CHECKING:
     from lapwing.collect.collection import Collection
 
-PATIENCE = 2.0
+PATIENCE = 10.0
 """Seconds that a party has to answer."""
+GLANCE = 2.0
+"""Seconds that a page waits for it."""
+MOST_AT_ONCE = 32
+"""Parties that are asked at a time."""
 FRESH = 2.0
 """Seconds for which an answer is shown to everybody."""
 STEPS = 10
 """The open batch is shown in so many steps: nobody sees a single report arrive."""
 RUNS, SILENT, STRANGE = "runs", "does not answer", "does not answer as it should"
+WAITING = "has not answered yet"
+TONES = {RUNS: "fine", WAITING: "waiting"}
+"""How a state is shown; all others are an alarm."""
 FINE = ("sealed", "taken", "passed on", "before thresholding", "counted")
 """Totals that say how far reports came; all others are reasons why some did not."""
 Whole = Annotated[int, Field(ge=0, lt=1 << 53)]
@@ -97,6 +106,8 @@ class Results(_Statement):
     version: int
     together: Publication | None
     batches: list[Publication]
+    damaged: Whole = 0
+    """Batches that the analyzer's disk has damaged."""
 
 
 class Health(_Statement):
@@ -115,6 +126,11 @@ class Party:
     state: str
     totals: dict[str, int]
     results: Results | None = None
+
+    @property
+    def tone(self) -> str:
+        """How its state is shown."""
+        return TONES.get(self.state, "failing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,20 +166,46 @@ class Now:
         ]
 
 
+class Watch:
+    """Asks parties beside whoever looks, and remembers what each of them said last."""
+
+    def __init__(self, glance: float = GLANCE) -> None:
+        self._glance, self._turn = glance, Lock()
+        self._threads = ThreadPoolExecutor(MOST_AT_ONCE, "watch")
+        self._asked: dict[tuple[bytes, str], tuple[float, Future[Party]]] = {}
+        self._last: dict[tuple[bytes, str], Party] = {}
+
+    def parties(self, collection: Collection) -> tuple[Party, ...]:
+        """How all of them are: as they say within a glance, or as they said before."""
+        with self._turn:
+            asked = {name: self._begun(collection, name) for name in collection.servers}
+        wait(asked.values(), self._glance)
+        return tuple(self._known(collection, name, future) for name, future in asked.items())
+
+    def _begun(self, collection: Collection, name: str) -> Future[Party]:
+        """The question that is under way, or was answered a moment ago; a new one otherwise."""
+        key, moment = (collection.digest, name), time.monotonic()
+        since, future = self._asked.get(key, (0.0, None))
+        if future is not None and future.done():
+            self._last[key] = future.result()
+        if future is None or (future.done() and moment - since >= FRESH):
+            future = self._threads.submit(_ask, collection, name)
+            self._asked[key] = moment, future
+        return future
+
+    def _known(self, collection: Collection, name: str, future: Future[Party]) -> Party:
+        if future.done():
+            return future.result()
+        unknown = Party(name, collection.servers[name].address, WAITING, {})
+        return self._last.get((collection.digest, name), unknown)
+
+
+WATCH = Watch()
+
+
 def now(collection: Collection) -> Now:
-    """What is known at the moment, at most `FRESH` seconds old."""
-    return _at(collection, int(time.monotonic() / FRESH))
-
-
-@lru_cache(maxsize=64)
-def _at(collection: Collection, moment: int) -> Now:
-    return asked(collection)
-
-
-def asked(collection: Collection) -> Now:
-    """Ask all parties at the same time."""
-    with ThreadPoolExecutor(len(collection.servers)) as threads:
-        parties = tuple(threads.map(lambda name: _ask(collection, name), collection.servers))
+    """What is known at the moment."""
+    parties = WATCH.parties(collection)
     by_name = {party.name: party for party in parties}
     analyzer, aggregator = by_name.get("analyzer"), by_name.get("aggregator")
     results = analyzer.results if analyzer else None

@@ -11,6 +11,7 @@ from fastapi import Request, Response
 from lapwing.collect.clock import today
 from lapwing.collect.collection import Collection
 from lapwing.collect.collusions import alone, collusions
+from lapwing.collect.exports import outlasted
 from lapwing.collect.quotes import quote
 from lapwing.web.accounts.sessions import Operator, page, personal
 from lapwing.web.collections import watch
@@ -77,7 +78,9 @@ def _found(site: Site, collection_id: str) -> Registration:
 def _live(entry: Registration) -> dict[str, Any]:
     now = watch.now(entry.collection)
     picture = chart(now.results.batches) if now.results else None
+    published = now.results.together if now.results else None
     return {
+        "outlasted": outlasted(entry.collection, published.day) if published else "",
         "entry": entry,
         "collection": entry.collection,
         "now": now,

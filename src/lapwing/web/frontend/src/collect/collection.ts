@@ -52,6 +52,8 @@ export interface Collection {
   tokens: boolean;
   /** Whether the issuer is the site of this page, and asks who is signed in. */
   signsIn: boolean;
+  /** Whether the issuer knows who asks, and gives each of them so many tokens and no more. */
+  counted: boolean;
   opens: string;
   closes: string;
   servers: Record<string, string>;
@@ -101,6 +103,7 @@ export function read(text: string): Collection {
     answers: body.limits.answers ?? 0,
     tokens: body.admission !== "nobody-asked",
     signsIn: body.admission === "sign-in",
+    counted: body.admission === "sign-in" || body.admission === "codes",
     opens: body.opens,
     closes: body.closes,
     servers: Object.fromEntries(

@@ -137,10 +137,14 @@ export class Device {
     return turn;
   }
 
-  /** Leave: what waits is deleted. What was sent cannot be recalled, and what was spent stays spent. */
+  /**
+   * Leave: what waits is deleted. What was sent cannot be recalled, and what was spent stays spent. Tokens stay where the
+   * issuer counts them: nobody gets them twice.
+   */
   optOut(): void {
     const state = this.read();
-    if (state) this.write({ ...state, hash: "", attribute: null, asking: null, asked: [], tokens: [], outbox: [] });
+    const tokens = this.collection.counted ? {} : { asking: null, asked: [], tokens: [] };
+    if (state) this.write({ ...state, hash: "", attribute: null, outbox: [], ...tokens });
   }
 
   private get slot(): number {

@@ -1,0 +1,85 @@
+"""Answers to a collection from the command line: a device for each of them, which sends at once and is gone then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from lapwing.collect import hops, reader
+from lapwing.collect.answers import choices, spoken
+from lapwing.collect.clock import today
+from lapwing.collect.collection import Collection
+from lapwing.collect.simulation import send_answers
+from lapwing.collect.string_protocol import StringProtocol
+from lapwing.collect.workspace import Workspace
+from lapwing.errors import InvalidParameter
+
+PATIENCE = 5.0
+"""Seconds in which a server must answer at all."""
+
+
+def answer(screen: Console, source: Path, text: str, devices: int, code: str | None) -> None:
+    """Send an answer from so many devices, and say what became of it."""
+    collection = Workspace(source).collection() if source.is_dir() else reader.read(source)
+    value = spoken(collection, text)
+    _check_open(collection)
+    _check_admission(collection, code)
+    for party in ("issuer", "ingestor") if collection.tokens else ("ingestor",):
+        _check_there(collection, party)
+    outcome = send_answers(collection, [value] * devices, code=code)
+    if outcome.refused:
+        why = f"were refused by the ingestor: {outcome.refused:,} of {devices:,}"
+        hint = f"Is the collection closed? See: lapwing collect status {source}"
+        raise InvalidParameter("answers", devices, why, hint)
+    reports = f"{devices:,} reports were" if devices > 1 else "One report was"
+    each = " Every device had a token and coins of its own." if devices > 1 else ""
+    least = collection.smallest_batch
+    screen.print(
+        Text.assemble(("✓ ", "private"), f"{reports} randomised here, sealed, and stored by the ingestor.{each}")
+    )
+    screen.print(
+        "It passes them on within ten minutes, or as soon as `serve ingestor --seal-after` says. Estimates appear when "
+        f"{least:,} reports have come: see `lapwing collect results`."
+    )
+    if code is not None:
+        screen.print("This used up tokens of the code. Another device cannot use it before the next epoch.")
+
+
+def example(collection: Collection) -> str | None:
+    """An answer that somebody could write; None where only people who sign in take part."""
+    if collection.admission == "sign-in":
+        return None
+    if hasattr(collection.protocol, "bounds"):
+        return f"{float(collection.protocol.bounds[0]):g}"
+    known = choices(collection)
+    if isinstance(collection.protocol, StringProtocol) or not known:
+        return "hello"
+    return "yes" if known[0] is True else str(known[0])
+
+
+def _check_open(collection: Collection) -> None:
+    if not collection.signed:
+        raise InvalidParameter("collection", collection.name, "is not signed", "Run `lapwing collect open` first.")
+    if not collection.opens <= today() <= collection.closes:
+        why = f"takes answers from {collection.opens} to {collection.closes} only"
+        raise InvalidParameter("collection", collection.name, why, "Change opens or closes in the draft.")
+
+
+def _check_admission(collection: Collection, code: str | None) -> None:
+    if collection.admission == "sign-in":
+        why = "lets in people who sign in, which a command line cannot"
+        raise InvalidParameter("collection", collection.name, why, "Open the page to take part: lapwing serve.")
+    if collection.admission == "codes" and code is None:
+        why = "is missing: this collection lets in whoever has one"
+        raise InvalidParameter("code", None, why, "Make one with `lapwing collect codes FOLDER 1`, and write --code.")
+
+
+def _check_there(collection: Collection, party: str) -> None:
+    address = collection.servers[party].address
+    try:
+        hops.get(address + "/health", patience=PATIENCE)
+    except OSError:
+        why = f"does not answer at {address}"
+        raise InvalidParameter("party", party, why, f"Start it: lapwing collect serve {party} FOLDER") from None
