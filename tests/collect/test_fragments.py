@@ -543,3 +543,25 @@ def test_every_shuffler_is_a_process_of_its_own(tmp_path: Path) -> None:
     assert "shuffler2" in status
     table = exported(published(workspace), "table").decode()
     assert "fragments, of about" in table
+
+
+@pytest.mark.parametrize("wrong", [["--strings"], ["--transport", "blinded"]], ids=" ".join)
+def test_a_demonstration_in_fragments_refuses_what_has_none(tmp_path: Path, wrong: list[str]) -> None:
+    folder = tmp_path / "demo"
+    refused = CliRunner().invoke(app, ["collect", "demo", "--fragments", "--folder", str(folder), *wrong])
+    assert refused.exit_code != 0
+    assert "Write --fragments alone" in refused.output
+    assert not folder.exists()
+
+
+@pytest.mark.sweep
+def test_the_demonstration_in_fragments_publishes_estimates(tmp_path: Path) -> None:
+    folder = tmp_path / "demo"
+    shown = CliRunner().invoke(app, ["collect", "demo", "--fragments", "--devices", "150", "--folder", str(folder)])
+    assert shown.exit_code == 0, shown.output
+    assert "shuffler2" in shown.output
+    assert "each in 4 fragments" in shown.output
+    result = Workspace(folder).analyzer().together()
+    assert result.fragments is not None
+    assert f"{result.fragments:,} fragments of complete batches" in shown.output
+    assert result.fragments + result.removed >= 200
