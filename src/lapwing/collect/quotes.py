@@ -76,6 +76,11 @@ class CollectionQuote:
             " Shufflers remove small crowds, and some reports of every other crowd. The expected error includes that, "
             f"for batches of {self.collection.smallest_batch:,} in which {evenly} are spread evenly."
         )
+        left = together_words(self.collection, local_words(self.collection))
+        wider += (
+            " All guarantees behind shufflers assume that these follow the protocol. What is left against one that "
+            f"drops reports of others, or adds its own, and reads what is published: {left}."
+        )
         if crowd.source != "answer":
             return wider
         return f"{wider} Crowds are made of true answers. What they tell comes on top of that: see the table."

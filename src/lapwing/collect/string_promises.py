@@ -137,7 +137,7 @@ def explained(collection: Collection) -> str:
     )
     return (
         f"Devices send strings. A message has no local epsilon: the threshold of the shufflers protects people, with "
-        f"{central_words(collection)}. That holds towards everybody who sees what they pass on, as long as parties do "
-        f"not work together: see the table. A device sends strings for {days:,.3g} day{'' if days == 1 else 's'}; its "
-        f"later messages say nothing. {guess} {_accuracy(collection.crowd)}"
+        f"{central_words(collection)}. That holds towards everybody who sees what they pass on, as long as they follow "
+        f"the protocol and do not work together: see the table. A device sends strings for {days:,.3g} "
+        f"day{'' if days == 1 else 's'}; its later messages say nothing. {guess} {_accuracy(collection.crowd)}"
     )
