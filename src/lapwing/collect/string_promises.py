@@ -47,12 +47,14 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
     protocol = collection.protocol
     assert isinstance(protocol, StringProtocol)
     central, t = central_words(collection), protocol.threshold
+    assert collection.crowd is not None
+    exactly = ", exactly" if collection.crowd.dummies is None else ""
     open_to_all = f"exact numbers; strings of {t:,} devices or more open. Others stay closed {_unless(protocol)}"
     rows = [
         Promise("blinder", "sealed reports with crowds that it cannot read", nothing),
         Promise(
             "thresholder",
-            "how many have the same string, exactly, under names for one batch; no sender, time or order",
+            f"how many have the same string{exactly}, under names for one batch; no sender, time or order",
             _about_sizes(collection),
         ),
         Promise(
