@@ -5,10 +5,11 @@ Draws nothing: whoever needs a secret scalar draws it from `lapwing.noise`.
 
 from __future__ import annotations
 
+from ctypes import CDLL, create_string_buffer
 from functools import cache
 from types import ModuleType
 
-from lapwing.errors import MissingExtra
+from lapwing.errors import InvalidParameter, MissingExtra
 
 ELEMENT_BYTES = SCALAR_BYTES = 32
 ORDER = (1 << 252) + 27742317777372353535851937790883648493
@@ -21,7 +22,19 @@ def _group() -> ModuleType:
         import rbcl
     except ImportError:
         raise MissingExtra("rbcl", "collect") from None
-    return rbcl  # type: ignore[no-any-return]
+    return rbcl.rbcl  # type: ignore[no-any-return]
+
+
+def _library() -> CDLL:
+    """libsodium itself. Its functions return another number than 0 for bytes that are no element."""
+    library: CDLL = _group()._sodium
+    return library
+
+
+def _not_in_group() -> InvalidParameter:
+    return InvalidParameter(
+        "element", "<bytes>", "is no element of the group, or none that may be multiplied", "Drop it."
+    )
 
 
 def check_installed(extra: str) -> None:
@@ -45,6 +58,29 @@ def from_hash(wide: bytes) -> bytes:
 def times(scalar: bytes, element: bytes) -> bytes:
     """A multiple of an element."""
     return bytes(_group().crypto_scalarmult_ristretto255(scalar, element))
+
+
+def times_all(scalar: bytes, elements: bytes) -> bytes:
+    """The same multiple of many elements, one after another, without a wrapper around each of them."""
+    if len(scalar) != SCALAR_BYTES or len(elements) % ELEMENT_BYTES:
+        raise _not_in_group()
+    multiply, product = _library().crypto_scalarmult_ristretto255, create_string_buffer(ELEMENT_BYTES)
+    products = []
+    for start in range(0, len(elements), ELEMENT_BYTES):
+        if multiply(product, scalar, elements[start : start + ELEMENT_BYTES]):
+            raise _not_in_group()
+        products.append(product.raw)
+    return b"".join(products)
+
+
+def difference_of_multiple(left: bytes, scalar: bytes, right: bytes) -> bytes | None:
+    """left − scalar · right; None if one of them is no element, or is the identity."""
+    if not (len(left) == len(right) == ELEMENT_BYTES and len(scalar) == SCALAR_BYTES and any(left)):
+        return None
+    library, result = _library(), create_string_buffer(ELEMENT_BYTES)
+    if library.crypto_scalarmult_ristretto255(result, scalar, right):  # refuses what is no element
+        return None
+    return None if library.crypto_core_ristretto255_sub(result, left, result.raw) else result.raw
 
 
 def base_times(scalar: bytes) -> bytes:

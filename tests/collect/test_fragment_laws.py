@@ -15,9 +15,11 @@ from scipy.stats import binom, norm
 from sweeps import few
 
 from lapwing.collect import reader
-from lapwing.collect.answer_fragments import Fragments, PositionedBit, estimate_of_reports
+from lapwing.collect.answer_fragments import Fragments, PositionedBit
 from lapwing.collect.collection import Collection
+from lapwing.collect.crowds import Crowd
 from lapwing.collect.fragment_promises import removal, replacement
+from lapwing.collect.removals import Removal
 from lapwing.crowd import BinaryResponse, Counts, Reports, UnaryEncoding
 from lapwing.crowd.intervals import exact_estimate
 from lapwing.noise import Reproducible
@@ -103,6 +105,12 @@ def covered(hits: int) -> bool:
     return hits >= binom.ppf(FALSE_ALARM, REPEATS, 0.95)
 
 
+def estimate_of_reports(poll: BinaryResponse, each: int, state: Counts) -> Any:
+    """As the analyzer does it, where no threshold has removed anything."""
+    crowd = Crowd(source="attribute", threshold=20, mean_drop=10, sigma=Fraction(2), delta=Fraction(1, 100))
+    return Removal(crowd, state.n, 1, state, poll.empty(), each).estimate(lambda counts: exact_estimate(poll, counts))
+
+
 def lost(rng: np.random.Generator, people: int, each: int, share: float) -> tuple[Any, Any]:
     """Who says yes, and how many fragments of each came."""
     return rng.random(people) < share, rng.binomial(each, 0.6, people)
@@ -162,7 +170,7 @@ def test_fragments_have_the_bits_of_the_report_and_the_same_estimates() -> None:
     state = fragments.message.absorb(None, messages)
     assert (state.table[0] == 60).all()
     assert (state.table[1] == poll.absorb(None, reports).table).all()
-    whole, pieces = exact_estimate(poll, poll.absorb(None, reports)), fragments.estimate(state)
+    whole, pieces = exact_estimate(poll, poll.absorb(None, reports)), fragments.message.estimate(state)
     assert np.allclose(whole.counts, pieces.counts)  # type: ignore[union-attr]
     assert np.allclose(whole.interval(), pieces.interval())
     assert fragments.message.estimate(fragments.message.empty()).n == 0

@@ -115,6 +115,31 @@ CROWDS = [0] * 200 + [1] * 90 + [2] * 8 + [3] * 2
 ROWS = rows_of(CROWDS)
 
 
+def test_a_file_that_the_disk_changes_after_it_was_looked_at_is_set_aside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between counting rows and opening them, bytes change: of such a file nothing is used, and the others go on."""
+    server = shuffler(tmp_path, oblivious=True)
+    came(server, ROWS[:100])
+    victim = next(server.incoming.glob("*.sealed"))
+    came(server, ROWS[100:])
+    begun, changed = type(server)._begun, list[bytes]()
+
+    def changing(self: ShufflingServer, epoch: int) -> Any:
+        if not changed:
+            data = victim.read_bytes()
+            changed.append(data)
+            victim.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        return begun(self, epoch)
+
+    monkeypatch.setattr(type(server), "_begun", changing)
+    server.work()
+    assert victim.with_suffix(".damaged").exists()
+    assert server.totals()["taken"] == 200
+    assert min(numbers_in(server)) >= 100
+    assert server.totals()["files damaged after they came"] == 1
+
+
 def test_it_keeps_and_counts_what_the_ordinary_way_does(tmp_path: Path) -> None:
     """Two files, with duplicates in one and between both, and rows that were sealed for somebody else."""
     torn = ROWS[:5].copy()

@@ -472,6 +472,14 @@ def test_a_collection_of_strings_has_no_local_epsilon() -> None:
     assert guessable["thresholder with aggregator"].endswith("unless somebody guesses them")
 
 
+def test_with_dummy_crowds_nobody_is_told_that_all_numbers_are_exact() -> None:
+    dummies = {"epsilon": 8, "delta": "0.1", "crowds_up_to": 2}
+    for crowd in (STRINGS["crowd"], {**STRINGS["crowd"], "dummies": dummies}):
+        rows = {promise.party: promise for promise in quote(collection(crowd=crowd)).promises}
+        assert ("exactly" in rows["thresholder"].learns) == ("dummies" not in crowd)
+        assert ("counts exactly" in rows["thresholder"].guarantee) == ("dummies" in crowd)
+
+
 @together("data", [b"", b"LWT1", b"LWT1" + bytes(16) + b"{}"])
 def test_an_analyzer_takes_no_other_bytes_for_strings(data: bytes) -> None:
     with pytest.raises(InvalidParameter):

@@ -14,8 +14,8 @@ from chance import assert_follows, assert_share, gaussian_pmf, laplace_pmf
 
 from lapwing.errors import InvalidParameter
 from lapwing.exact import exp_neg, rational
-from lapwing.noise import SYSTEM, Recorded
-from lapwing.noise.arrays import Guide, bernoulli_exp_steps, decide_exp, draw_digits, packed_bits, unpack
+from lapwing.noise import SYSTEM, Recorded, Reproducible
+from lapwing.noise.arrays import Guide, _one_word, bernoulli_exp_steps, decide_exp, draw_digits, packed_bits, unpack
 from lapwing.noise.gaussian import RejectionGaussian, TableGaussian
 from lapwing.noise.inversion import Inversion, LazyUniform
 from lapwing.noise.laplace import DigitSampler
@@ -140,3 +140,13 @@ def test_no_floating_point_error_is_raised_for_far_steps() -> None:
     with np.errstate(all="raise"):
         answers = bernoulli_exp_steps(np.array([0, 700, 745, 2**62]), Fraction(1), SYSTEM)
     assert answers.tolist() == [True, False, False, False]
+
+
+@together("digits", [0, 1, 0x5A, 0x80, 0xFF])
+def test_one_word_of_bits_compares_every_lane_with_the_digits(digits: int) -> None:
+    """Each of 64 lanes is a uniform number of eight digits: one if it is less, undecided if it is equal."""
+    words = Reproducible(11).words(8, np.uint64).tolist()
+    ones, still = _one_word(digits, 8, 8, Reproducible(11))
+    for lane in range(64):
+        number = sum((word >> lane & 1) << 7 - place for place, word in enumerate(words))
+        assert (ones >> lane & 1, still >> lane & 1) == (number < digits, number == digits)

@@ -397,10 +397,18 @@ def demo(
     folder: Annotated[Path | None, typer.Option(help="Keep everything in this folder.")] = None,
     transport: Annotated[str, typer.Option(help="direct, shuffled or blinded.")] = "direct",
     strings: Annotated[bool, typer.Option("--strings", help="Devices send strings, through two shufflers.")] = False,
+    fragments: Annotated[
+        bool, typer.Option("--fragments", help="Devices send answers in pieces, each through one of two shufflers.")
+    ] = False,
     stay: Annotated[bool, typer.Option("--stay", help="Let the parties run on until Ctrl-C, to watch them.")] = False,
 ) -> None:
     """Every party as a process of its own on this machine, and thousands of devices that answer over HTTP."""
     from lapwing.cli.collect_demo import show
+    from lapwing.errors import InvalidParameter
 
     with readable_errors():
-        show(console(), devices, folder, transport=_transport(transport), strings=strings, stay=stay)
+        way = _transport("shuffled" if fragments and transport == "direct" else transport)
+        if fragments and (strings or way != "shuffled"):
+            why = "go through one of several shufflers each, and strings are sent whole"
+            raise InvalidParameter("fragments", way, why, "Write --fragments alone, or leave it out.")
+        show(console(), devices, folder, transport=way, strings=strings, fragments=fragments, stay=stay)

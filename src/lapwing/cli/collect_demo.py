@@ -19,6 +19,8 @@ from lapwing.errors import InvalidParameter
 
 ANSWERS, SHARES = ("train", "bike", "car", "on foot"), (0.40, 0.25, 0.25, 0.10)
 ADDRESSES, VISITS = ("/home", "/help", "/a rare page", "/my/own/page"), (0.6, 0.3, 0.09, 0.01)
+SHUFFLERS = 2
+"""Of answers in fragments."""
 PATIENCE = 60.0
 
 
@@ -29,6 +31,7 @@ def show(
     *,
     transport: Any = "direct",
     strings: bool = False,
+    fragments: bool = False,
     stay: bool = False,
 ) -> None:
     """Start everything, let devices answer, wait for the batch, and compare. The parties end then, or `stay`."""
@@ -41,7 +44,7 @@ def show(
     with ExitStack() as stack:
         place = folder or Path(stack.enter_context(TemporaryDirectory()))
         workspace = Workspace(place)
-        _prepare(workspace, devices, transport, strings=strings)
+        _prepare(workspace, devices, transport, strings=strings, fragments=fragments)
         crew = stack.enter_context(closing(Crew("lapwing.collect.child:party")))
         collection = workspace.collection()
         for party in collection.servers:
@@ -53,7 +56,8 @@ def show(
         with Progress(console=screen, transient=True) as bar:
             task = bar.add_task(f"{devices:,} devices answer", total=devices)
             outcome = send_answers(collection, people, progress=lambda done: bar.update(task, completed=done))
-        screen.print(f"  {outcome.stored:,} reports were acknowledged, {outcome.refused:,} refused.")
+        pieces = f", each in {collection.messages_each} fragments" if fragments else ""
+        screen.print(f"  {outcome.stored:,} reports were acknowledged{pieces}, {outcome.refused:,} refused.")
         _wait(workspace, devices)
         _compare(screen, workspace, Counter(people))
         if stay:
@@ -62,13 +66,14 @@ def show(
                 threading.Event().wait()
 
 
-def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = False) -> None:
+def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = False, fragments: bool = False) -> None:
     import socket
 
     from lapwing.collect.drafts import ports_of
     from lapwing.collect.string_protocol import StringProtocol
 
-    ports = ports_of("blinded" if strings else transport)
+    number = SHUFFLERS if fragments else 1
+    ports = ports_of("blinded" if strings else transport, number)
     listeners = {party: socket.create_server(("127.0.0.1", 0)) for party in ports}  # free ports, given back at once
     servers = {party: {"address": f"http://127.0.0.1:{line.getsockname()[1]}"} for party, line in listeners.items()}
     for line in listeners.values():
@@ -79,9 +84,12 @@ def _prepare(workspace: Any, devices: int, transport: Any, *, strings: bool = Fa
         strings=StringProtocol(threshold=20, length=32, randomness="issuer") if strings else None,
         epsilon="2",
         name="demo",
-        publishing={"smallest_batch": devices, "every_hours": 1},
+        # Coins share fragments out among the shufflers, of which each needs a batch of its own.
+        publishing={"smallest_batch": len(ANSWERS) * devices // 3 if fragments else devices, "every_hours": 1},
         servers=servers,
         transport=transport,
+        fragments={"by": "attribute"} if fragments else None,
+        shufflers=number,
     )
     workspace.open()
 
@@ -100,10 +108,15 @@ def _compare(screen: Console, workspace: Any, truth: Counter[str]) -> None:
     table = Table(title=Text(workspace.collection().question), title_justify="left")
     for name, style in (("answer", ""), ("truth", "exact"), ("estimate", "private"), ("95 % interval", "private")):
         table.add_column(name, style=style, justify="left" if name == "answer" else "right")
+    people = result.reports / truth.total() if result.fragments is not None else 1  # whose fragments fill a batch
     for row in result.rows():
         interval = f"{row['low']:,.0f} to {row['high']:,.0f}"
-        table.add_row(row["answer"], f"{truth[row['answer']]:,}", f"{row['count']:,.0f}", interval)
+        table.add_row(row["answer"], f"{people * truth[row['answer']]:,.0f}", f"{row['count']:,.0f}", interval)
     screen.print(table)
+    if result.fragments is not None:
+        screen.print(
+            f"  {result.fragments:,} fragments of complete batches, as many as {result.reports:,} people send."
+        )
     if result.removed:
         screen.print(f"  {result.missing()}")
     gain = result.gain_per_fake

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.collect import hops
-from lapwing.collect.answer_fragments import Fragments
+from lapwing.collect.answer_fragments import Fragments, PositionedBit
 from lapwing.collect.batches import ENDING, MOST_FACTS, Batch, batch_name, counts_bytes, whole_batch
 from lapwing.collect.collection import Collection
 from lapwing.collect.crowds import Crowd
@@ -81,10 +81,9 @@ class Result:
                 f"{removed}, whatever they said: positions with fewer than about {smallest} are missing, the others "
                 f"lost about {dropped} each. Intervals are wider for it."
             )
-        again = "That average was counted again. " if self.crowd.source == "report" else ""
         return (
-            f"{removed}: crowds of fewer than about {smallest}, and about {dropped} of every other crowd. {again}The "
-            "intervals do not include what else is missing: an estimate can be further off than they say."
+            f"{removed}: crowds of fewer than about {smallest}, and about {dropped} of every other crowd. "
+            "The intervals include what is missing."
         )
 
     def rows(self) -> list[dict[str, Any]]:
@@ -261,11 +260,15 @@ class Analyzer:
     def _fragment_result(
         self, batches: tuple[Batch, ...], fragments: Fragments, candidates: Sequence[Any] | None
     ) -> Result:
-        """Several fragments are of one person, so intervals are those of fragments, and leave out what was removed."""
-        crowd = self.collection.crowd
+        """Of bits thresholds remove some of each answer whatever they said; of reports, what is missing is included."""
+        crowd, message = self.collection.crowd, fragments.message
         assert crowd is not None
-        removal = Removal.of(crowd, batches, fragments.message)
-        estimates = fragments.estimate(removal.restored, self._looked_for(candidates))
+        removal = Removal.of(crowd, batches, message, fragments.reports_each)
+        estimates: Any
+        if isinstance(message, PositionedBit):
+            estimates = message.estimate(removal.counts)
+        else:
+            estimates = removal.estimate(lambda counts: self._estimate(counts, candidates))
         return Result(
             batches=tuple(batch.number for batch in batches),
             day=batches[-1].day,

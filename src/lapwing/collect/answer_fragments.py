@@ -13,9 +13,8 @@ Proof: answer_fragments.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
-from fractions import Fraction
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,9 +31,9 @@ from lapwing.crowd import (
     UnaryEncoding,
 )
 from lapwing.crowd.fragmentation import AttributeFragments
-from lapwing.crowd.intervals import ExactEstimates, Support, share_ends, support_of
+from lapwing.crowd.intervals import ExactEstimates, Support, share_ends
 from lapwing.crowd.items import Answers
-from lapwing.crowd.protocol import ClosedProtocol, OpenProtocol, Protocol
+from lapwing.crowd.protocol import ClosedProtocol, Protocol
 from lapwing.crowd.reports import HEADER_BYTES, Column, header
 from lapwing.errors import InvalidParameter
 from lapwing.noise import Entropy
@@ -57,11 +56,6 @@ COUNTED = (
     UnaryEncoding,
 )
 """Protocols that estimate how many people gave an answer, with both errors: what several reports of one person need."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
-class FragmentEstimates(ExactEstimates):
-    """Estimates from several reports of each person, with Wilson's interval: close to its confidence, not exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,63 +217,34 @@ class Fragments:
         body, size = report[HEADER_BYTES:], (len(report) - HEADER_BYTES) // self.count
         return [header(self.message, 1) + body[size * place : size * (place + 1)] for place in range(self.count)]
 
-    def estimate(self, state: Counts, candidates: Sequence[Any] = ()) -> Estimates:
-        """How many people gave each answer, from the fragments that came."""
-        if isinstance(self.message, PositionedBit):
-            return self.message.estimate(state)
-        return estimate_of_reports(self.protocol, self.count, state, candidates)
+    @property
+    def reports_each(self) -> int:
+        """How many reports of the protocol one person sends at most. Bits are pieces of a single one."""
+        return self.count if self.by == "report" else 1
 
 
-def estimate_of_reports(protocol: Protocol, each: int, state: Counts, candidates: Sequence[Any] = ()) -> Estimates:
-    """How many people gave each answer, from reports of which a person sent up to `each`, some of them lost.
-
-    Accuracy: the share is unbiased if reports are lost whatever they say. Over the coins reports are independent.
-    Drawing people adds at most `each` times what it adds for people with one report: nobody can tell who sent how many.
-    """
-    import numpy as np
-
-    if isinstance(protocol, OpenProtocol):
-        naive = protocol.estimate(state, list(candidates))
-    else:
-        assert isinstance(protocol, ClosedProtocol)
-        naive = protocol.estimate(state)  # type: ignore[assignment]
-    people = -(-state.n // each)
-    scale = people / max(state.n, 1)
-    coins = naive.population_standard_error**2
-    drawing = np.maximum(naive.sample_standard_error**2 - coins, 0) * each
-    estimates = replace(
-        naive,
-        n=people,
-        counts=naive.counts * scale,
-        population_standard_error=np.sqrt(coins) * scale,
-        sample_standard_error=np.sqrt(coins + drawing) * scale,
-        gain_per_fake=naive.gain_per_fake * scale,
-        remark="unbiased, from fragments",
-    )
-    support = support_of(state)
-    if support is None or not state.n:
-        return estimates
-    lows, highs = _score(*support, state.n, each, estimates.confidence)
-    if isinstance(protocol, BinaryResponse):  # who does not say yes says no
-        lows, highs = np.append(lows, 1 - highs), np.append(highs, 1 - lows)
-    held = {item.name: getattr(estimates, item.name) for item in fields(estimates)}
-    return FragmentEstimates(**held, lows=people * lows, highs=people * highs)
-
-
-def _score(
-    hits: Sequence[int], if_true: Fraction, if_other: Fraction, n: int, each: int, confidence: float
+def score_ends(
+    hits: tuple[Iterable[float], Iterable[float]], support: Support, n: int, each: int, misses: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """All shares f with (f̂ − f)² ≤ z²·((f·a + (1−f)·b + each·f(1−f))/n): Wilson's interval with this variance.
+    """Ends for the share of people, if so many of n reports supported an answer, at least and at most, `each` a person.
 
-    Unlike f̂ ± z·(its error) it has a width also where f̂ is 0 and hardly anything is turned round.
+    All shares f with (f̂ − f)² ≤ z²·(f·a + (1−f)·b + each·f(1−f))/n: Wilson's interval with the variance of several
+    reports of one person. Unlike f̂ ± z·(its error) it has a width also where f̂ is 0 and next to nothing is noise.
     """
     import numpy as np
 
-    p, q, spread = float(if_true), float(if_other), float(if_true - if_other)
+    p, q, spread = float(support.if_true), float(support.if_other), float(support.if_true - support.if_other)
     a, b = p * (1 - p) / spread**2, q * (1 - q) / spread**2
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = NormalDist().inv_cdf(1 - misses / 2)
     noise = z * z / n
-    share = np.clip((np.asarray(hits, dtype=np.float64) / n - q) / spread, 0, 1)
-    lead, half = 1 + noise * each, share + noise * (a - b + each) / 2
-    root = np.sqrt(np.maximum(half**2 - lead * (share**2 - noise * b), 0))
-    return (half - root) / lead, (half + root) / lead
+    lead = 1 + noise * each
+
+    def end(numbers: Iterable[float], sign: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        estimate = (np.array(list(numbers), dtype=np.float64) / n - q) / spread
+        share = np.clip(estimate, 0, 1)
+        half = share + noise * (a - b + each) / 2
+        root = np.sqrt(np.maximum(half**2 - lead * (share**2 - noise * b), 0))
+        return (half + sign * root) / lead, estimate
+
+    # An estimate beyond 0 or 1 counts as that, and is still between the ends.
+    return np.minimum(*end(hits[0], -1)), np.maximum(*end(hits[1], 1))

@@ -64,7 +64,7 @@ class Blinder(ShufflingServer):
         import numpy as np
 
         size = blinding.PAIR_BYTES
-        pairs = b"".join(blinding.blinded(pair.tobytes(), secret) for pair in rows[:, :size])
+        pairs = blinding.blinded(rows[:, :size].tobytes(), secret)
         columns = [np.frombuffer(pairs, dtype=np.uint8).reshape(-1, size), rows[:, size:]]
         return rows[:, :0], np.concatenate(columns, axis=1)
 

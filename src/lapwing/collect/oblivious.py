@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from lapwing.collect import identities
 from lapwing.collect.files import PART, make_folder, write_all
-from lapwing.collect.handovers import TAIL_BYTES, Handover, received_by
+from lapwing.collect.handovers import TAIL_BYTES, Handover
 from lapwing.collect.identities import Run
 from lapwing.collect.segments import SEALED_HEAD, NamedHash, sealed_head
 from lapwing.collect.shuffling import PASSED_ON, STASH, TAKEN, ShufflingServer
@@ -99,13 +99,16 @@ def gathered(server: ShufflingServer, epoch: int, paths: Sequence[Path]) -> int:
     least = server.collection.smallest_batch
     most = full = server._at_once()
     group, rows, passed_on = list[Path](), 0, 0
-    whole = [path for path in paths if server._read(epoch, path) is not None]
-    for path in whole:
+    lengths = _lengths(server, epoch, paths)
+    for path, length in lengths.items():
         group.append(path)
-        rows += _length(path)
-        if rows < full and path != whole[-1]:
+        rows += length
+        if rows < full and path != next(reversed(lengths)):
             continue
-        mixed = _mixed(server, epoch, group, rows) if rows >= least else None
+        try:
+            mixed = _mixed(server, epoch, group, rows) if rows >= least else None
+        except _Changed:  # it was set aside, and nothing was decided: the others begin again
+            return passed_on + gathered(server, epoch, [path for path in paths if path.exists()])
         if mixed is None:
             full *= 2
         else:
@@ -113,10 +116,14 @@ def gathered(server: ShufflingServer, epoch: int, paths: Sequence[Path]) -> int:
     return passed_on
 
 
-def _length(path: Path) -> int:
-    """How many rows a file has, from its head."""
-    with path.open("rb") as file:
-        return int.from_bytes(file.read(SEALED_HEAD)[44:52], "little")
+class _Changed(Exception):
+    """A file has other bytes than a moment ago."""
+
+
+def _lengths(server: ShufflingServer, epoch: int, paths: Sequence[Path]) -> dict[Path, int]:
+    """How many rows each file has; those that are damaged are left out."""
+    read = ((path, server._read(epoch, path)) for path in paths)
+    return {path: len(handover.segment.reports) for path, handover in read if handover is not None}
 
 
 def _mixed(server: ShufflingServer, epoch: int, paths: Sequence[Path], rows: int) -> int | None:
@@ -156,7 +163,9 @@ def _records(
 ) -> Iterator[Rows]:
     """Each row as the number of its crowd and what is passed on of it; nothing where it is left out."""
     for number, path in enumerate(paths):
-        handover: Handover = received_by(server.collection, server.party, path.read_bytes())
+        handover = server._read(epoch, path)  # by its hash again: these are the bytes that were counted
+        if handover is None:
+            raise _Changed
         rows = handover.segment.reports
         batch.dummies += max(0, len(rows) - handover.taken)
         yield _padded(_file_records(server, epoch, rows, number, batch, secret), len(rows))

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from lapwing.collect.keys import SECRET_BYTES, Key
-from lapwing.collect.sealing import EPOCH_BYTES, LABELS, SEAL_BYTES, layer_info, opened_by
+from lapwing.collect.sealing import EPOCH_BYTES, LABELS, SEAL_BYTES, layer_info, opened_in_turn
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,12 +63,10 @@ def _by_helper(head: bytes, share: bytes) -> bytes:
 def _answer(head: bytes, share: bytes) -> bytes:
     """For each row a 1 and what was in it, or zeros."""
     private, info, size = _private(head[:SECRET_BYTES]), head[SECRET_BYTES:-4], int.from_bytes(head[-4:], "little")
-    nothing, view = bytes(1 + max(0, size - SEAL_BYTES)), memoryview(share)
-    answers = []
-    for start in range(0, len(view), size):
-        plain = opened_by(private, bytes(view[start : start + size]), info)
-        answers.append(nothing if plain is None else b"\1" + plain)
-    return b"".join(answers)
+    nothing = bytes(1 + max(0, size - SEAL_BYTES))
+    rows = (share[start : start + size] for start in range(0, len(share), size))
+    plains = opened_in_turn(private, rows, info)
+    return b"".join(nothing if plain is None else b"\1" + plain for plain in plains)
 
 
 def _private(secret: bytes) -> Any:

@@ -1,59 +1,21 @@
-"""What a collection promises before anybody reports: what each party can learn, and how good the numbers will be.
-
->>> from lapwing.crowd import UnaryEncoding
->>> error_of(UnaryEncoding.from_epsilon(1, domain=["bus", "bike"]), 10_000).half_width < 0.05
-True
-"""
+"""What a collection promises before anybody reports: what each party can learn, and how good the numbers will be."""
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from functools import lru_cache
-from math import prod
-from statistics import NormalDist
-from typing import Any
+from dataclasses import dataclass, replace
 
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.collect.collection import Collection
+from lapwing.collect.expected_errors import Error, devices_for, expected_error
 from lapwing.collect.fragment_promises import why_several
 from lapwing.collect.shuffled_promises import Promise, central_words, shuffled_promises
 from lapwing.collect.string_device import asks_issuer
 from lapwing.collect.string_promises import explained, string_collusion, string_promises
 from lapwing.collect.string_protocol import StringProtocol
-from lapwing.crowd import Estimates, MeanEstimate
-from lapwing.crowd.protocol import OpenProtocol, Protocol
-from lapwing.errors import NotPrivateWarning
-from lapwing.noise import Reproducible
 from lapwing.privacy import PureDP, explain
 from lapwing.privacy.notation import written_up
-
-SIMULATED = 4_096
-"""Devices that are simulated to see how far estimates are off."""
-LARGEST_TABLE = 1 << 22
-"""Numbers of a sketch that are counted for a quote."""
-CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Error:
-    """How far an estimate from n reports is off, with 95 % confidence: about."""
-
-    devices: int
-    half_width: float
-    of: str
-    """What it is measured in."""
-    gain_per_fake: float
-
-    def __str__(self) -> str:
-        if self.of == "share" and self.half_width >= 1:
-            return "more than 100 percentage points, so it says nothing"
-        if self.of == "share":
-            return f"±{100 * self.half_width:.2g} percentage points"
-        return f"±{self.half_width:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +28,7 @@ class CollectionQuote:
     """None where it depends on what people answer."""
     wanted: float | None = None
     smallest: int | None = None
-    """How many devices it takes for the wanted error."""
+    """How many devices it takes for the wanted error; None if nobody asked, or if no number does."""
 
     def explain(self) -> str:
         """What one report, and a whole lifetime, tell about one person."""
@@ -109,7 +71,16 @@ class CollectionQuote:
         crowd = self.collection.crowd
         if crowd is None:
             return ""
-        wider = " Shufflers remove small crowds. The expected error leaves that out: few devices have wider intervals."
+        evenly = "answers and values of the attribute" if crowd.source == "attribute" else "answers"
+        wider = (
+            " Shufflers remove small crowds, and some reports of every other crowd. The expected error includes that, "
+            f"for batches of {self.collection.smallest_batch:,} in which {evenly} are spread evenly."
+        )
+        left = together_words(self.collection, local_words(self.collection))
+        wider += (
+            " All guarantees behind shufflers assume that these follow the protocol. What is left against one that "
+            f"drops reports of others, or adds its own, and reads what is published: {left}."
+        )
         if crowd.source != "answer":
             return wider
         return f"{wider} Crowds are made of true answers. What they tell comes on top of that: see the table."
@@ -125,14 +96,22 @@ class CollectionQuote:
                 "",
                 f"With {self.error.devices:,} devices, an estimate is off by about {self.error} (95 % confidence).",
             ]
-            if self.smallest is not None and self.wanted is not None:
-                lines.append(f"For an error of {self._wanted()}, about {self.smallest:,} devices are needed.")
+            lines += self._needed()
         lines += ["", *_table([("who", "can learn", "what protects people from them"), *map(_cells, self.promises)])]
         return "\n".join(lines)
 
-    def _wanted(self) -> str:
-        assert self.error is not None
-        return str(replace(self.error, half_width=self.wanted or 0.0))
+    def _needed(self) -> list[str]:
+        """How many devices the wanted error takes, if somebody asked."""
+        if self.wanted is None or self.error is None:
+            return []
+        wanted = replace(self.error, half_width=self.wanted)
+        if self.smallest is not None:
+            return [f"For an error of {wanted}, about {self.smallest:,} devices are needed."]
+        batch = f"{self.collection.smallest_batch:,}"
+        return [
+            f"No number of devices makes the error {wanted}: shufflers remove too much of each batch. "
+            f"Write a smallest_batch above {batch}, a smaller threshold, or larger crowds."
+        ]
 
 
 def quote(collection: Collection, *, devices: int = 10_000, error: Number | None = None) -> CollectionQuote:
@@ -141,9 +120,7 @@ def quote(collection: Collection, *, devices: int = 10_000, error: Number | None
     strings = isinstance(collection.protocol, StringProtocol)
     expected = None if strings else expected_error(collection, count)
     wanted = None if error is None else float(checks.positive(error=error))
-    smallest = None
-    if wanted is not None and expected is not None:
-        smallest = math.ceil(devices * (expected.half_width / wanted) ** 2)
+    smallest = None if wanted is None or expected is None else devices_for(collection, wanted, expected)
     return CollectionQuote(collection, promises(collection), expected, wanted, smallest)
 
 
@@ -255,43 +232,6 @@ def _belief(out_of_100: int) -> str:
 
 def _lifetime(collection: Collection) -> PureDP:
     return PureDP(collection.lifetime, relation="replace", unit=collection.local.unit)
-
-
-def expected_error(collection: Collection, devices: int) -> Error | None:
-    """How far off an estimate from so many devices will be: several reports of one answer are several reports."""
-    fragments = collection.fragments
-    each = fragments.count if fragments is not None and fragments.by == "report" else 1
-    error = error_of(collection.protocol, devices * each)
-    return None if error is None else replace(error, devices=devices, gain_per_fake=error.gain_per_fake / each)
-
-
-@lru_cache(maxsize=64)
-def error_of(protocol: Protocol, devices: int) -> Error | None:
-    """How far off an estimate will be, from simulated devices; None where that depends on the answers."""
-    small = _smaller(protocol)
-    with warnings.catch_warnings():  # nobody's answers: the same quote every time
-        warnings.simplefilter("ignore", NotPrivateWarning)
-        counts = small.absorb(None, small.randomize([None] * SIMULATED, Reproducible(0)))
-    estimates = small.estimate(counts, ["an answer"]) if isinstance(small, OpenProtocol) else _estimated(small, counts)
-    if isinstance(estimates, MeanEstimate):
-        error, of = float(estimates.sample_standard_error), "mean"
-    elif isinstance(estimates, Estimates) and len(estimates):
-        error, of = float(max(estimates.sample_standard_error)) / SIMULATED, "share"
-    else:
-        return None
-    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-    return Error(devices, z * error * math.sqrt(SIMULATED / devices), of, float(estimates.gain_per_fake))
-
-
-def _estimated(protocol: Any, counts: Any) -> Any:
-    return protocol.estimate(counts)
-
-
-def _smaller(protocol: Protocol) -> Protocol:
-    """The same with fewer hash functions, where a table would be too large to make for a quote."""
-    if prod(protocol.shape) <= LARGEST_TABLE or "functions" not in {field.name for field in fields(protocol)}:
-        return protocol
-    return replace(protocol, functions=64)  # type: ignore[call-arg]
 
 
 def _cells(promise: Promise) -> tuple[str, str, str]:

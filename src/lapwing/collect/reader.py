@@ -30,14 +30,15 @@ from lapwing.collect.collection import (
     report_loss,
     statement,
 )
-from lapwing.collect.crowds import MOST_VALUES, Crowd, Source
+from lapwing.collect.crowd_reader import AnyProtocol, CrowdFields
+from lapwing.collect.crowds import Crowd
+from lapwing.collect.file_fields import Fields
 from lapwing.collect.fragment_rules import misfits, too_many_tokens
 from lapwing.collect.keys import Key, verified
 from lapwing.collect.sealing import report_bytes, row_bytes
 from lapwing.collect.string_protocol import StringProtocol, any_protocol, string_problems
 from lapwing.crowd.protocol import OpenProtocol, Protocol
 from lapwing.errors import InvalidParameter, LapwingError
-from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 
 LONGEST_TEXT = 10_000
 LARGEST_BATCH = 1 << 27
@@ -47,13 +48,8 @@ MOST_DAYS = 80
 """Of an epoch: all its tokens come in one request."""
 LARGEST_REPORT = 1 << 20
 """Bytes: what a device sends every day, and an ingestor must have room for."""
-MOST_CROWD_DUMMIES, MOST_DUMMIES = 1000, 1_000_000
-"""The largest crowd of dummies, and how many dummies a blinder makes for a batch on average."""
 KEY_BYTES, SIGNATURE_BYTES = 32, 64
-_CROWD = frozenset(["from", "values", "prefix", "threshold", "mean_drop", "sigma", "delta", "dummies"])
 _EPOCH = ("number", "from", "until", "report_key", "token_key", "gateway_key")
-AnyProtocol = Protocol | StringProtocol | None
-"""None where the file names none that can be used."""
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?")
 _PROMISED = frozenset(
     ["question", "consent", "protocol", "accounting", "limits", "transport", "admission", "publishing"]
@@ -100,27 +96,27 @@ def sign(collection: Collection, key: Key) -> Collection:
     return checked(body | texts)
 
 
-class _Reader:
+class _Reader(Fields):
     """Reads a document and writes down every problem, so that nobody has to correct a file ten times."""
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        self.document, self.problems = document, list[str]()
+        super().__init__(document, [])
 
     def collection(self) -> Collection | None:
         """The collection, unless there are problems."""
         if self.document.get("format") != FORMAT:
             self.problems.append(f"format: must be '{FORMAT}'")
             return None
-        self._surplus("", self.document, _KEYS | set(UNSIGNED))
-        limits, publishing = self._map("limits"), self._map("publishing")
-        self._surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
-        self._surplus("publishing", publishing, {"smallest_batch", "every_hours"})
+        self.surplus("", self.document, _KEYS | set(UNSIGNED))
+        limits, publishing = self.map("limits"), self.map("publishing")
+        self.surplus("limits", limits, {"reports_per_day", "lifetime_epsilon", "answers"})
+        self.surplus("publishing", publishing, {"smallest_batch", "every_hours"})
         protocol = self._protocol()
         crowd, fragments = self._crowd(protocol), self._fragments(protocol)
         fields = {
             "document": dict(self.document),
             "name": self._name(),
-            "version": self._whole("version", self.document.get("version")),
+            "version": self.whole("version", self.document.get("version")),
             "question": self._prose("question"),
             "consent": self._prose("consent"),
             "protocol": protocol,
@@ -129,7 +125,7 @@ class _Reader:
             "admission": self._choice("admission", get_args(Admission)),
             "reports_per_day": self._per_day(limits),
             "lifetime": self._lifetime(limits, protocol if fragments is None else fragments.whole, crowd),
-            "smallest_batch": self._whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
+            "smallest_batch": self.whole("publishing.smallest_batch", publishing.get("smallest_batch"), minimum=2),
             "publish_every": self._hours(publishing),
             "opens": self._day("opens", self.document.get("opens")),
             "closes": self._day("closes", self.document.get("closes")),
@@ -153,20 +149,6 @@ class _Reader:
             self.problems.append(f"publishing.smallest_batch: {why}")
         return None if self.problems else collection
 
-    def _map(self, name: str) -> Mapping[str, Any]:
-        value = self.document.get(name)
-        if isinstance(value, Mapping):
-            return value
-        self.problems.append(f"{name}: is missing, or is no map of keys and values")
-        return {}
-
-    def _surplus(self, name: str, value: Mapping[str, Any], known: frozenset[str] | set[str]) -> None:
-        """A key that nobody reads would be promised and not kept."""
-        where = f"{name}." if name else ""
-        self.problems += [
-            f"{where}{key}: is not known. Known are: {', '.join(sorted(known))}" for key in value if key not in known
-        ]
-
     def _name(self) -> str:
         name = self.document.get("name")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -185,27 +167,14 @@ class _Reader:
             self.problems.append(f"{name}: must be {' or '.join(options)}")
         return value
 
-    def _whole(self, name: str, value: Any, *, minimum: int = 1, largest: int = 10**12) -> int:
-        if type(value) is not int or not minimum <= value <= largest:
-            self.problems.append(f"{name}: must be a whole number, {minimum:,} to {largest:,}")
-            return minimum
-        return value
-
     def _per_day(self, limits: Mapping[str, Any]) -> int:
-        return self._whole("limits.reports_per_day", limits.get("reports_per_day"), largest=MOST_PER_DAY)
+        return self.whole("limits.reports_per_day", limits.get("reports_per_day"), largest=MOST_PER_DAY)
 
     def _hours(self, publishing: Mapping[str, Any]) -> timedelta:
-        return timedelta(hours=self._whole("publishing.every_hours", publishing.get("every_hours"), largest=24 * 366))
-
-    def _number(self, name: str, value: Any) -> Fraction:
-        text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
-        if not re.fullmatch(r"\d{1,9}(\.\d{1,20})?|\d{1,20}/[1-9]\d{0,19}", text) or not Fraction(text):
-            self.problems.append(f"{name}: must be a number above 0, such as 8 or 0.5")
-            return Fraction(1)
-        return Fraction(text)
+        return timedelta(hours=self.whole("publishing.every_hours", publishing.get("every_hours"), largest=24 * 366))
 
     def _lifetime(self, limits: Mapping[str, Any], protocol: AnyProtocol, crowd: Crowd | None) -> Fraction:
-        lifetime = self._number("limits.lifetime_epsilon", limits.get("lifetime_epsilon"))
+        lifetime = self.number("limits.lifetime_epsilon", limits.get("lifetime_epsilon"))
         if protocol is None or (isinstance(protocol, StringProtocol) and crowd is None):  # a problem of its own
             return lifetime
         cost = report_loss(protocol, crowd).epsilon
@@ -217,7 +186,7 @@ class _Reader:
         return lifetime
 
     def _protocol(self) -> AnyProtocol:
-        parameters = dict(self._map("protocol"))
+        parameters = dict(self.map("protocol"))
         fingerprint = parameters.pop("fingerprint", None)
         try:
             protocol = any_protocol(parameters)
@@ -243,8 +212,8 @@ class _Reader:
         return date.min
 
     def _servers(self) -> Mapping[str, Server]:
-        listed = self._map("servers")
-        self._surplus("servers", listed, set(PARTIES))
+        listed = self.map("servers")
+        self.surplus("servers", listed, set(PARTIES))
         servers = {name: self._server(name, value) for name, value in listed.items() if name in PARTIES}
         needed = {
             "ingestor": "devices send their reports there",
@@ -264,7 +233,7 @@ class _Reader:
 
     def _server(self, name: str, value: Any) -> Server:
         where, item = f"servers.{name}", value if isinstance(value, Mapping) else {}
-        self._surplus(where, item, {"address", "key"})
+        self.surplus(where, item, {"address", "key"})
         address = item.get("address")
         parts = urlsplit(address) if isinstance(address, str) else None
         plain = parts is not None and parts.scheme in ("http", "https") and parts.hostname
@@ -288,9 +257,9 @@ class _Reader:
         self.problems += misfits(self.document, self._hops())
         if not isinstance(item, Mapping) or item.get("by") not in get_args(By) or not isinstance(protocol, Protocol):
             return None
-        self._surplus("fragments", item, {"by", "count"})
+        self.surplus("fragments", item, {"by", "count"})
         by, most = item["by"], MOST_FRAGMENTS
-        count = self._whole("fragments.count", item.get("count"), minimum=2, largest=most) if by == "report" else 0
+        count = self.whole("fragments.count", item.get("count"), minimum=2, largest=most) if by == "report" else 0
         try:
             return Fragments(by, protocol, count)
         except LapwingError as error:
@@ -302,72 +271,7 @@ class _Reader:
             if "crowd" in self.document:
                 self.problems.append("crowd: has no meaning without a shuffler; delete it, or change transport")
             return None
-        item = self._map("crowd")
-        self._surplus("crowd", item, _CROWD)
-        source: Any = item.get("from")
-        if source not in get_args(Source):
-            self.problems.append(f"crowd.from: must be {' or '.join(get_args(Source))}")
-            return None
-        self._check_source(source)
-        try:
-            dummies = self._dummies(source, item, protocol)
-            listed = () if dummies is None else _labels(protocol)
-            return Crowd(
-                source=source,
-                values=self._values(item) if source == "attribute" else listed,
-                dummies=dummies,
-                prefix=self._whole("crowd.prefix", item["prefix"], largest=1000) if "prefix" in item else None,
-                threshold=self._whole("crowd.threshold", item.get("threshold"), largest=10**6),
-                mean_drop=self._whole("crowd.mean_drop", item.get("mean_drop"), largest=10**6),
-                sigma=self._number("crowd.sigma", item.get("sigma")),
-                delta=self._number("crowd.delta", item.get("delta")),
-                unit=protocol.unit if protocol is not None else "person",
-            )
-        except LapwingError as error:
-            self.problems.append(f"crowd: {error}")
-            return None
-
-    def _check_source(self, source: Source) -> None:
-        if source == "answer" and self.document.get("transport") != "blinded":
-            self.problems.append("crowd.from: one shuffler could read the crowd of an answer; use transport: blinded")
-        if source == "answer" and self.document.get("accounting") != "lifetime":
-            self.problems.append("crowd.from: answer needs accounting: lifetime, which counts what crowds tell, too")
-
-    def _dummies(
-        self, source: Source, item: Mapping[str, Any], protocol: AnyProtocol
-    ) -> DummyReports | DummyCrowds | None:
-        if "dummies" not in item or protocol is None:
-            return None
-        listed = item["dummies"] if isinstance(item["dummies"], Mapping) else {}
-        self._surplus("crowd.dummies", listed, {"epsilon", "delta", "crowds_up_to"})
-        if source != "answer":
-            instead = "" if "fragments" in self.document else ", or write from: answer"
-            self.problems.append(f"crowd.dummies: are for crowds of an answer; delete them{instead}")
-        named: dict[str, Any] = {
-            "epsilon": self._number("crowd.dummies.epsilon", listed.get("epsilon")),
-            "delta": self._number("crowd.dummies.delta", listed.get("delta")),
-            "relation": "replace",
-            "unit": protocol.unit,
-        }
-        if _labels(protocol):
-            if "crowds_up_to" in listed:
-                why = "is for answers that nobody can list; this protocol lists them: delete it"
-                self.problems.append(f"crowd.dummies.crowds_up_to: {why}")
-            return DummyReports(**named)
-        largest = self._whole("crowd.dummies.crowds_up_to", listed.get("crowds_up_to"), largest=MOST_CROWD_DUMMIES)
-        dummies = DummyCrowds(largest=largest, **named)
-        if dummies.reports > MOST_DUMMIES:
-            why = f"asks for {dummies.reports:,} dummies in each batch, {MOST_DUMMIES:,} are the most"
-            self.problems.append(f"crowd.dummies: {why}; write a smaller crowds_up_to, or a larger epsilon")
-        return dummies
-
-    def _values(self, item: Mapping[str, Any]) -> tuple[str, ...]:
-        listed = item.get("values")
-        plain = isinstance(listed, list) and all(isinstance(value, str) for value in listed)
-        if not plain or not listed or len(set(listed)) < len(listed) or len(listed) > MOST_VALUES:
-            self.problems.append(f"crowd.values: must be 1 to {MOST_VALUES:,} different texts, such as regions")
-            return ()
-        return tuple(listed)
+        return CrowdFields(self.document, self.problems).crowd(protocol)
 
     def _candidates(self, protocol: AnyProtocol) -> tuple[str, ...]:
         listed = self.document.get("candidates", [])
@@ -396,14 +300,14 @@ class _Reader:
 
     def _epoch(self, place: int, item: Mapping[str, Any], *, oblivious: bool) -> Epoch:
         where = f"epochs[{place}]"
-        self._surplus(where, item, {*_EPOCH, *self._hop_keys(), *(["string_key"] if oblivious else [])})
+        self.surplus(where, item, {*_EPOCH, *self._hop_keys(), *(["string_key"] if oblivious else [])})
         gateway = "relay" in (self.document.get("servers") or {}) or "gateway_key" in item
 
         def key(name: str) -> bytes:
             return self._bytes(f"{where}.{name}_key", item.get(f"{name}_key"), KEY_BYTES)
 
         epoch = Epoch(
-            number=self._whole(f"{where}.number", item.get("number"), largest=(1 << 32) - 1),
+            number=self.whole(f"{where}.number", item.get("number"), largest=(1 << 32) - 1),
             start=self._day(f"{where}.from", item.get("from")),
             end=self._day(f"{where}.until", item.get("until")),
             report_key=key("report"),
@@ -442,9 +346,3 @@ class _Reader:
             why = "is not the operator's for this text. Somebody changed the file: sign it again as a new version"
             self.problems.append(f"signature: {why}")
         return operator
-
-
-def _labels(protocol: AnyProtocol) -> tuple[str, ...]:
-    """The answers that a protocol knows; none if it has no list of them."""
-    domain = getattr(protocol, "domain", None)
-    return tuple(map(str, domain)) if isinstance(domain, list | tuple) else ()

@@ -8,6 +8,9 @@ and for who takes part. What crowds are made of decides which ends there are:
     attribute   the coins do not: removed are people, whose answer may be any
     answer      likewise, and of one answer no more than one crowd of each batch can lose
 
+Where an answer travels as several reports (`answer_fragments.py`), the same ends hold for reports, and drawing people
+counts for several of them at once.
+
 Proof: removals.md
 """
 
@@ -20,6 +23,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, get_args
 
 from lapwing import checks
+from lapwing.collect.answer_fragments import score_ends
 from lapwing.collect.batches import Batch
 from lapwing.collect.crowds import Crowd
 from lapwing.collect.drop_bounds import DropBounds, drop_bounds
@@ -92,20 +96,27 @@ class Removal:
     """Of the reports that came through."""
     kinds: Counts
     """One of each kind in each part, where crowds are made of reports; none otherwise."""
+    each: int = 1
+    """How many of these reports are of one person, at most."""
 
     @classmethod
-    def of(cls, crowd: Crowd, batches: Sequence[Batch], protocol: Protocol) -> Removal:
+    def of(cls, crowd: Crowd, batches: Sequence[Batch], protocol: Protocol, each: int = 1) -> Removal:
         """Of all these batches together."""
         counts, kinds = protocol.empty(), protocol.empty()
         for batch in batches:
             counts, kinds = counts.merge(batch.local_counts), kinds.merge(batch.kinds or protocol.empty())
         taken, parts = (sum(numbers) for numbers in zip(*((b.taken or 0, b.parts) for b in batches), strict=True))
-        return cls(crowd, taken, parts, counts, kinds)
+        return cls(crowd, taken, parts, counts, kinds, each)
 
     @property
     def removed(self) -> int:
         """How many reports are missing."""
         return max(0, self.taken - self.counts.n)
+
+    @property
+    def people(self) -> int:
+        """How many took part, if each sent all of their reports."""
+        return -(-self.taken // self.each)
 
     @property
     def restored(self) -> Counts:
@@ -115,17 +126,27 @@ class Removal:
 
     def estimate(self, estimated: Callable[[Counts], Any]) -> Estimates | MeanEstimate:
         """What a protocol estimates (`estimated`), with intervals that include what was removed."""
-        plain: Estimates | MeanEstimate = estimated(self.restored)
+        plain: Estimates | MeanEstimate = self._several(estimated(self.restored))
         misses = float(1 - checks.probability(confidence=plain.confidence))
         support = support_of(self.counts)
         if support is not None:
             return self._from_support(plain, support, misses)
-        kept: Estimates | MeanEstimate = estimated(self.counts)
+        kept: Estimates | MeanEstimate = self._several(estimated(self.counts))
         if isinstance(plain, MeanEstimate) and isinstance(kept, MeanEstimate):
             return self._mean(plain, {about: self._mean_ends(kept, about, misses) for about in get_args(Question)})
         assert isinstance(plain, Estimates)
         assert isinstance(kept, Estimates)
         return self._estimates(plain, lambda about, miss: self._linear_ends(kept, about, miss), misses)
+
+    def _several(self, estimates: Estimates | MeanEstimate) -> Estimates | MeanEstimate:
+        """The same, where drawing one person draws several reports: at most `each` times the variance of drawing."""
+        import numpy as np
+
+        if self.each == 1 or isinstance(estimates, MeanEstimate):
+            return estimates
+        coins = estimates.population_standard_error**2
+        drawing = np.maximum(estimates.sample_standard_error**2 - coins, 0)
+        return replace(estimates, sample_standard_error=np.sqrt(coins + self.each * drawing))
 
     # ---------------------------------------------------------------- protocols that count reports for each answer
 
@@ -134,8 +155,10 @@ class Removal:
     ) -> Estimates | MeanEstimate:
         def ends(about: Question, miss: float) -> Ends:
             hits = self._hits(support, FOR_REMOVALS * miss)
-            if about == "sample":
+            if about == "sample" and self.each == 1:
                 return share_ends(hits, support, self.taken, (1 - FOR_REMOVALS) * miss)
+            if about == "sample":
+                return score_ends(hits, support, self.taken, self.each, (1 - FOR_REMOVALS) * miss)
             return self._coin_ends(hits, support, (1 - FOR_REMOVALS) * miss)
 
         if isinstance(plain, MeanEstimate):
@@ -215,7 +238,7 @@ class Removal:
 
         def error_at(counts: Floats) -> Floats:
             inside = np.clip(counts, 0, n)
-            drawing = inside * (1 - inside / max(n, 1)) if about == "sample" else 0.0
+            drawing = self.each * inside * (1 - inside / max(n, 1)) if about == "sample" else 0.0
             errors: Floats = np.sqrt(coins**2 + drawing)
             return errors
 
@@ -254,16 +277,24 @@ class Removal:
     def _estimates(self, plain: Estimates, ends: Callable[[Question, float], Ends], misses: float) -> Estimates:
         import numpy as np
 
-        answers = max(1, len(plain))
-        held = {field.name: getattr(plain, field.name) for field in fields(Estimates)}
+        answers, scale = max(1, len(plain)), self.people / max(1, self.taken)  # from reports to people
         every = {
             (about, at_once): ends(about, misses / answers if at_once else misses)
             for about in get_args(Question)
             for at_once in (False, True)
         }
         low, high = every["sample", False]
-        held |= {"n": self.taken, "counts": np.clip(plain.counts, low, high), "remark": "some reports were removed"}
-        return ThresholdedEstimates(**held, ends=every)
+        return ThresholdedEstimates(
+            labels=plain.labels,
+            n=self.people,
+            counts=scale * np.clip(plain.counts, low, high),
+            population_standard_error=scale * plain.population_standard_error,
+            sample_standard_error=scale * plain.sample_standard_error,
+            gain_per_fake=scale * plain.gain_per_fake,
+            confidence=plain.confidence,
+            remark="some reports were removed" if self.each == 1 else "from fragments, of which some were removed",
+            ends={which: (scale * low, scale * high) for which, (low, high) in every.items()},
+        )
 
     def _mean(self, plain: MeanEstimate, ends: Mapping[Question, tuple[float, float]]) -> MeanEstimate:
         held = {field.name: getattr(plain, field.name) for field in fields(MeanEstimate)}

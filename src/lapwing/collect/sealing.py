@@ -24,8 +24,9 @@ thresholder do so by a hash of the payload, which both of them see, so that both
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lapwing.collect import blinding
@@ -178,19 +179,34 @@ def opened(collection: Collection, epoch: int, private_key: Any, sealed: bytes) 
 
 def sealed_for(key: bytes, plain: bytes, info: bytes) -> bytes:
     """Bytes for the holder of an X25519 key."""
+    return bytes(_suite().encrypt(plain, _public(key), info))
+
+
+@lru_cache(maxsize=64)
+def _public(key: bytes) -> Any:
+    """Parsed once: a collection has a few keys, and many reports are sealed for each of them (cached)."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
-    return bytes(_suite().encrypt(plain, X25519PublicKey.from_public_bytes(key), info))
+    return X25519PublicKey.from_public_bytes(key)
 
 
 def opened_by(private_key: Any, sealed: bytes, info: bytes) -> bytes | None:
     """What was sealed for this key; None if nothing was."""
+    [plain] = opened_in_turn(private_key, [sealed], info)
+    return plain
+
+
+def opened_in_turn(private_key: Any, messages: Iterable[bytes], info: bytes) -> Iterator[bytes | None]:
+    """What was sealed in each of many messages for this key; None where nothing was."""
     from cryptography.exceptions import InvalidTag
 
-    try:
-        return bytes(_suite().decrypt(sealed, private_key, info))
-    except (InvalidTag, ValueError):
-        return None
+    decrypt, refused = _suite().decrypt, (InvalidTag, ValueError)
+    for sealed in messages:
+        try:
+            plain = decrypt(sealed, private_key, info)
+        except refused:
+            plain = None
+        yield plain
 
 
 def layer_info(party: str, digest: bytes, epoch: int) -> bytes:

@@ -47,12 +47,14 @@ def string_promises(collection: Collection, nothing: str) -> list[Promise]:
     protocol = collection.protocol
     assert isinstance(protocol, StringProtocol)
     central, t = central_words(collection), protocol.threshold
+    assert collection.crowd is not None
+    exactly = ", exactly" if collection.crowd.dummies is None else ""
     open_to_all = f"exact numbers; strings of {t:,} devices or more open. Others stay closed {_unless(protocol)}"
     rows = [
         Promise("blinder", "sealed reports with crowds that it cannot read", nothing),
         Promise(
             "thresholder",
-            "how many have the same string, exactly, under names for one batch; no sender, time or order",
+            f"how many have the same string{exactly}, under names for one batch; no sender, time or order",
             _about_sizes(collection),
         ),
         Promise(
@@ -137,7 +139,7 @@ def explained(collection: Collection) -> str:
     )
     return (
         f"Devices send strings. A message has no local epsilon: the threshold of the shufflers protects people, with "
-        f"{central_words(collection)}. That holds towards everybody who sees what they pass on, as long as parties do "
-        f"not work together: see the table. A device sends strings for {days:,.3g} day{'' if days == 1 else 's'}; its "
-        f"later messages say nothing. {guess} {_accuracy(collection.crowd)}"
+        f"{central_words(collection)}. That holds towards everybody who sees what they pass on, as long as they follow "
+        f"the protocol and do not work together: see the table. A device sends strings for {days:,.3g} "
+        f"day{'' if days == 1 else 's'}; its later messages say nothing. {guess} {_accuracy(collection.crowd)}"
     )

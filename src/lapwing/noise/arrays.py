@@ -119,7 +119,9 @@ def packed_bits(real: Real, size: int, entropy: Entropy, word_bits: int = WORD_B
         return _trim(np.full(count, ~np.uint64(0)), size)
     needed = sliced - ((digits & -digits).bit_length() - 1 if digits else sliced) if exact else sliced
     result, undecided = np.zeros(count, dtype=np.uint64), np.full(count, ~np.uint64(0))
-    for start in range(0, count, BITS_BLOCK):
+    if count == 1:  # the same words: what one device draws needs no arrays of one
+        result[0], undecided[0] = _one_word(digits, sliced, needed, entropy)
+    for start in range(0, count if count > 1 else 0, BITS_BLOCK):
         ones, still = result[start : start + BITS_BLOCK], undecided[start : start + BITS_BLOCK]
         places = range(sliced - 1, sliced - 1 - needed, -1)
         for place, words in zip(places, _slices(needed, len(ones), entropy), strict=True):
@@ -132,6 +134,18 @@ def packed_bits(real: Real, size: int, entropy: Entropy, word_bits: int = WORD_B
     if not exact:
         _decide_bits(real, digits, sliced, result, undecided, entropy, word_bits)
     return _trim(result, size)
+
+
+def _one_word(digits: int, sliced: int, needed: int, entropy: Entropy) -> tuple[int, int]:
+    """64 bits that are one, and 64 that are undecided, after comparing with the first digits."""
+    ones, still = 0, (1 << 64) - 1
+    for place, drawn in enumerate(entropy.words(needed, np.uint64).tolist(), start=1):
+        word = drawn & still
+        if digits >> sliced - place & 1:
+            ones, still = ones | still ^ word, word
+        else:
+            still ^= word
+    return ones, still
 
 
 def _slices(number: int, width: int, entropy: Entropy) -> Iterator[NDArray[np.uint64]]:
