@@ -164,6 +164,8 @@ def test_one_person_uploads_and_a_code_works_once(people: Path) -> None:
     code = codes_in(people)[PEOPLE]
     row = ("age=30", "sex=f", "income=2000", "height=171.5")
     assert "neither can read it" in run("upload", people, "--code", code, *row)
+    assert "neither can read it" in run("upload", people, "--code", code, *row)  # until it is taken in
+    run("ask", people, "SELECT COUNT(*) FROM people", "--epsilon", "0.01")
     shown = run("upload", people, "--code", code, *row, code=2)
     assert "a row was uploaded with this code already" in shown
     assert "this code is not on the list" in run("upload", people, "--code", "0123456789abcdef", *row, code=2)

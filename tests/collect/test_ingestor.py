@@ -294,7 +294,7 @@ def test_the_file_of_the_collection_is_public(parties: Parties) -> None:
     reply = hops.get(parties.collection.servers["ingestor"].address + "/collection")
     assert reply.body == parties.collection.to_json()
     health = json.loads(hops.get(parties.collection.servers["ingestor"].address + "/health").body)
-    assert set(health) == {"collection", "totals"}
+    assert set(health) == {"closed", "collection", "totals"}
 
 
 def test_what_was_refused_for_the_same_reason_at_the_door_and_when_sealed_is_added(parties: Parties) -> None:

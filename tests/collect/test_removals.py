@@ -69,7 +69,8 @@ def misses_in_fragments(case: Case, runs: int, *, care: bool) -> int:
         removal = case.run_in_fragments(seed)
         if not care:
             restored = removal.restored
-            removal = Removal(case.crowd, restored.n, 1, restored, case.protocol.empty(), case.each)
+            people = max(restored.n, case.each)  # in some runs nothing came through
+            removal = Removal(case.crowd, people, 1, restored, case.protocol.empty(), case.each)
             removal = replace(removal, crowd=crowd_of("attribute"))  # as if nothing was removed by what it said
         estimates: Any = removal.estimate(case.estimated)
         low, high = estimates.interval()

@@ -115,7 +115,7 @@ def test_a_server_that_is_killed_before_it_acknowledges_an_upload_gets_it_again(
         mortal = servers.running[victim]
         assert isinstance(mortal, Mortal)
         mortal.fatal = UPLOADED
-        with pytest.raises(LapwingError, match="a row counts once"):
+        with pytest.raises(LapwingError, match="Start it: lapwing pair serve"):
             servers.upload(ROWS)
         servers.stop(victim)
         servers.start(victim)

@@ -210,11 +210,11 @@ class Removal:
     def _coin_ends(self, hits: tuple[Floats, Floats], support: Support, miss: float) -> Ends:
         """Shares of the people who took part: only coins are random."""
         odds: dict[str, Any] = {"if_true": support.if_true, "if_other": support.if_other}
-        z, labels = _z(miss), range(len(hits[0]))
+        z, labels, people = _z(miss), range(len(hits[0])), max(self.taken, 1)
         low, high = (from_support(labels, ends.astype(int), self.taken, **odds) for ends in hits)
         return (
-            (low.counts - z * low.population_standard_error) / self.taken,
-            (high.counts + z * high.population_standard_error) / self.taken,
+            (low.counts - z * low.population_standard_error) / people,
+            (high.counts + z * high.population_standard_error) / people,
         )
 
     def _scaled(self, low: Floats, high: Floats) -> tuple[float, float]:

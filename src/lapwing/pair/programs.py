@@ -210,8 +210,8 @@ class Program:
     def release(self, client: Client, *, noise: Way = "joint", key: str | None = None) -> ProgramAnswer:
         """What two servers answer."""
         compiled = self.compiled(client.deployment.layout)
-        told = client.ask(compiled.request(noise), key)
-        return compiled.answer(told.numbers[0], noise, client.deployment.unit)
+        opened = client.ask(compiled.request(noise), key)
+        return compiled.answer(opened.numbers[0], noise, client.deployment.unit)
 
 
 @dataclass(frozen=True)

@@ -178,9 +178,9 @@ class Watch:
     def parties(self, collection: Collection) -> tuple[Party, ...]:
         """How all of them are: as they say within a glance, or as they said before."""
         with self._turn:
-            asked = {name: self._begun(collection, name) for name in collection.servers}
-        wait(asked.values(), self._glance)
-        return tuple(self._known(collection, name, future) for name, future in asked.items())
+            futures = {name: self._begun(collection, name) for name in collection.servers}
+        wait(futures.values(), self._glance)
+        return tuple(self._known(collection, name, future) for name, future in futures.items())
 
     def _begun(self, collection: Collection, name: str) -> Future[Party]:
         """The question that is under way, or was answered a moment ago; a new one otherwise."""

@@ -109,7 +109,7 @@ from fractions import Fraction
 
 import numpy as np
 from lapwing.noise import SYSTEM
-from lapwing.pair.gates import Gates  # needs pip install '.[collect]' in a copy of Lapwing
+from lapwing.pair.gates import Gates, opened_words  # needs pip install '.[collect]' in a copy of Lapwing
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.links import Link
 from lapwing.pair.noise_shares import noise_words, triples_for
@@ -123,7 +123,7 @@ def server(place, connection, shares, noises):
         transfers = Transfers(link)
         gates = Gates(link, transfers.triples(sum(triples_for(noise, 1) for noise in noises)))
         joint = np.concatenate([noise_words(gates, transfers, noise, 1) for noise in noises])
-        return gates.opened_words(shares.sum(axis=0) + joint).view(np.int64).tolist()  # opened with noise in it
+        return opened_words(link, shares.sum(axis=0) + joint).view(np.int64).tolist()  # opened with noise in it
 
 
 def noisy_sums(people, noises):
