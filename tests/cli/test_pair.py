@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,9 +22,10 @@ from typer.testing import CliRunner
 
 from lapwing import pair
 from lapwing.cli.commands import app
-from lapwing.errors import MissingExtra
+from lapwing.errors import InvalidParameter, MissingExtra
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.server import PairServer
+from lapwing.pair.store import Store
 from lapwing.pair.workspace import codes_in
 
 PEOPLE = 60
@@ -126,6 +128,17 @@ def test_from_a_csv_to_an_answer_that_both_servers_charged(people: Path) -> None
     left = float(re.search(r"ledger allows ε = (\S+) ε = \1 ", shown)[1])
     values(people, sql, "--epsilon", 2)
     assert f"ledger allows ε = {left - 2:.4g} ε = {left - 2:.4g} " in run("status", people)
+
+
+def test_a_name_that_is_of_no_use_any_more_is_told(people: Path) -> None:
+    sql = "SELECT COUNT(*) FROM people"
+    values(people, sql, "--epsilon", 0.01, "--name", "tuesday")
+    Store(people / "as", Deployment.read(people).layout).begin("wednesday", Counter(), Counter())  # and did not end
+    for name, why in (("tuesday", "was used for another question"), ("wednesday", "was begun before and did not end")):
+        shown = run("ask", people, sql, "--epsilon", 0.02, "--name", name, code=2)
+        assert why in shown
+        assert f"--name {name}: choose another one" in shown
+        assert "not charged a second time" not in shown
 
 
 def test_groups_and_conditions_across_columns_use_products_up(people: Path) -> None:
@@ -268,7 +281,9 @@ def test_servers_that_do_not_run_are_named(tmp_path: Path) -> None:
         ("upload", folder, "--code", code, "age=30"),
         ("ask", folder, "SELECT COUNT(*) FROM people", "--epsilon", 1),
     ):
-        assert "Start it: lapwing pair serve FOLDER as" in run(*words, code=2)
+        shown = run(*words, code=2)
+        assert "Start it: lapwing pair serve FOLDER as" in shown
+        assert "--name" not in shown, "because nothing was charged"
     shown = run("status", folder, code=1)
     assert "state does not answer does not answer" in shown
 

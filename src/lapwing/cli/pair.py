@@ -295,7 +295,10 @@ def _again(name: str) -> Iterator[None]:
         _hint(name)
         raise typer.Exit(130) from None
     except LapwingError as error:
-        if "same key" in str(error) or "stays charged" in str(error):
+        why = str(error)
+        if "under another key" in why or "for another question" in why:  # the same one will not do
+            typer.echo(f"The key of this question is --name {name}: choose another one.", err=True)
+        elif "same key" in why or "stays charged" in why:
             _hint(name)
         raise
 
