@@ -160,12 +160,16 @@ def test_a_quote_shows_both_kinds_of_noise_and_what_each_is_good_against(people:
     assert joint < each <= 1.6 * joint
     assert "also when one of them sends false numbers" in table
     product = run(*words, "SELECT COUNT(*) AS n FROM people WHERE sex = 'f' AND age < 38")
+    assert re.search(r"Uses up products: 1 of (sex|age) \(\d left\)", product)
+    assert "Uses up" not in shown, "because totals of one column take none"
+    assert "left, which is too few)" in run(*words, "SELECT age, sex, height, COUNT(*) FROM people GROUP BY 1, 2, 3")
     assert "also when one of them" not in product, "because products open masked bits, which a server can flip"
     assert run("status", people) == before
     data = json.loads(
         CliRunner().invoke(app, ["pair", *map(str, words), "SELECT COUNT(*) FROM people", "--json"]).stdout
     )
     assert [way["noise"] for way in data["ways"]] == ["joint", "each"]
+    assert data["products"] == {}
 
 
 def test_each_server_can_add_noise_of_its_own(people: Path) -> None:

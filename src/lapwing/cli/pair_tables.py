@@ -31,10 +31,20 @@ def show_quote(screen: Console, query: Query, other: Query, spending: dict[str, 
         }
         for pair, question, quote in sorted(quotes, key=lambda part: part[0].way, reverse=True)
     ]
+    pair, question, quote = quotes[0]
+    products = pair.products(question)
     if as_json:
-        typer.echo(json.dumps({**data(quotes[0][2]), "noise": quotes[0][0].way, "ways": ways}))
+        typer.echo(json.dumps({**data(quote), "noise": pair.way, "ways": ways, "products": products}))
         return
-    screen.print(quotes[0][2])
+    screen.print(quote)
+    if products:
+        states = list(pair.client.status().values())
+        parts = [
+            f"{count} of {column} ({left} left{', which is too few' if count > left else ''})"
+            for column, count in products.items()
+            for left in [min(state["products"][column] for state in states)]
+        ]
+        screen.print(Text(f"Uses up products: {', '.join(parts)}"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Both kinds of noise, at the same price")
     table.title_justify = "left"
     for title in ("--noise", "off by at most", "good against"):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -184,6 +185,11 @@ class Pair:
             else "each server added full noise of its own, so the error is √2 times that of joint noise"
         )
         return (f"one row of each {unit}; {who}", noise, self.holds_if(question), *plan_notes(question))
+
+    def products(self, question: Question) -> Counter[str]:
+        """How many products of each column a question uses up."""
+        measures = tuple(self.compiled(question).measures.values())
+        return Request(measures, (), self.way).products(self.deployment.layout)
 
     def holds_if(self, question: Question) -> str:
         """What must be true of the servers for the stated loss to hold, in words."""
