@@ -38,6 +38,7 @@ from lapwing.pair.behaviour import needed_behaviour
 from lapwing.pair.certificates import certificate_in, check_key, encoded
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
+from lapwing.pair.compiler import Number as DigitColumn
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.orders import Request, loss_of, noise_for
@@ -122,8 +123,16 @@ class Pair:
     def refuse(self, question: Question) -> None:
         """What is not answered: compiling says so."""
         if question.grouping.secret:
+            frame = self.compiled(question).frame
+            for key in question.grouping.keys:
+                if isinstance(frame.table(key.expression), DigitColumn):  # to name its groups would not help
+                    why = f"owners upload {key.name} as digits, which can be added up and nothing else"
+                    hint = "Have it uploaded by ranges (bins: in the file) to filter, group or compare."
+                    raise UnsupportedQuery(f"group by {key.name}", why, hint)
+            name = next(key.name for key in question.grouping.keys if key.values is None)
             why = "which keys occur would be a secret, and two servers cannot look for them"
-            raise UnsupportedQuery(question.explain(), why, "Name the groups: keys={'region': […]}.")
+            hint = f"Name the groups: keys={{{name!r}: […]}}; on the command line: --keys {name}=…"
+            raise UnsupportedQuery(question.explain(), why, hint)
         self.compiled(question).measures  # noqa: B018 – for what it refuses
 
     def refuse_step(self, step: Step) -> None:
@@ -146,6 +155,8 @@ class Pair:
             raise InvalidParameter(name, value, why, "Write epsilon=0.5 alone.")
         size = checks.positive(epsilon=epsilon)
         items = self._items(question, size)
+        for item in items:
+            _check_size(item, size)
         delta_sum = sum((_delta(item.privacy_loss()) for item in items), Fraction(0))
         stated = ApproxDP(
             size, delta_sum, relation=self.deployment.layout.relation, unit=self.deployment.unit, trust=TRUST
@@ -208,6 +219,9 @@ class Pair:
         progress: bool,
     ) -> Answer:
         """Both servers charge, compute and record; here is only what they opened."""
+        if self.client.key_file is None:
+            why = "is missing: servers answer only analysts whom the file names"
+            raise InvalidParameter("key", None, why, "Write pair.open(…, key='analyst.pem').")
         parts = [item for item in items if isinstance(item, JointNoise)]
         request = Request(tuple(part.measure for part in parts), tuple(part.size for part in parts), self.way)
         reply = self.client.ask(request, key)
@@ -241,6 +255,17 @@ def width_of_two(scale: float, failure: float) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
     return low
+
+
+def _check_size(item: JointNoise, epsilon: Fraction) -> None:
+    """Say it of the epsilon that somebody wrote, and not of the scale that follows from it."""
+    layout = item.deployment.layout
+    try:
+        noise_for(item.measure, layout, item.size)
+    except InvalidParameter:
+        wrong, right = ("large", "smaller") if item.measure.change(layout) < item.size else ("small", "larger")
+        why = f"is too {wrong} for the noise that two servers make"
+        raise InvalidParameter("epsilon", float(epsilon), why, f"Write a {right} one.") from None
 
 
 def _delta(loss: Loss) -> Fraction:
