@@ -203,7 +203,11 @@ def test_one_person_uploads_and_a_code_works_once(people: Path) -> None:
         (("ask", "SELECT COUNT(*) FROM people"), "epsilon"),
         (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "0"), "Write epsilon=1"),
         (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1", "--noise", "none"), "joint, each"),
-        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "25"), "its ledger does not allow"),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "25"), "any more, only ε ="),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1e4"), "is too large for the noise"),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1e-13"), "is too small for the noise"),
+        (("ask", "SELECT income, COUNT(*) FROM people GROUP BY income", "--epsilon", "1"), "(bins: in the file)"),
+        (("upload", "--check"), "--check looks at a CSV"),
         (("ask", "SELECT COUNT(*) FROM people WHERE weight > 3", "--epsilon", "1"), "weight"),
         (("ask", "SELECT MEDIAN(age) FROM people", "--epsilon", "1"), "Ask for a histogram"),
         (("ask", "SELECT COUNT(*) FROM people WHERE income > 3", "--epsilon", "1"), "which can be added up"),
@@ -239,6 +243,31 @@ def test_a_csv_that_does_not_fit_is_not_begun(people: Path, tmp_path: Path) -> N
         assert hint in run(*words, code=2)
 
 
+def test_whoever_has_a_csv_can_count_the_cells_that_do_not_fit_before_an_upload(people: Path, tmp_path: Path) -> None:
+    before = run("status", people)
+    (tmp_path / "rows.csv").write_text("age,sex,income,height\n30,F,1e9,170\n17,NA,much,99\n,m,2000.0,\n")
+    shown = run("upload", people, "--csv", tmp_path / "rows.csv", "--check")
+    assert "3 rows; nothing was uploaded" in shown
+    for line in ("sex 0 2 0", "age 1 1 0", "income 0 1 1", "height 1 1 0"):
+        assert line in shown
+    assert run("status", people) == before
+
+
+def test_a_server_does_not_begin_without_the_list_of_codes_it_admits(tmp_path: Path) -> None:
+    new(tmp_path, "--owners", 2)
+    folder = tmp_path / "people"
+    os.replace(folder / "as" / "rows.db", folder / "rows.db")
+    assert "it says which codes this server admits. Put as/rows.db" in run("serve", folder, "as", code=2)
+    assert not (folder / "as" / "rows.db").exists()
+
+
+def test_in_python_whoever_asks_without_a_key_is_told_and_a_file_is_named_by_text(people: Path) -> None:
+    table = pair.open(str(people))
+    assert Deployment.read(str(people)) == Deployment.read(people / "pair.yaml")
+    with pytest.raises(InvalidParameter, match=r"Write pair\.open\(…, key='analyst\.pem'\)"):
+        table.sql("SELECT COUNT(*) FROM people", epsilon=0.1)
+
+
 def test_two_machines_make_their_own_keys_and_only_certificates_travel(tmp_path: Path) -> None:
     for name in ("as", "csp", "ada"):
         result = CliRunner().invoke(app, ["pair", "key", str(tmp_path / f"machine {name}"), name])
@@ -260,7 +289,7 @@ def test_two_machines_make_their_own_keys_and_only_certificates_travel(tmp_path:
     ada = tmp_path / "machine ada" / "ada.pem"
     with running(PairServer(tmp_path / f"machine {name}", name) for name in ("as", "csp")):
         run("upload", folder, "--code", "a-long-code-of-ada", "age=30", "sex=f")
-        assert "shares of 1 rows" in run("upload", folder, "--codes", tmp_path / "codes.txt", "--absent", "--skip", 1)
+        assert "shares of 1 row," in run("upload", folder, "--codes", tmp_path / "codes.txt", "--absent", "--skip", 1)
         [row] = values(folder, "SELECT COUNT(*) AS n FROM people", "--epsilon", 3, "--key", ada)
         assert abs(int(row["n"]) - 1) < 20
 
