@@ -62,6 +62,16 @@ class Deployment:
         """Of the whole file."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
+    @cached_property
+    def subject(self) -> str:
+        """Of what rows and charges are about: which bit means what, which product is whose, and who is charged.
+
+        Addresses, keys and analysts are no part of it.
+        """
+        columns, layout = json.loads(self.content)["columns"], self.layout
+        facts = [self.name, self.unit, layout.relation, layout.products, columns]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
     def place_of(self, name: str) -> Place:
         """0 or 1, for a server by its name."""
         names = [server.name for server in self.servers]
@@ -101,7 +111,7 @@ class Deployment:
             _allowance(data.get("allowance"), layout, unit),
             (servers[0], servers[1]),
             {name: _text(certificate, name) for name, certificate in analysts.items()},
-            json.dumps(data, sort_keys=True, default=str),
+            json.dumps({**data, "columns": [*data["columns"].items()]}, sort_keys=True, default=str),  # in their order
         )
 
 

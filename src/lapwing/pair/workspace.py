@@ -84,7 +84,9 @@ def make(
     (folder / CODES).touch(mode=0o600)
     (folder / CODES).write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
     for place, server in enumerate(SERVERS):
-        Store(folder / server, deployment.layout).admit(code_for(code, place) for code in codes)
+        store = Store(folder / server, deployment.layout)
+        store.is_about(deployment.subject)
+        store.admit(code_for(code, place) for code in codes)
     return deployment
 
 
