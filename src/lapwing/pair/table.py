@@ -9,7 +9,6 @@ those who do not take part upload an empty row. Unit: a person, who has one row.
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,7 +38,7 @@ from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.joint_noise import JointLaplace
-from lapwing.pair.orders import Request, loss_of, noise_for
+from lapwing.pair.orders import Request, half_width_of, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
 from lapwing.pair.trust import TRUST
@@ -82,10 +81,7 @@ class JointNoise:
 
     def half_width(self, confidence: Number) -> float:
         """How far the noise reaches in one group, in steps."""
-        sure = checks.probability(confidence=confidence)
-        if self.way == "joint":
-            return float(self._noise.half_width(sure))
-        return float(width_of_two(float(self._noise.scale), float(1 - sure)))
+        return half_width_of(self._noise, self.way, confidence)
 
     @cached_property
     def _noise(self) -> JointLaplace:
@@ -216,25 +212,6 @@ class Pair:
             engine="two servers",
             charge=reply.charge,
         )
-
-
-def width_of_two(scale: float, failure: float) -> int:
-    """How far the sum of two discrete Laplace variables of this scale reaches: it is k with p^|k| (|k| + c), scaled."""
-    p = math.exp(-1 / scale)
-    c = (1 + p * p) / (1 - p * p)
-    front = ((1 - p) / (1 + p)) ** 2
-
-    def beyond(size: int) -> float:
-        rest = p ** (size + 1) / (1 - p)
-        return 2 * front * rest * (size + 1 + c + p / (1 - p))
-
-    low, high = 0, 1
-    while beyond(high) * (1 + 1e-9) > failure:
-        high *= 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
-    return low
 
 
 def _delta(loss: Loss) -> Fraction:
