@@ -295,7 +295,8 @@ def _again(name: str) -> Iterator[None]:
         _hint(name)
         raise typer.Exit(130) from None
     except LapwingError as error:
-        if "same key" in str(error) or "stays charged" in str(error):
+        burnt = "under another key" in str(error)  # it has no answer, and never will have
+        if not burnt and ("same key" in str(error) or "stays charged" in str(error)):
             _hint(name)
         raise
 

@@ -227,8 +227,8 @@ def open(
 ) -> PrivateTable:
     """The table that two servers hold, for an analyst with a `key` that the file names.
 
-    `noise="each"` lets each server add full noise of its own: √2 times the error, and for answers about one column it
-    also holds against one server that cheats.
+    `noise="each"` lets each server add full noise of its own: √2 times the error. For totals of one column ε then also
+    holds against one server that sends false numbers for the answer, if it followed the protocol when rows came.
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))

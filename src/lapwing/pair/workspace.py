@@ -29,6 +29,8 @@ SERVERS = ("as", "csp")
 FILE, CODES, KEY = "pair.yaml", "codes.txt", "key.pem"
 SHORTEST_CODE = 12
 """A shorter one can be guessed by a server, who sees its hash."""
+CODE_BITS = 96
+"""Of a code that is made here. A server that looks for any of a million codes at once has 20 bits less to guess."""
 
 
 def make(
@@ -111,7 +113,7 @@ def codes_in(folder: Path) -> list[str]:
 
 def _codes(owners: int | Sequence[str]) -> list[str]:
     if isinstance(owners, int):
-        return [f"{SYSTEM.bits(64):016x}" for _ in range(checks.whole(owners=owners))]
+        return [f"{SYSTEM.bits(CODE_BITS):0{CODE_BITS // 4}x}" for _ in range(checks.whole(owners=owners))]
     codes = list(owners)
     if not codes or len(set(codes)) < len(codes):
         raise InvalidParameter("codes", len(codes), "must be different, and at least one", "Write one in each line.")
