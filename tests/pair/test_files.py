@@ -11,6 +11,7 @@ from two_servers import NAMES, made
 
 from lapwing.curator.ask.documents import read_yaml, write_yaml
 from lapwing.errors import InvalidParameter
+from lapwing.pair.certificates import listening, new_certificate
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.server import PairServer
 
@@ -64,3 +65,18 @@ def test_servers_may_move_and_analysts_may_change(tmp_path: Path, name: str) -> 
     data = read_yaml((folder / "pair.yaml").read_text(), name="pair.yaml")
     servers = [{**server, "address": "127.0.0.1:9"} for server in data["servers"]]
     PairServer(rewritten(folder, servers=servers, analysts={}), name)
+
+
+def test_one_key_for_both_servers_is_refused(tmp_path: Path) -> None:
+    folder = made(tmp_path / "p")
+    first, second = read_yaml((folder / "pair.yaml").read_text(), name="pair.yaml")["servers"]
+    rewritten(folder, servers=[first, {**second, "certificate": first["certificate"]}])
+    with pytest.raises(InvalidParameter, match="whoever has its key is both of them"):
+        Deployment.read(folder)
+
+
+def test_certificates_need_no_line_at_their_end(tmp_path: Path) -> None:
+    names = ("as", "csp", "ada")
+    certificates = [new_certificate(tmp_path / f"{name}.pem", name).strip() for name in names]
+    context = listening(tmp_path / "as.pem", certificates[1:])
+    assert len(context.get_ca_certs()) == 2

@@ -25,6 +25,8 @@ from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP
 
 VERSION = 1
+UNMADE = "not made yet"
+"""Where a certificate will be."""
 _FIELDS = ("lapwing_pair", "name", "unit", "columns", "relation", "products", "allowance", "servers", "analysts")
 _HINT = "See docs/pair.md for a file."
 
@@ -103,6 +105,10 @@ class Deployment:
         servers = [_server(entry) for entry in _list(data.get("servers"), "servers")]
         if len(servers) != 2 or servers[0].name == servers[1].name:
             raise InvalidParameter("servers", len(servers), "must be two, with different names", _HINT)
+        keys = {server.certificate.strip() for server in servers}
+        if len(keys) < 2 and not keys <= {UNMADE}:
+            why = "have the same certificate, so whoever has its key is both of them"
+            raise InvalidParameter("servers", servers[0].name, why, "Make a key for each: lapwing pair key FOLDER csp.")
         analysts = _fields(data.get("analysts", {}), "analysts")
         return cls(
             _text(data.get("name"), "name"),

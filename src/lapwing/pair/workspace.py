@@ -21,7 +21,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM
 from lapwing.pair.certificates import new_certificate
 from lapwing.pair.client import code_for
-from lapwing.pair.deployment import VERSION, Deployment
+from lapwing.pair.deployment import UNMADE, VERSION, Deployment
 from lapwing.pair.store import Store
 
 SERVERS = ("as", "csp")
@@ -68,10 +68,10 @@ def make(
         "allowance": {"epsilon": epsilon, "delta": 1e-9},
         "columns": dict(columns) if isinstance(columns, Mapping) else columns,
         "servers": [
-            {"name": server, "address": address, "certificate": certificates.get(server) or "not made yet"}
+            {"name": server, "address": address, "certificate": certificates.get(server) or UNMADE}
             for server, address in zip(SERVERS, addresses, strict=True)
         ],
-        "analysts": {analyst: certificate or "not made yet" for analyst, certificate in known.items()},
+        "analysts": {analyst: certificate or UNMADE for analyst, certificate in known.items()},
     }
     Deployment.parsed(write_yaml(data))  # says what is wrong before anything is written
     for server in data["servers"]:
