@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,6 +24,7 @@ from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Li
 from lapwing.pair.links import Place
 from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP
+from lapwing.privacy.allowances import LARGEST_DELTA, LARGEST_SIZE
 
 VERSION = 1
 UNMADE = "not made yet"
@@ -82,8 +84,9 @@ class Deployment:
         return 0 if name == names[0] else 1
 
     @classmethod
-    def read(cls, path: Path) -> Deployment:
-        """From a file of YAML."""
+    def read(cls, path: str | os.PathLike[str]) -> Deployment:
+        """From a file of YAML, or the folder it is in."""
+        path = Path(path)
         if path.is_dir():
             path = path / "pair.yaml"
         try:
@@ -159,6 +162,11 @@ def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:
     entry = _fields(data, "allowance", ("epsilon", "delta"))
     epsilon = checks.positive(epsilon=entry.get("epsilon"))
     delta = checks.probability(delta=entry.get("delta", Fraction(1, 10**9)))
+    if epsilon > LARGEST_SIZE or delta > LARGEST_DELTA:
+        why = f"protects nobody: the most is an epsilon of {LARGEST_SIZE:,} and a delta of {LARGEST_DELTA}"
+        raise InvalidParameter(
+            "allowance", f"ε = {float(epsilon):g}, δ = {float(delta):g}", why, "Write an epsilon of 3."
+        )
     return ApproxDP(epsilon, delta, relation=layout.relation, unit=unit, trust=TRUST)
 
 
@@ -184,7 +192,7 @@ def _fields(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[
 
 def _list(data: Any, name: str) -> list[Any]:
     if not isinstance(data, list) or not data:
-        raise InvalidParameter(name, data, "must be a list", _HINT)
+        raise InvalidParameter(name, data, "must be a list with something in it", _HINT)
     return data
 
 

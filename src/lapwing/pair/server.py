@@ -68,6 +68,10 @@ class PairServer:
         self.layout = self.deployment.layout
         self.key_file = self.folder / "key.pem"
         check_key(self.key_file, self.deployment.servers[self.place].certificate, f"the server {name}")
+        if not (self.folder / "rows.db").is_file():  # a new one would admit nobody
+            why = "is missing: it says which codes this server admits"
+            hint = f"Put {name}/rows.db of the folder that lapwing pair new made in this place."
+            raise InvalidParameter("file", str(self.folder / "rows.db"), why, hint)
         check_installed("pair")  # not in the middle of a question that is charged
         self.store = Store(self.folder, self.layout)
         if not self.store.is_about(self.deployment.subject):  # its products would be counted, and charged, anew

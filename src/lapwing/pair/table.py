@@ -10,6 +10,7 @@ those who do not take part upload an empty row. Unit: a person, who has one row.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -36,6 +37,7 @@ from lapwing.pair.behaviour import needed_behaviour
 from lapwing.pair.certificates import certificate_in, check_key, encoded
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
+from lapwing.pair.compiler import Number as DigitColumn
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.orders import Request, half_width_of, loss_of, noise_for
@@ -117,8 +119,16 @@ class Pair:
     def refuse(self, question: Question) -> None:
         """What is not answered: compiling says so."""
         if question.grouping.secret:
+            frame = self.compiled(question).frame
+            for key in question.grouping.keys:
+                if isinstance(frame.table(key.expression), DigitColumn):  # to name its groups would not help
+                    why = f"owners upload {key.name} as digits, which can be added up and nothing else"
+                    hint = "Have it uploaded by ranges (bins: in the file) to filter, group or compare."
+                    raise UnsupportedQuery(f"group by {key.name}", why, hint)
+            name = next(key.name for key in question.grouping.keys if key.values is None)
             why = "which keys occur would be a secret, and two servers cannot look for them"
-            raise UnsupportedQuery(question.explain(), why, "Name the groups: keys={'region': […]}.")
+            hint = f"Name the groups: keys={{{name!r}: […]}}; on the command line: --keys {name}=…"
+            raise UnsupportedQuery(question.explain(), why, hint)
         self.compiled(question).measures  # noqa: B018 – for what it refuses
 
     def refuse_step(self, step: Step) -> None:
@@ -141,6 +151,8 @@ class Pair:
             raise InvalidParameter(name, value, why, "Write epsilon=0.5 alone.")
         size = checks.positive(epsilon=epsilon)
         items = self._items(question, size)
+        for item in items:
+            _check_size(item, size)
         delta_sum = sum((_delta(item.privacy_loss()) for item in items), Fraction(0))
         stated = ApproxDP(
             size, delta_sum, relation=self.deployment.layout.relation, unit=self.deployment.unit, trust=TRUST
@@ -181,6 +193,11 @@ class Pair:
         )
         return (f"one row of each {unit}; {who}", noise, self.holds_if(question), *plan_notes(question))
 
+    def products(self, question: Question) -> Counter[str]:
+        """How many products of each column a question uses up."""
+        measures = tuple(self.compiled(question).measures.values())
+        return Request(measures, (), self.way).products(self.deployment.layout)
+
     def holds_if(self, question: Question) -> str:
         """What must be true of the servers for the stated loss to hold, in words."""
         return needed_behaviour(self.way, self.compiled(question).measures.values())
@@ -198,6 +215,9 @@ class Pair:
         progress: bool,
     ) -> Answer:
         """Both servers charge, compute and record; here is only what they opened."""
+        if self.client.key_file is None:
+            why = "is missing: servers answer only analysts whom the file names"
+            raise InvalidParameter("key", None, why, "Write pair.open(…, key='analyst.pem').")
         parts = [item for item in items if isinstance(item, JointNoise)]
         request = Request(tuple(part.measure for part in parts), tuple(part.size for part in parts), self.way)
         reply = self.client.ask(request, key)
@@ -212,6 +232,17 @@ class Pair:
             engine="two servers",
             charge=reply.charge,
         )
+
+
+def _check_size(item: JointNoise, epsilon: Fraction) -> None:
+    """Say it of the epsilon that somebody wrote, and not of the scale that follows from it."""
+    layout = item.deployment.layout
+    try:
+        noise_for(item.measure, layout, item.size)
+    except InvalidParameter:
+        wrong, right = ("large", "smaller") if item.measure.change(layout) < item.size else ("small", "larger")
+        why = f"is too {wrong} for the noise that two servers make"
+        raise InvalidParameter("epsilon", float(epsilon), why, f"Write a {right} one.") from None
 
 
 def _delta(loss: Loss) -> Fraction:

@@ -11,6 +11,7 @@ one folder holds both.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ CODE_BITS = 96
 
 
 def make(
-    folder: Path,
+    folder: str | os.PathLike[str],
     *,
     name: str,
     columns: Mapping[str, Any],
