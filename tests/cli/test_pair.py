@@ -22,8 +22,11 @@ from typer.testing import CliRunner
 
 from lapwing import pair
 from lapwing.cli.commands import app
+from lapwing.cli.pair import _again
 from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing.pair.client import ServerRefused
 from lapwing.pair.deployment import Deployment
+from lapwing.pair.refusals import BeingAnswered, Burnt
 from lapwing.pair.server import PairServer
 from lapwing.pair.store import Store
 from lapwing.pair.workspace import codes_in
@@ -355,6 +358,19 @@ def test_codes_that_can_be_guessed_are_refused(tmp_path: Path) -> None:
         assert hint in new(tmp_path, *words, code=2)
     assert "a number, or a list of codes" in new(tmp_path, *words, "--owners", 2, code=2)
     assert not (tmp_path / "people").exists()
+
+
+def test_codes_that_are_made_cannot_be_guessed_by_a_server_that_looks_for_all_of_them(tmp_path: Path) -> None:
+    """Servers see a hash of every code, without salt: 64 bits of each would be 44 to find one of a million."""
+    new(tmp_path, "--owners", 3)
+    assert all(re.fullmatch("[0-9a-f]{24}", code) for code in codes_in(tmp_path / "people"))
+
+
+def test_who_asks_again_for_a_burnt_question_is_not_told_to_do_so(capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (Burnt(), BeingAnswered()):
+        with pytest.raises(ServerRefused), _again("monday"):
+            raise ServerRefused("as", str(error))
+        assert ("Asked again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
 
 
 def test_countries_are_text_in_a_file_of_columns(tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from lapwing.privacy import ApproxDP
 from lapwing.privacy.allowances import LARGEST_DELTA, LARGEST_SIZE
 
 VERSION = 1
+UNMADE = "not made yet"
+"""Where a certificate will be."""
 _FIELDS = ("lapwing_pair", "name", "unit", "columns", "relation", "products", "allowance", "servers", "analysts")
 _HINT = "See docs/pair.md for a file."
 
@@ -64,6 +66,16 @@ class Deployment:
         """Of the whole file."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
+    @cached_property
+    def subject(self) -> str:
+        """Of what rows and charges are about: which bit means what, which product is whose, and who is charged.
+
+        Addresses, keys and analysts are no part of it.
+        """
+        columns, layout = json.loads(self.content)["columns"], self.layout
+        facts = [self.name, self.unit, layout.relation, layout.products, columns]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
     def place_of(self, name: str) -> Place:
         """0 or 1, for a server by its name."""
         names = [server.name for server in self.servers]
@@ -96,6 +108,10 @@ class Deployment:
         servers = [_server(entry) for entry in _list(data.get("servers"), "servers")]
         if len(servers) != 2 or servers[0].name == servers[1].name:
             raise InvalidParameter("servers", len(servers), "must be two, with different names", _HINT)
+        keys = {server.certificate.strip() for server in servers}
+        if len(keys) < 2 and not keys <= {UNMADE}:
+            why = "have the same certificate, so whoever has its key is both of them"
+            raise InvalidParameter("servers", servers[0].name, why, "Make a key for each: lapwing pair key FOLDER csp.")
         analysts = _fields(data.get("analysts", {}), "analysts")
         return cls(
             _text(data.get("name"), "name"),
@@ -104,7 +120,7 @@ class Deployment:
             _allowance(data.get("allowance"), layout, unit),
             (servers[0], servers[1]),
             {name: _text(certificate, name) for name, certificate in analysts.items()},
-            json.dumps(data, sort_keys=True, default=str),
+            json.dumps({**data, "columns": [*data["columns"].items()]}, sort_keys=True, default=str),  # in their order
         )
 
 

@@ -74,6 +74,9 @@ class PairServer:
             raise InvalidParameter("file", str(self.folder / "rows.db"), why, hint)
         check_installed("pair")  # not in the middle of a question that is charged
         self.store = Store(self.folder, self.layout)
+        if not self.store.is_about(self.deployment.subject):  # its products would be counted, and charged, anew
+            why = "names another table, unit, relation, columns or products than the rows in this folder were made for"
+            raise InvalidParameter("file", str(folder), why, "Put the old file back, or begin a new pair.")
         self.ledger = Ledger(self.folder / "ledger.db", anchor=self.folder / "anchor.json")
         self.ledger.open(self.deployment.name, self.deployment.allowance)
         self.clock = Clock()

@@ -9,7 +9,6 @@ those who do not take part upload an empty row. Unit: a person, who has one row.
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Mapping
@@ -41,7 +40,7 @@ from lapwing.pair.compiler import Compiled
 from lapwing.pair.compiler import Number as DigitColumn
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.joint_noise import JointLaplace
-from lapwing.pair.orders import Request, loss_of, noise_for
+from lapwing.pair.orders import Request, half_width_of, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
 from lapwing.pair.trust import TRUST
@@ -84,10 +83,7 @@ class JointNoise:
 
     def half_width(self, confidence: Number) -> float:
         """How far the noise reaches in one group, in steps."""
-        sure = checks.probability(confidence=confidence)
-        if self.way == "joint":
-            return float(self._noise.half_width(sure))
-        return float(width_of_two(float(self._noise.scale), float(1 - sure)))
+        return half_width_of(self._noise, self.way, confidence)
 
     @cached_property
     def _noise(self) -> JointLaplace:
@@ -238,25 +234,6 @@ class Pair:
         )
 
 
-def width_of_two(scale: float, failure: float) -> int:
-    """How far the sum of two discrete Laplace variables of this scale reaches: it is k with p^|k| (|k| + c), scaled."""
-    p = math.exp(-1 / scale)
-    c = (1 + p * p) / (1 - p * p)
-    front = ((1 - p) / (1 + p)) ** 2
-
-    def beyond(size: int) -> float:
-        rest = p ** (size + 1) / (1 - p)
-        return 2 * front * rest * (size + 1 + c + p / (1 - p))
-
-    low, high = 0, 1
-    while beyond(high) * (1 + 1e-9) > failure:
-        high *= 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
-    return low
-
-
 def _check_size(item: JointNoise, epsilon: Fraction) -> None:
     """Say it of the epsilon that somebody wrote, and not of the scale that follows from it."""
     layout = item.deployment.layout
@@ -281,8 +258,8 @@ def open(
 ) -> PrivateTable:
     """The table that two servers hold, for an analyst with a `key` that the file names.
 
-    `noise="each"` lets each server add full noise of its own: √2 times the error, and for answers about one column it
-    also holds against one server that cheats.
+    `noise="each"` lets each server add full noise of its own: √2 times the error. For totals of one column ε then also
+    holds against one server that sends false numbers for the answer, if it followed the protocol when rows came.
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))
