@@ -13,6 +13,7 @@ from pairing import together
 from tally_worlds import tiny_layout
 
 from lapwing.noise import SYSTEM
+from lapwing.pair.deployment import domains_of
 from lapwing.pair.domains import Layout, split
 from lapwing.pair.holdings import Batch, Holdings, chosen, packed
 from lapwing.pair.intake import Intake, take_in
@@ -145,3 +146,12 @@ def test_whoever_lies_about_products_may_count_once_with_every_value(measure: Me
     before, after = (answers_of(layout, part, measure)[0] for part in (honest, lying))
     people = 1 if measure.at_least else COUNT
     assert after - before == (people * most if most > one_row else 0)
+
+
+@pytest.mark.parametrize("high", [90, 100_000], ids=["listed", "digits"])
+def test_a_number_beyond_its_bounds_counts_as_the_nearest_one(high: int) -> None:
+    [domain] = domains_of({"age": {"bounds": [17, high]}})
+    cells = [3, 17, high, high + 1, None, "old", 17.5]
+    near = [17, 17, high, high, None, None, None]
+    assert domain.encoded(cells).tolist() == domain.encoded(near).tolist()
+    assert domain.encoded([17]).tolist() != domain.encoded([high]).tolist() != domain.encoded([None]).tolist()

@@ -117,7 +117,7 @@ def rows_in(path: Path, layout: Layout) -> Iterator[dict[str, Any]]:
 
 def misfits_in(path: Path, layout: Layout) -> tuple[int, dict[str, Misfits]]:
     """How many rows a CSV has, and cells of each column that do not fit: for whoever has these rows."""
-    from lapwing.pair.domains import Digits, Listed
+    from lapwing.pair.domains import Digits, Listed, Numbers
 
     count, _ = table_in(path, layout)
     misfits = {name: Misfits() for name in layout.by_name}
@@ -127,8 +127,8 @@ def misfits_in(path: Path, layout: Layout) -> tuple[int, dict[str, Misfits]]:
                 value, own = domain.read(cell_of(domain, row[name])), misfits[name]
                 if not row[name].strip():
                     own.empty += 1
+                elif value is not None and isinstance(domain, Digits | Numbers):
+                    own.beyond += not domain.low <= value <= domain.high
                 elif value is None or (isinstance(domain, Listed) and value not in domain.values):
                     own.unknown += 1
-                elif isinstance(domain, Digits) and not domain.low <= value <= domain.high:
-                    own.beyond += 1
     return count, misfits

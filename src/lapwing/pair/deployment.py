@@ -20,7 +20,7 @@ from lapwing.calls import closest
 from lapwing.curator.ask.documents import read_yaml
 from lapwing.curator.plan.expressions import KINDS
 from lapwing.errors import InvalidParameter
-from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed
+from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed, Numbers
 from lapwing.pair.links import Place
 from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP
@@ -148,7 +148,7 @@ def _domain(name: str, entry: Mapping[str, Any]) -> Domain:
         why = "must be two whole numbers, the lower one first"
         raise InvalidParameter("bounds", name, why, "For other numbers write bins: [0, 0.5, 1].")
     if high - low < MOST_LISTED:
-        return Listed(name, "integer", tuple(range(int(low), int(high) + 1)))
+        return Numbers.of(name, int(low), int(high))
     return Digits(name, "integer", int(low), int(high))
 
 
