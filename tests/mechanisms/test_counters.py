@@ -169,7 +169,7 @@ def test_steps_and_windows_outside_are_refused(counter: Counter) -> None:
     assert counter.accuracy(0.9) < counter.accuracy(0.99) < counter.accuracy(0.99, simultaneous=True)
 
 
-@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16])
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16], ids=lambda kind: kind.__name__)
 def test_narrow_whole_numbers_are_those_numbers(kind: Any) -> None:
     wide = SquareRootCounter.for_rho(0.5, steps=kind(100), sensitivity=1, active_steps=kind(100))
     plain = SquareRootCounter.for_rho(0.5, steps=100, sensitivity=1, active_steps=100)
