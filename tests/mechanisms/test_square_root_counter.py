@@ -16,7 +16,7 @@ from scipy import stats
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import SquareRootCounter
 from lapwing.mechanisms.dyadic_layout import Layout, layout_of
-from lapwing.mechanisms.square_root_variance import variances, window_variance
+from lapwing.mechanisms.square_root_variance import mean_variance, variances, window_variance
 
 SILENT = 1e-9
 """A sigma so small that the noise is 0, except with probability e^-500."""
@@ -97,6 +97,7 @@ def test_variances_are_those_of_the_dense_inverse(steps: int, bins: int) -> None
     layout = layout_of(steps, bins)
     weights = np.cumsum(np.linalg.inv(dense(layout).astype(float)), axis=0)
     assert np.allclose(variances(layout), (weights**2).sum(axis=1), rtol=1e-9)
+    assert math.isclose(mean_variance(layout), (weights**2).sum() / steps, rel_tol=1e-9)
     for start, stop in [(0, steps), (steps // 3, steps), (steps // 2, steps // 2 + 1)]:
         if start < stop <= steps:
             difference = weights[stop - 1] - (weights[start - 1] if start else 0)
