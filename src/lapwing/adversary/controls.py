@@ -145,6 +145,15 @@ def tree_that_pays_for_one_level(days: Sequence[int], entropy: Entropy) -> list[
     return [sum(node) + discrete_laplace(1, entropy=entropy) for node in nodes]
 
 
+@control(
+    Pair((4, 2, 3), (5, 2, 3), note="one person more, in a town, its region and the country"), shows=2.72, spread=0.04
+)
+def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
+    """The whole epsilon for each level of a tree: a person is on every one of them, and the losses add up."""
+    exact = (sum(towns), towns[0] + towns[1], *towns)
+    return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -157,4 +166,5 @@ CLASSICS: tuple[Control, ...] = (
     keys_from_the_data,
     daily_sums_with_fresh_noise,
     tree_that_pays_for_one_level,
+    tree_whose_levels_are_paid_once,
 )

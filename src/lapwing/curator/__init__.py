@@ -21,6 +21,7 @@ from lapwing.curator.aggregates import (
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
+from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
@@ -39,17 +40,20 @@ __all__ = [
     "Aggregate",
     "Answer",
     "Check",
+    "Ladder",
     "PrivateTable",
     "Proposal",
     "PublicTable",
     "Query",
     "Quote",
     "Unprotected",
+    "bins",
     "bounds",
     "correlation",
     "count",
     "count_distinct",
     "covariance",
+    "dates",
     "describe",
     "geometric_mean",
     "histogram",
