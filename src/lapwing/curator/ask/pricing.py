@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -273,6 +273,8 @@ ReleaseItem = Item | NoisyStatistic
 """What any releaser may release: what the trusted curator does, or a statistic with noise of another making."""
 Purpose = Statistic | Pick | None
 """What an item is for: a statistic, a quantile, or (None) keys."""
+P = TypeVar("P")
+Priced = TypeVar("Priced", bound=Item)
 
 
 class PricedOutput(Protocol):
@@ -351,8 +353,8 @@ def price_top(most: int, spend: Budget, *, candidates: int, unit: str, outputs: 
 
 
 def share_out(
-    weights: Mapping[Purpose, Fraction], spend: Budget, item: Callable[[Purpose, Fraction, bool], Item]
-) -> tuple[Item, ...]:
+    weights: Mapping[P, Fraction], spend: Budget, item: Callable[[P, Fraction, bool], Priced]
+) -> tuple[Priced, ...]:
     """Every item with its part of the loss and, where a delta may be spent on noise, with the smaller noise.
 
     Items with Laplace noise lose their parts of epsilon, those with Gaussian noise (ε′, δ) together, ε′ being the sum

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates import Aggregate, count
 from lapwing.curator.ask import reader
 from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
+from lapwing.curator.ask.marginals import MarginalsQuestion, marginals
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
 from lapwing.curator.ask.release import release
@@ -133,6 +134,31 @@ class PrivateTable(OpenedTable):
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
         return Grouped(self, Grouping()).agg(*aggregates, **called)
+
+    @helpful
+    def marginals(
+        self,
+        sets: Sequence[Sequence[str] | str],
+        *aggregates: Aggregate,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        everything_else: bool = False,
+        weights: Sequence[Number] | None = None,
+        integers: bool = False,
+    ) -> MarginalsQuestion:
+        """Ask for several tables of counts that agree: `marginals([["sex", "age_group"], ["age_group", "region"]])`.
+
+        Counts of rows, or the `aggregates` (counts and sums), by each set of columns; `[]` is the total. Values must be
+        public, as in `group_by`. A row with another value in any of the columns is left out of all tables, or counted
+        as `everything_else`. Marginals share the loss equally, or by `weights`. `integers=True` asks for whole numbers
+        that are not negative and still agree.
+        """
+        if isinstance(sets, str) or not isinstance(sets, Sequence):
+            hint = "Write marginals([['sex', 'age_group'], ['age_group', 'region']])."
+            raise InvalidParameter("sets", sets, "must be a list of lists of columns", hint)
+        columns = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
+        grouping = self.group_by(*columns, keys=keys, everything_else=everything_else).grouping
+        outputs = named(aggregates) or (count(),)
+        return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
