@@ -131,6 +131,15 @@ def keys_from_the_data(keys: Sequence[str], entropy: Entropy) -> list[tuple[str,
     return [(key, keys.count(key) + discrete_laplace(1, entropy=entropy)) for key in sorted(set(keys))]
 
 
+@control(
+    Pair((4, 2, 3), (5, 2, 3), note="one person more, in a town, its region and the country"), shows=2.72, spread=0.04
+)
+def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
+    """The whole epsilon for each level of a tree: a person is on every one of them, and the losses add up."""
+    exact = (sum(towns), towns[0] + towns[1], *towns)
+    return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -141,4 +150,5 @@ CLASSICS: tuple[Control, ...] = (
     mean_with_the_true_number_of_people,
     count_with_a_reused_seed,
     keys_from_the_data,
+    tree_whose_levels_are_paid_once,
 )
