@@ -3,6 +3,7 @@
 from lapwing import checks
 from lapwing.curator.aggregates import (
     Aggregate,
+    cdf,
     correlation,
     count,
     count_distinct,
@@ -18,10 +19,12 @@ from lapwing.curator.aggregates import (
     units,
     variance,
 )
+from lapwing.curator.ask.marginals import Marginals
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.show.answer import Answer
+from lapwing.curator.show.distribution import Distribution
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.proposals import Proposal, bounds
@@ -39,6 +42,8 @@ __all__ = [
     "Aggregate",
     "Answer",
     "Check",
+    "Distribution",
+    "Marginals",
     "PrivateTable",
     "Proposal",
     "PublicTable",
@@ -46,6 +51,7 @@ __all__ = [
     "Quote",
     "Unprotected",
     "bounds",
+    "cdf",
     "correlation",
     "count",
     "count_distinct",

@@ -21,13 +21,12 @@ from lapwing.calls import helpful
 from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, estimates
 from lapwing.curator.ask import checker
+from lapwing.curator.ask.columns import totals_of
 from lapwing.curator.ask.pricing import Budget, Noise, check, share_out, shares_of
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.quote import Expectation, Quote
 from lapwing.curator.ask.release import release
 from lapwing.curator.ask.room import check_reads
-from lapwing.curator.engines.compiler import Compiler
-from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.nodes import check_depth, is_each_row
 from lapwing.curator.plan.statistics import Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
@@ -255,12 +254,7 @@ def look_at_marginals(
     query: MarginalsQuestion, items: Sequence[MarginalNoise], confidence: float, session: Reading, entropy: Entropy
 ) -> tuple[Column, ...]:
     """Read the rows once, add noise to every marginal, and make tables that agree."""
-    from lapwing.curator.ask.columns import statement_of
-
-    compiler = Compiler(query.context.engine.dialect, query.context.relations)
-    statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
-    rows = statement.rows().subquery("b", copy=False)
-    fetched = [row for row in session.fetch(statement.totals(rows, query.statistics)) if row[0] is not None]
+    fetched = totals_of(query, session, entropy)
     widths, tables = Widths(query, items, confidence), dict[Statistic, list[Any]]()
     for place, statistic in enumerate(query.statistics, start=1):
         exact = sums_of(query.family, [(int(row[0]), int(row[place])) for row in fetched])

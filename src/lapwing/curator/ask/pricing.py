@@ -273,8 +273,25 @@ ReleaseItem = Item | NoisyStatistic
 """What any releaser may release: what the trusted curator does, or a statistic with noise of another making."""
 Purpose = Statistic | Pick | None
 """What an item is for: a statistic, a quantile, or (None) keys."""
+
+
+class PricedItem(Protocol):
+    """Whatever has a part of the loss: an item of any question."""
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether its loss is a rho."""
+
+    @property
+    def error(self) -> float:
+        """What is compared where the kind of noise may be chosen."""
+
+    def privacy_loss(self) -> Loss:
+        """Its part of the loss."""
+
+
 P = TypeVar("P")
-Priced = TypeVar("Priced", bound=Item)
+Priced = TypeVar("Priced", bound=PricedItem)
 
 
 class PricedOutput(Protocol):
@@ -376,7 +393,7 @@ def share_out(
     return tuple(chosen.values())
 
 
-def check(items: Iterable[Item], spend: Budget) -> None:
+def check(items: Iterable[PricedItem], spend: Budget) -> None:
     """The items must not cost more than is charged: whatever else is wrong, this is not."""
     losses = [item.privacy_loss() for item in items]
     concentrated = [loss for loss in losses if isinstance(loss, ZCDP)]

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate, count
+from lapwing.curator.aggregates import Aggregate, Cdf, count
 from lapwing.curator.ask import reader
 from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
+from lapwing.curator.ask.distribution import distribution
 from lapwing.curator.ask.marginals import MarginalsQuestion, marginals
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
@@ -250,7 +251,9 @@ class Grouped:
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
         table = self.table
-        return ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
+        query = ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
+        first = next(iter((*aggregates, *called.values())))
+        return distribution(query, first) if isinstance(first, Cdf) else query
 
 
 @helpful
