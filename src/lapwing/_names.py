@@ -23,6 +23,8 @@ LIFTED = {
     ),
     "mechanisms": (
         "AboveThreshold",
+        "CrossedEstimate",
+        "CrossedHierarchy",
         "CrowdThreshold",
         "DummyCrowds",
         "DummyReports",

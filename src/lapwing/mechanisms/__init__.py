@@ -9,6 +9,7 @@ from typing import Any
 
 from lapwing import checks
 from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
+from lapwing.mechanisms.crossed_hierarchy import CrossedEstimate, CrossedHierarchy
 from lapwing.mechanisms.crowd_threshold import CrowdThreshold
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.mechanisms.exponential import Exponential
@@ -43,6 +44,8 @@ checks.add_examples(
 __all__ = [
     "AboveThreshold",
     "Count",
+    "CrossedEstimate",
+    "CrossedHierarchy",
     "CrowdThreshold",
     "DummyCrowds",
     "DummyReports",
