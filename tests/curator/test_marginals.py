@@ -89,6 +89,17 @@ def test_without_noise_they_are_the_counts_of_rows_that_have_public_values_every
         assert values == counted(rows, names, among=["sex", "age", "town"])
 
 
+def test_expressions_may_be_columns_of_marginals() -> None:
+    rows = drawn_rows(1, 200, 1)
+    released = opened(rows).marginals([["grown", "sex"], ["grown"]], grown="age >= 20").release(epsilon=EXACT)
+    known = [row for row in rows if row[1] in KEYS["sex"] and row[2] is not None]
+    assert [round(n) for n in released["grown"]["count"]] == [
+        sum((row[2] >= 20) == old for row in known) for old in (False, True)
+    ]
+    with pytest.raises(InvalidParameter, match="in none of the marginals"):
+        opened(rows).marginals(SETS, grown="age >= 20")
+
+
 def test_everything_else_is_counted_in_all_of_them() -> None:
     rows = drawn_rows(2, 300, 1)
     released = opened(rows).marginals(SETS, everything_else=True).release(epsilon=EXACT)

@@ -110,7 +110,7 @@ class CrossedHierarchy(Mechanism):
 
     >>> cases = CrossedHierarchy(trees=(Tree([[2]]), Tree([[3]])), epsilon=1)     # two towns, three weeks
     >>> tables = cases.release([[5, 9, 2], [1, 0, 4]]).tables
-    >>> tables[1, 1].sum() == tables[1, 0].sum() == tables[0, 1].sum() == tables[0, 0].sum()
+    >>> bool(tables[1, 1].sum() == tables[1, 0].sum() == tables[0, 1].sum() == tables[0, 0].sum())
     True
     >>> print(cases.privacy_loss())
     ε = 1 (add_remove, per person)

@@ -145,19 +145,26 @@ class PrivateTable(OpenedTable):
         everything_else: bool = False,
         weights: Sequence[Number] | None = None,
         integers: bool = False,
+        **computed: str,
     ) -> MarginalsQuestion:
         """Ask for several tables of counts that agree: `marginals([["sex", "age_group"], ["age_group", "region"]])`.
 
-        Counts of rows, or the `aggregates` (counts and sums), by each set of columns; `[]` is the total. Values must be
-        public, as in `group_by`. A row with another value in any of the columns is left out of all tables, or counted
-        as `everything_else`. Marginals share the loss equally, or by `weights`. `integers=True` asks for whole numbers
-        that are not negative and still agree.
+        Counts of rows, or the `aggregates` (counts and sums), by each set of columns; `[]` is the total. As in
+        `group_by`, an expression may have a name (`adult="age >= 18"`), and values must be public. A row with another
+        value in any of the columns is left out of all tables, or counted as `everything_else`. Marginals share the loss
+        equally, or by `weights`. `integers=True` asks for whole numbers that are not negative and still agree.
         """
         if isinstance(sets, str) or not isinstance(sets, Sequence):
             hint = "Write marginals([['sex', 'age_group'], ['age_group', 'region']])."
             raise InvalidParameter("sets", sets, "must be a list of lists of columns", hint)
-        columns = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
-        grouping = self.group_by(*columns, keys=keys, everything_else=everything_else).grouping
+        listed = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
+        for name in computed:
+            if name not in listed:
+                raise InvalidParameter(
+                    "computed", name, "is in none of the marginals", "Name it in one, or leave it out."
+                )
+        columns = [name for name in listed if name not in computed]
+        grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
         outputs = named(aggregates) or (count(),)
         return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
 
