@@ -136,6 +136,9 @@ def test_the_shape_is_the_same_for_nobody() -> None:
     "ask, why",
     [
         (lambda t: t.agg(lw.cdf("age", edges=[5])), "two numbers that rise"),
+        (lambda t: t.agg(lw.cdf("age", edges=[5, 10])), "two bins"),
+        (lambda t: t.select(count_below="age").agg(lw.cdf("count_below", edges=EDGES)), "have this name"),
+        (lambda t: t.select(count="age").agg(lw.cdf("count", edges=EDGES)), "have this name"),
         (lambda t: t.agg(lw.cdf("age", edges=EDGES), lw.count()), "of its own"),
         (lambda t: t.group_by(old="age > 50").agg(lw.cdf("age", edges=EDGES)), "all rows together"),
         (lambda t: t.bounded(max_groups_per_unit=2).agg(lw.cdf("age", edges=EDGES)), "max_rows_per_unit"),

@@ -179,6 +179,7 @@ def test_whole_numbers_agree_too_and_are_not_negative() -> None:
     assert _sums(released["age", "town"], "town") == _sums(released["town"], "town")
     for column in (released[names].table.column("count") for names in released.sets):
         assert column.noise is not None
+        assert all(span and span[0] >= 0 for span in column.noise)
         assert all(
             span and span[0] <= value <= span[1] for value, span in zip(column.values, column.noise, strict=True)
         )

@@ -80,6 +80,11 @@ class Cdf(Histogram):
     kind = "cdf"
     says = "how the values are distributed"
 
+    def __post_init__(self) -> None:
+        Histogram.__post_init__(self)
+        if len(self.edges) < 3:
+            raise InvalidParameter("edges", self.edges, "must make two bins at least", "Write edges=range(0, 101, 5).")
+
     def parts(self) -> list[str]:
         """The column and the bins."""
         return [*Aggregate.parts(self), f"{len(self.edges) - 1} bins from {self.edges[0]} to {self.edges[-1]}"]

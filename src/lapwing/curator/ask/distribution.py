@@ -85,6 +85,10 @@ class DistributionQuery(Query):
         if self.bounding.by_rows().max_rows_per_unit is None and not is_each_row(self.plan):
             why = "a unit with rows in several bins is in all sums of them, so its rows are limited over all bins"
             raise UnsupportedQuery("max_groups_per_unit", why, "Write max_rows_per_unit=… instead.")
+        for key in self.grouping.keys:
+            if key.name in (COUNT, BELOW, SHARE):
+                why = "two columns of the answer would have this name"
+                raise UnsupportedQuery(key.name, why, "Rename the column with select().")
         Query.__post_init__(self)
 
     @property

@@ -328,8 +328,10 @@ def _estimate(bound: Any, near: float, value: float, width: float) -> tuple[floa
     if bound.grids and bound.aggregate.kind == "sum":
         total = estimates.summed(near, width, bound.grids[0])  # type: ignore[arg-type]
         return total.value, total.noise
-    low, high = estimates.counted(near, width).noise  # type: ignore[arg-type]
-    return value, (min(low, value), max(high, value))
+    if isinstance(value, int):  # the exact number is whole and not negative, too
+        low, high = float(max(0, math.ceil(near - width))), float(max(0, math.floor(near + width)))
+        return value, (min(low, value), max(high, value))
+    return value, estimates.counted(near, width).noise  # type: ignore[arg-type]
 
 
 def name_of(columns: Sequence[str]) -> str:
