@@ -19,10 +19,11 @@ from lapwing.curator.aggregates import (
     units,
     variance,
 )
-from lapwing.curator.ask.marginals import Marginals
+from lapwing.curator.ask.marginal_tables import Marginals
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
+from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.show.distribution import Distribution
 from lapwing.curator.tables.check import Check
@@ -43,6 +44,7 @@ __all__ = [
     "Answer",
     "Check",
     "Distribution",
+    "Ladder",
     "Marginals",
     "PrivateTable",
     "Proposal",
@@ -50,12 +52,14 @@ __all__ = [
     "Query",
     "Quote",
     "Unprotected",
+    "bins",
     "bounds",
     "cdf",
     "correlation",
     "count",
     "count_distinct",
     "covariance",
+    "dates",
     "describe",
     "geometric_mean",
     "histogram",

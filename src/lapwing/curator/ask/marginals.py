@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,17 +22,17 @@ from lapwing.checks import Number
 from lapwing.curator.aggregates import Aggregate, estimates
 from lapwing.curator.ask import checker
 from lapwing.curator.ask.columns import totals_of
-from lapwing.curator.ask.pricing import Budget, Noise, check, share_out, shares_of
+from lapwing.curator.ask.marginal_noise import MARGINAL, MarginalNoise, Widths, name_of
+from lapwing.curator.ask.marginal_tables import Marginals
+from lapwing.curator.ask.pricing import Budget, check, share_out, shares_of
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.quote import Expectation, Quote
 from lapwing.curator.ask.release import release
 from lapwing.curator.ask.room import check_reads
 from lapwing.curator.plan.nodes import check_depth, is_each_row
 from lapwing.curator.plan.statistics import Bounding, Statistic
-from lapwing.curator.show.answer import Answer, Column
+from lapwing.curator.show.answer import Column
 from lapwing.errors import InvalidParameter, UnsupportedQuery
-from lapwing.mechanisms import Laplace
-from lapwing.mechanisms.linear_tails import deviations
 from lapwing.mechanisms.marginals import Family
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.quotes import Line
@@ -41,30 +41,7 @@ from lapwing.privacy.weak_privacy import warn_if_large
 if TYPE_CHECKING:
     from lapwing.curator.ask.columns import Reading
 
-MARGINAL = "marginal"
-"""The column of an answer that says to which marginal a row belongs."""
-TOTAL = "all"
 _INTEGERS = 1 << 62
-
-
-@dataclass(frozen=True, slots=True)
-class MarginalNoise(Noise):
-    """Noise on one statistic of all cells of one marginal."""
-
-    columns: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        """What is released."""
-        return f"{self.statistic} by {name_of(self.columns)}" if self.columns else f"{self.statistic}, {TOTAL}"
-
-    @property
-    def spread(self) -> float:
-        """At least the variance of the noise on one cell, in squared steps."""
-        mechanism = self.mechanism(2)
-        if isinstance(mechanism, Laplace):
-            return 2 * float(Fraction(mechanism.sensitivity) / Fraction(mechanism.epsilon)) ** 2
-        return float(mechanism.sigma) ** 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +155,7 @@ class MarginalsQuestion(Question):
         spend, sure = self.budget(epsilon, delta, rho), float(checks.probability(confidence=confidence))
         warn_if_large(spend.stated, "this question")
         items = self.priced(spend)
-        widths = Widths(self, items, sure)
+        widths = Widths(self.family, items, sure)
         expected = [
             Expectation(f"{bound.output} by {name_of(names)}", bound.aggregate.error(bound, [width], None), "")
             for bound in self.bounds
@@ -223,31 +200,7 @@ class MarginalsQuestion(Question):
             progress=progress,
         )
         items = self.priced(self.budget(epsilon, delta, rho))
-        return Marginals(answer, self, Widths(self, items, answer.confidence))
-
-
-@dataclass(frozen=True)
-class Widths:
-    """How far the cells of each marginal may be off, as far as the question and its price alone tell."""
-
-    question: MarginalsQuestion
-    items: Sequence[MarginalNoise]
-    confidence: float
-
-    def spreads(self, statistic: Statistic) -> list[float]:
-        """Of the noise on each marginal."""
-        return [item.spread for item in self.items if item.statistic == statistic]
-
-    def below(self, statistic: Statistic, columns: tuple[int, ...]) -> float:
-        """For a cell over these columns, in steps."""
-        gaussian = all(item.concentrated for item in self.items if item.statistic == statistic)
-        variance = self.question.family.variance(columns, self.spreads(statistic))
-        reach = deviations(1 - Fraction(self.confidence), concentrated=gaussian)
-        return reach * math.sqrt(variance) + 0.5  # the draws are whole numbers
-
-    def of(self, statistic: Statistic) -> list[float]:
-        """For a cell of each marginal, in steps."""
-        return [self.below(statistic, columns) for columns in self.question.family.sets]
+        return Marginals(answer, self, Widths(self.family, items, answer.confidence))
 
 
 def look_at_marginals(
@@ -255,7 +208,7 @@ def look_at_marginals(
 ) -> tuple[Column, ...]:
     """Read the rows once, add noise to every marginal, and make tables that agree."""
     fetched = totals_of(query, session, entropy)
-    widths, tables = Widths(query, items, confidence), dict[Statistic, list[Any]]()
+    widths, tables = Widths(query.family, items, confidence), dict[Statistic, list[Any]]()
     for place, statistic in enumerate(query.statistics, start=1):
         exact = sums_of(query.family, [(int(row[0]), int(row[place])) for row in fetched])
         noise = [item for item in items if item.statistic == statistic]
@@ -334,91 +287,6 @@ def _estimate(bound: Any, near: float, value: float, width: float) -> tuple[floa
     return value, estimates.counted(near, width).noise  # type: ignore[arg-type]
 
 
-def name_of(columns: Sequence[str]) -> str:
-    """What a marginal is called: its columns, or "all"."""
-    return " × ".join(columns) or TOTAL
-
-
-@dataclass(frozen=True, repr=False)
-class Marginals:
-    """What a release of marginals says: tables that agree, each an `Answer` of its own.
-
-    `marginals["sex", "age_group"]` is one of them. Everything in it was paid for, so all that is done with it is free.
-    """
-
-    answer: Answer
-    """All tables, one below the other, as they are recorded."""
-    question: MarginalsQuestion
-    widths: Widths
-
-    def __repr__(self) -> str:
-        tables = [f"{name_of(names)}\n{self[names].table}" for names in self.sets]
-        return "\n".join([*tables, f" costs {self.loss}", *(f" · {note}" for note in self.answer.notes)])
-
-    def _repr_html_(self) -> str:
-        *tables, last = self.sets
-        return "".join(self[names].table._repr_html_() for names in tables) + self[last]._repr_html_()
-
-    @property
-    def sets(self) -> tuple[tuple[str, ...], ...]:
-        """The columns of each marginal, as they were asked for."""
-        return self.question.sets
-
-    @property
-    def loss(self) -> Any:
-        """What all of them cost together."""
-        return self.answer.loss
-
-    def __getitem__(self, columns: str | Sequence[str]) -> Answer:
-        """The marginal over these columns: one that was asked for, or sums of one."""
-        names = (columns,) if isinstance(columns, str) else tuple(columns)
-        known = [key.name for key in self.question.grouping.keys]
-        for name in names:
-            if name not in known:
-                raise InvalidParameter(
-                    "columns", name, "is in none of the marginals", f"There are: {', '.join(known)}."
-                )
-        same = [released for released in self.sets if set(released) == set(names)]
-        return self._released(same[0]) if same else self._summed(names)
-
-    def _released(self, names: tuple[str, ...]) -> Answer:
-        label = name_of(names)
-        rows = [i for i, name in enumerate(self.answer[MARGINAL]) if name == label]
-        shown = [column for column in self.answer.columns if not column.is_key or column.name in names]
-        return self._with(tuple(_rows(column, rows) for column in shown))
-
-    def _summed(self, names: tuple[str, ...]) -> Answer:
-        above = [released for released in self.sets if set(names) <= set(released)]
-        if not above:
-            why = "no marginal was released that has all of these columns"
-            raise InvalidParameter("columns", names, why, f"There are: {'; '.join(map(name_of, self.sets))}.")
-        source, family = self._released(above[0]), self.question.family
-        keys = [column for column in source.columns if column.name in names]
-        groups: dict[tuple[Any, ...], list[int]] = {}
-        for row in range(len(source.table)):
-            groups.setdefault(tuple(key.values[row] for key in keys), []).append(row)
-        columns = [replace(key, values=tuple(group[i] for group in groups)) for i, key in enumerate(keys)]
-        places = {key.name: place for place, key in enumerate(self.question.grouping.keys)}
-        below = tuple(sorted(places[name] for name in names))
-        assert below in family.interactions
-        for bound in self.question.bounds:
-            column = source.table.column(bound.output)
-            values = tuple(sum(column.values[row] for row in rows) for rows in groups.values())
-            width = bound.aggregate.error(bound, [self.widths.below(bound.statistics[0], below)], None)
-            counts = bound.aggregate.kind == "count"
-            spans = [estimates.counted(v, width).noise if counts else (v - width, v + width) for v in values]
-            columns.append(replace(column, values=values, noise=None if self.question.integers else tuple(spans)))
-        return self._with(tuple(columns))
-
-    def _with(self, columns: tuple[Column, ...]) -> Answer:
-        return replace(self.answer, columns=columns)
-
-
-def _rows(column: Column, rows: Sequence[int]) -> Column:
-    noise = None if column.noise is None else tuple(column.noise[i] for i in rows)
-    return replace(column, values=tuple(column.values[i] for i in rows), noise=noise)
-
-
 def weights_of(sets: Sequence[tuple[str, ...]], weights: Sequence[Number] | None) -> tuple[Fraction, ...]:
     """The part of the loss of each marginal beside the others; equal ones if nobody says."""
     if weights is None:
@@ -428,6 +296,19 @@ def weights_of(sets: Sequence[tuple[str, ...]], weights: Sequence[Number] | None
         why = f"there are {len(sets)} marginals"
         raise InvalidParameter("weights", len(given), why, "Write one weight for each marginal, in their order.")
     return given
+
+
+def columns_of_sets(sets: Sequence[Sequence[str] | str], computed: Mapping[str, str]) -> list[str]:
+    """The columns that sets name, in order, without those that are computed, all of which must be named."""
+    if isinstance(sets, str) or not isinstance(sets, Sequence):
+        hint = "Write marginals([['sex', 'age_group'], ['age_group', 'region']])."
+        raise InvalidParameter("sets", sets, "must be a list of lists of columns", hint)
+    listed = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
+    for name in computed:
+        if name not in listed:
+            hint = "Name it in one, or leave it out."
+            raise InvalidParameter("computed", name, "is in none of the marginals", hint)
+    return [name for name in listed if name not in computed]
 
 
 def marginals(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +16,20 @@ from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
 from lapwing.curator.ask.distribution import distribution
-from lapwing.curator.ask.marginals import MarginalsQuestion, marginals
+from lapwing.curator.ask.marginals import MarginalsQuestion, columns_of_sets, marginals
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
 from lapwing.curator.ask.release import release
-from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
-from lapwing.curator.plan.expressions import Column, Expression, Kind
+from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, declared_fields, declared_keys
+from lapwing.curator.plan.expressions import Column, Kind
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.joins import apart, join_public
+from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.text_forms import notation
 from lapwing.curator.sql.select import read
+from lapwing.curator.tables.levels import levels_of, published
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
@@ -127,10 +129,51 @@ class PrivateTable(OpenedTable):
         checks.true_or_false(everything_else=everything_else)
         parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
-        group_keys = [key_for(name, by, values=values) for name, by, values in _declared(parsed, keys)]
+        group_keys = [key_for(name, by, values=values) for name, by, values in declared_keys(parsed, keys)]
         if everything_else:
             group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
         return Grouped(self, Grouping(tuple(group_keys)))
+
+    @helpful
+    def hierarchy(
+        self,
+        levels: Sequence[str | Ladder] | Ladder,
+        *aggregates: Aggregate,
+        tree: Any = None,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        weights: Any = "levels",
+        integers: bool = True,
+        invariants: Mapping[Any, int] | None = None,
+    ) -> Query:
+        """Ask about groups of groups whose numbers add up: `hierarchy(["country", "region", "town"], lw.count())`.
+
+        Levels are columns from the top, or ladders (`lw.dates`, `lw.bins`). Which values there are is public where keys
+        are declared, all combinations of them or only those of a `tree`, {"France": {"Bretagne": ["Brest"]}}; otherwise
+        it is a secret, and keys are tested level by level. `weights` is what will be read ("levels", "leaves",
+        "nodes", "ranges"), or a number for each level, the total first. `invariants` are counts that were published
+        exactly, {(): 1000} for the total, ("France",) for a node: these are not protected.
+        """
+        grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
+        numbers = tuple(weights) if isinstance(weights, list | tuple) else weights
+        rollup = replace(rollup, weights=numbers, integers=integers, invariants=published(invariants))
+        return ask(self.context, self.plan, grouping, named(aggregates), self.bounding, rollup)
+
+    @helpful
+    def release_hierarchy(
+        self,
+        levels: Sequence[str | Ladder] | Ladder,
+        *aggregates: Aggregate,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        **options: Any,
+    ) -> Answer:
+        """The private answer to `hierarchy(…)`; other options are those of it and of `Query.release`.
+
+        `release_hierarchy(["country", "region", "town"], lw.count(), epsilon=1).tree()` shows it as a tree.
+        """
+        asking = {name: options.pop(name) for name in (*_RELEASE, "progress") if name in options}
+        question = self.hierarchy(levels, *aggregates, **options)
+        return release(question, epsilon=epsilon, rho=rho, **asking)
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
@@ -154,16 +197,7 @@ class PrivateTable(OpenedTable):
         value in any of the columns is left out of all tables, or counted as `everything_else`. Marginals share the loss
         equally, or by `weights`. `integers=True` asks for whole numbers that are not negative and still agree.
         """
-        if isinstance(sets, str) or not isinstance(sets, Sequence):
-            hint = "Write marginals([['sex', 'age_group'], ['age_group', 'region']])."
-            raise InvalidParameter("sets", sets, "must be a list of lists of columns", hint)
-        listed = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
-        for name in computed:
-            if name not in listed:
-                raise InvalidParameter(
-                    "computed", name, "is in none of the marginals", "Name it in one, or leave it out."
-                )
-        columns = [name for name in listed if name not in computed]
+        columns = columns_of_sets(sets, computed)
         grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
         outputs = named(aggregates) or (count(),)
         return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
@@ -373,23 +407,6 @@ def public(
         source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, encoding=encoding
     )
     return PublicTable(Public(name or called, fields, rows))
-
-
-def _declared(
-    parsed: Mapping[str, Expression], keys: Mapping[str, Iterable[Any]] | None
-) -> Iterator[tuple[str, Expression, tuple[Any, ...] | None]]:
-    """What is grouped by, with the keys that were declared beside it."""
-    given = {} if keys is None else keys
-    if not isinstance(given, Mapping):
-        raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
-    for name in given:
-        if name not in parsed:
-            raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
-    for name, by in parsed.items():
-        values = different(name, given[name]) if name in given else None
-        if values is not None:
-            fitting(name, by.kind or "text", values)
-        yield name, by, values
 
 
 def _is_unit(on: object, left: Plan, right: Plan) -> bool:
