@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import oracle
 import polars as pl
@@ -23,12 +23,14 @@ from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.pricing import Budget, shares_of
 from lapwing.curator.ask.quote import plan_notes
 from lapwing.curator.ask.release import answer_of
+from lapwing.curator.ask.releaser import Step
 from lapwing.curator.engines.elsewhere import Elsewhere
 from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
 from lapwing.curator.plan.nodes import Scan
 from lapwing.curator.plan.statistics import Bounding, Pick, Statistic
 from lapwing.errors import BudgetExceeded, InvalidParameter, UnsupportedQuery
 from lapwing.mechanisms import Laplace
+from lapwing.pair.table import _STEPS
 
 KINDS: Mapping[str, Any] = {"age": "integer", "pay": "number", "town": "text", "smoker": "boolean"}
 DECLARED: Mapping[str, Any] = {
@@ -252,3 +254,22 @@ def test_tables_of_different_releasers_are_not_joined() -> None:
 def test_an_answer_without_a_book_has_no_key() -> None:
     with pytest.raises(InvalidParameter, match="kept in a ledger"):
         in_an_engine().agg(lw.count()).release(epsilon=1, key="monday")
+
+
+def test_two_servers_say_what_to_do_instead_of_every_step() -> None:
+    assert set(_STEPS) == set(get_args(Step))
+
+
+@together(
+    "question",
+    [
+        lambda table: table.marginals([["town", "smoker"], ["town"]]),
+        lambda table: table.agg(lw.cdf("age", edges=[0, 20, 40])),
+    ],
+)
+def test_what_needs_several_kinds_of_noise_is_refused_where_nobody_has_the_rows(question: Any) -> None:
+    table = in_lists()
+    for ask in (question(table).quote, question(table).release):
+        with pytest.raises(UnsupportedQuery, match="Ask a question"):
+            ask(epsilon=1)
+    assert not table.context.releaser.asked  # type: ignore[attr-defined]

@@ -47,6 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "uniqueness": {"people": 20_000, "sizes": (100, 1_000), "areas": 2},
     "k-anonymity": {"people": 3_000, "ks": (2, 5), "epsilons": (1.0,), "queries": 20, "repeats": 1},
     "reconstruction": {"people": 16, "within": (1, 4), "epsilons": (1.0,), "tables": 4, "programs": 1},
+    "e-health": {"repeats": 1},
     "averaging": {"asked": (1, 10, 100), "reported": (1, 4, 16), "days": 5, "rounds": 20},
 }
 

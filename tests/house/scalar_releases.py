@@ -13,7 +13,7 @@ from fractions import Fraction
 from lapwing import mechanisms, noise
 
 HEAVY = {"numpy", "scipy", "mpmath", "cryptography", "dp_accounting", "duckdb", "sqlglot", "typer", "rich"}
-ARRAYS = {"Hierarchy"}
+ARRAYS = {"CrossedHierarchy", "Hierarchy"}
 """What releases arrays by the level: numpy is what it computes with."""
 LIST = [3, 5.5, Fraction(9, 2)]
 

@@ -18,6 +18,7 @@ from lapwing.mechanisms import (
     AboveThreshold,
     BinaryTree,
     Count,
+    CrossedHierarchy,
     CrowdThreshold,
     DummyCrowds,
     DummyReports,
@@ -284,4 +285,11 @@ def _trees() -> Iterator[Witness]:
     rounded = Hierarchy(tree=Tree.over(4), rho=2, weights="ranges")
     yield _witness(
         rounded, [3, 1, 2, 0], [3, 1, 2, 1], "one person more, with Gaussian noise", samples=SLOW, delta=DELTA
+    )
+    towns, weeks = Tree([[2]]), Tree([[2]])
+    crossed = CrossedHierarchy(trees=(towns, weeks), epsilon=4, weights=([1, 1], [1, 1]))
+    yield _witness(crossed, [[0, 0], [0, 0]], [[1, 0], [0, 0]], "the first case, in four tables", samples=SLOW)
+    real = CrossedHierarchy(trees=(towns, weeks), rho=2, integers=False)
+    yield _witness(
+        real, [[3, 1], [0, 2]], [[3, 1], [0, 3]], "one case more, with Gaussian noise", samples=SLOW, delta=DELTA
     )

@@ -3,6 +3,7 @@
 from lapwing import checks
 from lapwing.curator.aggregates import (
     Aggregate,
+    cdf,
     correlation,
     count,
     count_distinct,
@@ -18,11 +19,13 @@ from lapwing.curator.aggregates import (
     units,
     variance,
 )
+from lapwing.curator.ask.marginal_tables import Marginals
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
+from lapwing.curator.show.distribution import Distribution
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.proposals import Proposal, bounds
@@ -40,7 +43,9 @@ __all__ = [
     "Aggregate",
     "Answer",
     "Check",
+    "Distribution",
     "Ladder",
+    "Marginals",
     "PrivateTable",
     "Proposal",
     "PublicTable",
@@ -49,6 +54,7 @@ __all__ = [
     "Unprotected",
     "bins",
     "bounds",
+    "cdf",
     "correlation",
     "count",
     "count_distinct",

@@ -1,7 +1,8 @@
-"""Data to try things on: a clinic and a town where nobody exists, and the old public census extract UCI Adult.
+"""Data to try things on: a clinic and a town where nobody exists, the old public census extract UCI Adult, and weekly
+chickenpox cases of Hungary's counties.
 
-tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py packed the census from its published files;
-the town is drawn when it is asked for.
+tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py and tools/make_chickenpox.py packed the
+others from their published files; the town is drawn when it is asked for.
 """
 
 from __future__ import annotations
@@ -12,9 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.datasets.census import ADULT_BOUNDS, adult, adult_file
+from lapwing.datasets.chickenpox import REGIONS, chickenpox, chickenpox_file
 from lapwing.datasets.town import Town, town
 
-__all__ = ["ADULT_BOUNDS", "Town", "adult", "adult_file", "clinic", "clinic_csv", "town"]
+__all__ = [
+    "ADULT_BOUNDS",
+    "REGIONS",
+    "Town",
+    "adult",
+    "adult_file",
+    "chickenpox",
+    "chickenpox_file",
+    "clinic",
+    "clinic_csv",
+    "town",
+]
 
 
 def clinic() -> dict[str, list[Any]]:

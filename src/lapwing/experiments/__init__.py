@@ -19,6 +19,7 @@ from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.buds import BUDS
 from lapwing.experiments.capacity import CAPACITY
 from lapwing.experiments.discovery import DISCOVERY
+from lapwing.experiments.e_health import E_HEALTH
 from lapwing.experiments.experiment import Experiment, Row
 from lapwing.experiments.gossip import GOSSIP
 from lapwing.experiments.gradients import GRADIENTS
@@ -47,7 +48,8 @@ _SHUFFLED = (THRESHOLD_CURVES, BUDS, VOCAB, SUGGEST, GRADIENTS)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
 _THEORY = (TWO_SERVERS, GOSSIP, CAPACITY)
-_ALL = (*_CROWDS, *_SHUFFLED, *_THEORY, *_MODELS, *_ATTACKS)
+_TABLES = (E_HEALTH,)
+_ALL = (*_CROWDS, *_SHUFFLED, *_THEORY, *_MODELS, *_ATTACKS, *_TABLES)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

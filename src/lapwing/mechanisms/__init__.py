@@ -12,6 +12,7 @@ from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
 from lapwing.mechanisms.binary_tree import BinaryTree
 from lapwing.mechanisms.continual import best_counter, counters
 from lapwing.mechanisms.counter import CounterState
+from lapwing.mechanisms.crossed_hierarchy import CrossedEstimate, CrossedHierarchy
 from lapwing.mechanisms.crowd_threshold import CrowdThreshold
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.mechanisms.exponential import Exponential
@@ -52,6 +53,8 @@ __all__ = [
     "BinaryTree",
     "Count",
     "CounterState",
+    "CrossedEstimate",
+    "CrossedHierarchy",
     "CrowdThreshold",
     "DummyCrowds",
     "DummyReports",

@@ -11,7 +11,7 @@ from lapwing.curator.aggregates.base import Aggregate, Bound, QueryFacts, argume
 from lapwing.curator.aggregates.counts import Count, CountDistinct, Units, count, count_distinct, units
 from lapwing.curator.aggregates.extremes import Greatest, Least
 from lapwing.curator.aggregates.geometric import GeometricMean, geometric_mean
-from lapwing.curator.aggregates.own_rows import Alone, Histogram, TopK, histogram, top_k
+from lapwing.curator.aggregates.own_rows import Alone, Cdf, Histogram, TopK, cdf, histogram, top_k
 from lapwing.curator.aggregates.quantiles import Quantile, median, quantile
 from lapwing.curator.aggregates.spreads import Std, Variance, std, variance
 from lapwing.curator.aggregates.sums import Mean, Sum, mean, sum
@@ -47,9 +47,11 @@ __all__ = [
     "Aggregate",
     "Alone",
     "Bound",
+    "Cdf",
     "QueryFacts",
     "TopK",
     "argument",
+    "cdf",
     "correlation",
     "count",
     "count_distinct",

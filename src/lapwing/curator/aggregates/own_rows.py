@@ -74,6 +74,29 @@ class Histogram(Alone):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
+class Cdf(Histogram):
+    """How a column is distributed: the rows below each edge, and their share."""
+
+    kind = "cdf"
+    says = "how the values are distributed"
+
+    def __post_init__(self) -> None:
+        Histogram.__post_init__(self)
+        if len(self.edges) < 3:
+            raise InvalidParameter("edges", self.edges, "must make two bins at least", "Write edges=range(0, 101, 5).")
+
+    def parts(self) -> list[str]:
+        """The column and the bins."""
+        return [*Aggregate.parts(self), f"{len(self.edges) - 1} bins from {self.edges[0]} to {self.edges[-1]}"]
+
+    def arrange(self, grouping: Grouping, columns: Mapping[str, Column]) -> Arrangement:
+        """The histogram of its bins."""
+        if grouping.keys:
+            raise UnsupportedQuery(str(self), "it is asked of all rows together", "Filter with where() instead.")
+        return Histogram.arrange(self, grouping, columns)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TopK(Alone):
     """The keys of a column that most units have, best first."""
 
@@ -113,6 +136,16 @@ class TopK(Alone):
 def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) -> Histogram:
     """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin."""
     return Histogram(of=(column,), edges=edges, name=name)  # type: ignore[arg-type]
+
+
+@helpful
+def cdf(column: str, *, edges: Sequence[Number]) -> Cdf:
+    """How a column is distributed over the bins between these edges; asked alone.
+
+    The answer says how many rows, and which share of them, lie below each edge; it never falls, and its band holds at
+    all edges at once. Quantiles and ranges are read from it for free: `answer.quantile(0.5)`, `answer.between(18, 65)`.
+    """
+    return Cdf(of=(column,), edges=edges)  # type: ignore[arg-type]
 
 
 @helpful

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.ask.breaker import admit, read
 from lapwing.curator.ask.columns import look
 from lapwing.curator.ask.context import Context
+from lapwing.curator.ask.distribution import DistributionQuery, look_at_distribution
+from lapwing.curator.ask.marginals import MarginalsQuestion, look_at_marginals
 from lapwing.curator.ask.pricing import Budget, budget, price, price_top
 from lapwing.curator.ask.quote import NO_LEDGER, noise_notes, plan_notes, rows_notes
 from lapwing.curator.ask.release import answer_of
@@ -84,8 +86,10 @@ class Central:
             )  # no delta is lost, so none is paid
         return spend
 
-    def items(self, question: Question, spend: Budget) -> tuple[Item, ...]:
+    def items(self, question: Question, spend: Budget) -> tuple[Any, ...]:
         """Noise for what one unit can change, tests of secret keys, quantiles, or the top keys."""
+        if isinstance(question, MarginalsQuestion | DistributionQuery):
+            return question.priced(spend)
         unit, top, grouping = question.context.unit, question.top, question.grouping
         if top is not None:
             return price_top(top.most, spend, candidates=grouping.size, unit=unit, outputs=(top.output,))
@@ -96,10 +100,12 @@ class Central:
     def notes(self, question: Question, spend: Budget, items: tuple[Any, ...]) -> tuple[str, ...]:
         """Which rows count, what the plan leaves out, whether nobody keeps count, and which noise a delta bought."""
         unrecorded = () if self.keeps_count(question.context) else (NO_LEDGER,)
+        more = question.remarks() if isinstance(question, MarginalsQuestion | DistributionQuery) else ()
         return (
             *rows_notes(question),
             *plan_notes(question),
             *rollup_notes(question),
+            *more,
             *unrecorded,
             *noise_notes(items, spend),
         )
@@ -143,7 +149,12 @@ class Central:
         analyst: str | None = None,
         charge: int | None = None,
     ) -> Answer:
-        context, reading = question.context, partial(look, question, items, confidence, entropy=entropy)
+        context, looked = question.context, partial(look, question)
+        if isinstance(question, MarginalsQuestion):
+            looked = partial(look_at_marginals, question)
+        elif isinstance(question, DistributionQuery):
+            looked = partial(look_at_distribution, question)
+        reading = partial(looked, items, confidence, entropy=entropy)
         columns = read(context, reading, analyst=analyst, charge=charge)
         remaining, notes = context.remaining(analyst), self.notes(question, spend, items)
         engine = context.engine.dialect.name

@@ -93,6 +93,17 @@ def look(
     return _columns(query, groups, items, noisy, chosen, confidence)
 
 
+def totals_of(query: Question, session: Reading, entropy: Entropy) -> list[tuple[Any, ...]]:
+    """The exact statistics of every public group that occurs, after its number: secret."""
+    compiler = Compiler(query.context.engine.dialect, query.context.relations)
+    statement = statement_of(query, compiler, Salt(entropy.bits(256).to_bytes(32, "big")))
+    session.begin()
+    fetched: Sequence[tuple[Any, ...]] | None = bin_counts(query) if is_each_row(query.plan) else None
+    if fetched is None:
+        fetched = session.fetch(statement.totals(statement.rows().subquery("b", copy=False), query.statistics))
+    return [row for row in fetched if row[0] is not None]
+
+
 def columns_from(
     query: Question, items: Sequence[ReleaseItem], noisy: Mapping[Statistic, Sequence[int]], confidence: float
 ) -> tuple[Column, ...]:

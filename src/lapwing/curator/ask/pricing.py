@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -277,6 +277,25 @@ Purpose = Statistic | Pick | int | None
 """What an item is for: a statistic, a quantile, or keys (None), of a rollup those of one level."""
 
 
+class PricedItem(Protocol):
+    """Whatever has a part of the loss: an item of any question."""
+
+    @property
+    def concentrated(self) -> bool:
+        """Whether its loss is a rho."""
+
+    @property
+    def error(self) -> float:
+        """What is compared where the kind of noise may be chosen."""
+
+    def privacy_loss(self) -> Loss:
+        """Its part of the loss."""
+
+
+P = TypeVar("P")
+Priced = TypeVar("Priced", bound=PricedItem)
+
+
 class PricedOutput(Protocol):
     """An output that is paid for."""
 
@@ -354,8 +373,8 @@ def price_top(most: int, spend: Budget, *, candidates: int, unit: str, outputs: 
 
 
 def share_out(
-    weights: Mapping[Purpose, Fraction], spend: Budget, item: Callable[[Purpose, Fraction, bool], Item]
-) -> tuple[Item, ...]:
+    weights: Mapping[P, Fraction], spend: Budget, item: Callable[[P, Fraction, bool], Priced]
+) -> tuple[Priced, ...]:
     """Every item with its part of the loss and, where a delta may be spent on noise, with the smaller noise.
 
     Items with Laplace noise lose their parts of epsilon, those with Gaussian noise (ε′, δ) together, ε′ being the sum
@@ -377,7 +396,7 @@ def share_out(
     return tuple(chosen.values())
 
 
-def check(items: Iterable[Item], spend: Budget) -> None:
+def check(items: Iterable[PricedItem], spend: Budget) -> None:
     """The items must not cost more than is charged: whatever else is wrong, this is not."""
     losses = [item.privacy_loss() for item in items]
     concentrated = [loss for loss in losses if isinstance(loss, ZCDP)]

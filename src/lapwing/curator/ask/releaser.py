@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
     from lapwing.privacy import Loss
 
-Step = Literal["unprotected", "check", "raw_rows", "bounds"]
-"""What a table offers beside questions: exact answers, a look at the cells, records, and proposals of bounds."""
+Step = Literal["unprotected", "check", "raw_rows", "bounds", "marginals", "cdf"]
+"""What a table offers beside questions: exact answers, a look at the cells, records, proposals of bounds, tables
+that agree, and distributions."""
 
 
 class NoisyStatistic(Protocol):

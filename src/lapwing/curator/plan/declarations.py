@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from lapwing import checks
 from lapwing.calls import closest
-from lapwing.curator.plan.expressions import KINDS, Column, Kind
+from lapwing.curator.plan.expressions import KINDS, Column, Expression, Kind
 from lapwing.curator.plan.values import LONGEST, is_short, value_of
 from lapwing.errors import InvalidParameter
 
@@ -112,3 +112,20 @@ def fitting(column: str, kind: Kind, values: tuple[Any, ...]) -> None:
             raise InvalidParameter("keys", value[:40] + "…", why, "Leave it out, or give the source a short code.")
     if not values:
         raise InvalidParameter("keys", values, f"{column} needs at least one", "Leave it out if the keys are secret.")
+
+
+def declared_keys(
+    parsed: Mapping[str, Expression], keys: Mapping[str, Iterable[Any]] | None
+) -> Iterator[tuple[str, Expression, tuple[Any, ...] | None]]:
+    """What is grouped by, with the keys that were declared beside it."""
+    given = {} if keys is None else keys
+    if not isinstance(given, Mapping):
+        raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
+    for name in given:
+        if name not in parsed:
+            raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
+    for name, by in parsed.items():
+        values = different(name, given[name]) if name in given else None
+        if values is not None:
+            fitting(name, by.kind or "text", values)
+        yield name, by, values

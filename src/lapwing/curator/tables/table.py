@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
 from lapwing.calls import closest, helpful
 from lapwing.checks import Number
-from lapwing.curator.aggregates import Aggregate
+from lapwing.curator.aggregates import Aggregate, Cdf, count
 from lapwing.curator.ask import reader
 from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable, together
+from lapwing.curator.ask.distribution import distribution
+from lapwing.curator.ask.marginals import MarginalsQuestion, columns_of_sets, marginals
 from lapwing.curator.ask.query import Query, ask, named
 from lapwing.curator.ask.question import bounding_of
 from lapwing.curator.ask.release import release
-from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, declared_fields, different, fitting
-from lapwing.curator.plan.expressions import Column, Expression, Kind
+from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, declared_fields, declared_keys
+from lapwing.curator.plan.expressions import Column, Kind
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.joins import apart, join_public
 from lapwing.curator.plan.ladders import Ladder
@@ -127,7 +129,7 @@ class PrivateTable(OpenedTable):
         checks.true_or_false(everything_else=everything_else)
         parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
         parsed |= {name: expression(text, self.plan.by_name, name=name) for name, text in computed.items()}
-        group_keys = [key_for(name, by, values=values) for name, by, values in _declared(parsed, keys)]
+        group_keys = [key_for(name, by, values=values) for name, by, values in declared_keys(parsed, keys)]
         if everything_else:
             group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
         return Grouped(self, Grouping(tuple(group_keys)))
@@ -176,6 +178,29 @@ class PrivateTable(OpenedTable):
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
         return Grouped(self, Grouping()).agg(*aggregates, **called)
+
+    @helpful
+    def marginals(
+        self,
+        sets: Sequence[Sequence[str] | str],
+        *aggregates: Aggregate,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        everything_else: bool = False,
+        weights: Sequence[Number] | None = None,
+        integers: bool = False,
+        **computed: str,
+    ) -> MarginalsQuestion:
+        """Ask for several tables of counts that agree: `marginals([["sex", "age_group"], ["age_group", "region"]])`.
+
+        Counts of rows, or the `aggregates` (counts and sums), by each set of columns; `[]` is the total. As in
+        `group_by`, an expression may have a name (`adult="age >= 18"`), and values must be public. A row with another
+        value in any of the columns is left out of all tables, or counted as `everything_else`. Marginals share the loss
+        equally, or by `weights`. `integers=True` asks for whole numbers that are not negative and still agree.
+        """
+        columns = columns_of_sets(sets, computed)
+        grouping = self.group_by(*columns, keys=keys, everything_else=everything_else, **computed).grouping
+        outputs = named(aggregates) or (count(),)
+        return marginals(self, sets, outputs, grouping, weights=weights, integers=integers)
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
@@ -267,7 +292,9 @@ class Grouped:
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about each group."""
         table = self.table
-        return ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
+        query = ask(table.context, table.plan, self.grouping, named(aggregates, called), table.bounding)
+        first = next(iter((*aggregates, *called.values())))
+        return distribution(query, first) if isinstance(first, Cdf) else query
 
 
 @helpful
@@ -380,23 +407,6 @@ def public(
         source, table=table, types=types, most=LONGEST_PUBLIC, notation=way, encoding=encoding
     )
     return PublicTable(Public(name or called, fields, rows))
-
-
-def _declared(
-    parsed: Mapping[str, Expression], keys: Mapping[str, Iterable[Any]] | None
-) -> Iterator[tuple[str, Expression, tuple[Any, ...] | None]]:
-    """What is grouped by, with the keys that were declared beside it."""
-    given = {} if keys is None else keys
-    if not isinstance(given, Mapping):
-        raise InvalidParameter("keys", keys, "must be a mapping", "Write keys={'year': [2025, 2026]}.")
-    for name in given:
-        if name not in parsed:
-            raise InvalidParameter("keys", name, "is not grouped by", f"There are: {', '.join(parsed)}.")
-    for name, by in parsed.items():
-        values = different(name, given[name]) if name in given else None
-        if values is not None:
-            fitting(name, by.kind or "text", values)
-        yield name, by, values
 
 
 def _is_unit(on: object, left: Plan, right: Plan) -> bool:

@@ -1,0 +1,329 @@
+"""Several tables of counts from one release, which agree in everything they share.
+
+    sets of columns → the rows that count, once → integers of every marginal → noise on each → least squares → answer
+
+A row counts in all marginals or in none, so the exact tables agree. Noise breaks that, and weighted least squares
+restores it (`lapwing.mechanisms.marginals`), which is post-processing. Privacy and proof: marginals.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.aggregates import Aggregate, estimates
+from lapwing.curator.ask import checker
+from lapwing.curator.ask.columns import totals_of
+from lapwing.curator.ask.marginal_noise import MARGINAL, MarginalNoise, Widths, name_of
+from lapwing.curator.ask.marginal_tables import Marginals
+from lapwing.curator.ask.pricing import Budget, check, share_out, shares_of
+from lapwing.curator.ask.question import Question
+from lapwing.curator.ask.quote import Expectation, Quote
+from lapwing.curator.ask.release import release
+from lapwing.curator.ask.room import check_reads
+from lapwing.curator.plan.nodes import check_depth, is_each_row
+from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.curator.show.answer import Column
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.mechanisms.marginals import Family
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy.quotes import Line
+from lapwing.privacy.weak_privacy import warn_if_large
+
+if TYPE_CHECKING:
+    from lapwing.curator.ask.columns import Reading
+
+_INTEGERS = 1 << 62
+
+
+@dataclass(frozen=True, repr=False)
+class MarginalsQuestion(Question):
+    """Counts (or sums) by several sets of columns at once, in tables that agree.
+
+    Privacy: add_remove of one unit. Proof: marginals.md
+    """
+
+    sets: tuple[tuple[str, ...], ...] = ()
+    weights: tuple[Fraction, ...] = ()
+    integers: bool = False
+
+    def __repr__(self) -> str:
+        return f"<MarginalsQuestion {self.explain()}>"
+
+    def __post_init__(self) -> None:
+        if self.grouping.secret:
+            names = [key.name for key in self.grouping.keys if key.values is None]
+            why = f"which values {names[0]} has is a secret, and all tables list the same values"
+            raise UnsupportedQuery(f"marginals by {names[0]}", why, f"Name them: keys={{{names[0]!r}: […]}}.")
+        for aggregate in self.aggregates:
+            if not aggregate.adds_up or aggregate.by_any_row or aggregate.kind == "count distinct":
+                why = "cells of a marginal add up, and this does not"
+                raise UnsupportedQuery(str(aggregate), why, "Ask for lw.count() or lw.sum('cost').")
+        if self.bounding.by_rows().max_rows_per_unit is None and not is_each_row(self.plan):
+            why = "tables agree only if they count the same rows, so rows of a unit are limited over all cells"
+            raise UnsupportedQuery("max_groups_per_unit", why, "Write max_rows_per_unit=… instead.")
+        names = [
+            MARGINAL,
+            *(key.name for key in self.grouping.keys),
+            *(aggregate.output for aggregate in self.aggregates),
+        ]
+        double = [name for name in names if names.count(name) > 1]
+        if double:
+            why = "two columns of the answer would have this name"
+            raise UnsupportedQuery(double[0], why, "Rename a column with select(), or write name='…'.")
+        self.family  # noqa: B018 – sets that are no marginals are refused now
+        if self.integers:
+            if any(aggregate.kind != "count" for aggregate in self.aggregates):
+                raise UnsupportedQuery("integers=True", "only counts are whole numbers", "Leave it out, or the sums.")
+            self.family.whole_order  # noqa: B018 – marginals that form a ring are refused now
+        check_reads(self.plan)
+        check_depth(self.plan)
+        self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
+        checker.check(self)
+
+    @cached_property
+    def family(self) -> Family:
+        """The marginals by the places of their columns."""
+        places = {key.name: place for place, key in enumerate(self.grouping.keys)}
+        sets = tuple(tuple(sorted(places[name] for name in names)) for names in self.sets)
+        return Family(tuple(key.size for key in self.grouping.keys), sets)
+
+    @cached_property
+    def effective(self) -> Bounding:
+        """Rows of a unit are limited over all cells; where every row is a unit, to one."""
+        return Bounding() if is_each_row(self.plan) else self.bounding.by_rows()
+
+    def digest(self) -> str:
+        """A fingerprint of the question."""
+        more = repr((self.sets, self.weights, self.integers))
+        return hashlib.sha256(f"marginals {Question.digest(self)} {more}".encode()).hexdigest()
+
+    def explain(self) -> str:
+        """What happens, step by step."""
+        what = ", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates)
+        return f"{self.plan.explain()} → marginals by {'; by '.join(map(name_of, self.sets))} → {what}"
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader of a quote or an answer must know beside the rest."""
+        agree = "a row counts in every marginal or in none, and the tables agree in all sums that they share"
+        rounded = "numbers are whole and not negative; intervals are around the estimates before rounding"
+        return (agree, rounded) if self.integers else (agree,)
+
+    # ------------------------------------------------------------------------------------------------------ money
+
+    def budget(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Budget:
+        """What was written down, checked."""
+        self.context.releaser.refuse_step("marginals")
+        return Question.budget(self, epsilon, delta, rho)
+
+    def priced(self, spend: Budget) -> tuple[MarginalNoise, ...]:
+        """Noise on every marginal of every statistic. Marginals share the loss by weight, and so do outputs."""
+        shares = shares_of(self.bounds)
+        weights = {
+            (statistic, place): shares[statistic].weight * weight
+            for statistic in self.statistics
+            for place, weight in enumerate(self.weights)
+        }
+
+        def item(purpose: tuple[Statistic, int], size: Fraction, concentrated: bool) -> MarginalNoise:
+            statistic, place = purpose
+            served, unit = shares[statistic].outputs, self.context.unit
+            return MarginalNoise(statistic, size, concentrated, self.effective, unit, served, self.sets[place])
+
+        items = share_out(weights, spend, item)
+        check(items, spend)
+        return items
+
+    @helpful
+    def quote(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = 0.95,
+    ) -> Quote:
+        """What a release would cost, marginal by marginal, and how far a cell of each may be off; nothing is read."""
+        spend, sure = self.budget(epsilon, delta, rho), float(checks.probability(confidence=confidence))
+        warn_if_large(spend.stated, "this question")
+        items = self.priced(spend)
+        widths = Widths(self.family, items, sure)
+        expected = [
+            Expectation(f"{bound.output} by {name_of(names)}", bound.aggregate.error(bound, [width], None), "")
+            for bound in self.bounds
+            for names, width in zip(self.sets, widths.of(bound.statistics[0]), strict=True)
+        ]
+        return Quote(
+            question=self.explain(),
+            loss=spend.stated,
+            lines=tuple(Line(item.label, item.privacy_loss(), serves=item.outputs) for item in items),
+            expected=tuple(expected),
+            confidence=sure,
+            remaining=self.context.remaining(self.context.analyst),
+            notes=self.context.releaser.notes(self, spend, items),
+        )
+
+    @helpful
+    def release(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = 0.95,
+        analyst: str | None = None,
+        key: str | None = None,
+        entropy: Entropy = SYSTEM,
+        progress: bool = True,
+    ) -> Marginals:
+        """The private tables, charged before any data is read: one charge for all of them.
+
+        With a `key`, the same question asked again returns the stored tables and costs nothing.
+        """
+        answer = release(
+            self,
+            epsilon=epsilon,
+            delta=delta,
+            rho=rho,
+            confidence=confidence,
+            analyst=analyst,
+            key=key,
+            entropy=entropy,
+            progress=progress,
+        )
+        items = self.priced(self.budget(epsilon, delta, rho))
+        return Marginals(answer, self, Widths(self.family, items, answer.confidence))
+
+
+def look_at_marginals(
+    query: MarginalsQuestion, items: Sequence[MarginalNoise], confidence: float, session: Reading, entropy: Entropy
+) -> tuple[Column, ...]:
+    """Read the rows once, add noise to every marginal, and make tables that agree."""
+    fetched = totals_of(query, session, entropy)
+    widths, tables = Widths(query.family, items, confidence), dict[Statistic, list[Any]]()
+    for place, statistic in enumerate(query.statistics, start=1):
+        exact = sums_of(query.family, [(int(row[0]), int(row[place])) for row in fetched])
+        noise = [item for item in items if item.statistic == statistic]
+        noisy = [item.release(numbers, entropy) for item, numbers in zip(noise, exact, strict=True)]
+        tables[statistic] = query.family.reconciled(noisy, widths.spreads(statistic))
+    return _columns(query, tables, widths)
+
+
+def sums_of(family: Family, counted: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The exact sums of every marginal, from the cells of all columns together that occur: secret."""
+    import numpy as np
+
+    numbers = [number for _, number in counted]
+    small = sum(map(abs, numbers)) < _INTEGERS
+    values = np.array(numbers, dtype=np.int64 if small else object)
+    places = np.unravel_index(np.array([place for place, _ in counted], dtype=np.int64), family.sizes)
+    tables = []
+    for columns in family.sets:
+        flat = np.zeros(len(counted), dtype=np.int64)
+        for column in columns:
+            flat = flat * family.sizes[column] + places[column]
+        sums = np.zeros(family.cells(columns), dtype=values.dtype)
+        np.add.at(sums, flat, values)
+        tables.append([int(number) for number in sums])
+    return tables
+
+
+def _columns(query: MarginalsQuestion, tables: Mapping[Statistic, list[Any]], widths: Widths) -> tuple[Column, ...]:
+    """All marginals one below the other; a column that a marginal has not is NULL there."""
+    family, keys = query.family, query.grouping.keys
+    labels = [
+        name_of(names)
+        for names, places in zip(query.sets, family.sets, strict=True)
+        for _ in range(family.cells(places))
+    ]
+    columns = [Column(MARGINAL, "key", tuple(labels), type="text")]
+    for place, key in enumerate(keys):
+        values: list[Any] = []
+        for places in family.sets:
+            shown = key.shown()
+            after = family.cells(tuple(other for other in places if other > place))
+            repeats = family.cells(places) // len(shown) if place in places else family.cells(places)
+            cells = [value for value in shown for _ in range(after)] * (repeats // after) if place in places else []
+            values += cells or [None] * repeats
+        text = key.labels is not None or key.everything_else
+        columns.append(Column(key.name, "key", tuple(values), type="text" if text else key.expression.kind))
+    for bound in query.bounds:
+        [statistic] = bound.statistics
+        shown = family.whole_numbers(tables[statistic]) if query.integers else tables[statistic]
+        columns.append(_output(query, bound, list(zip(tables[statistic], shown, widths.of(statistic), strict=True))))
+    return tuple(columns)
+
+
+def _output(query: MarginalsQuestion, bound: Any, tables: Sequence[tuple[Any, Any, float]]) -> Column:
+    """The values of one output in all marginals, with their intervals."""
+    values, spans = [], []
+    for near, shown, width in tables:
+        for estimate, value in zip(near.reshape(-1).tolist(), shown.reshape(-1).tolist(), strict=True):
+            value, span = _estimate(bound, estimate, value, width)
+            values.append(value)
+            spans.append(span)
+    return Column(
+        bound.output, bound.aggregate.kind, tuple(values), tuple(spans), None, bound.note,
+        clipped=bool(bound.grids), type="integer" if query.integers else "number",
+    )  # fmt: skip
+
+
+def _estimate(bound: Any, near: float, value: float, width: float) -> tuple[float, tuple[float, float]]:
+    """What is shown, and where the exact number lies."""
+    if bound.grids and bound.aggregate.kind == "sum":
+        total = estimates.summed(near, width, bound.grids[0])  # type: ignore[arg-type]
+        return total.value, total.noise
+    if isinstance(value, int):  # the exact number is whole and not negative, too
+        low, high = float(max(0, math.ceil(near - width))), float(max(0, math.floor(near + width)))
+        return value, (min(low, value), max(high, value))
+    return value, estimates.counted(near, width).noise  # type: ignore[arg-type]
+
+
+def weights_of(sets: Sequence[tuple[str, ...]], weights: Sequence[Number] | None) -> tuple[Fraction, ...]:
+    """The part of the loss of each marginal beside the others; equal ones if nobody says."""
+    if weights is None:
+        return (Fraction(1),) * len(sets)
+    given = tuple(checks.positive(weights=weight) for weight in weights)
+    if len(given) != len(sets):
+        why = f"there are {len(sets)} marginals"
+        raise InvalidParameter("weights", len(given), why, "Write one weight for each marginal, in their order.")
+    return given
+
+
+def columns_of_sets(sets: Sequence[Sequence[str] | str], computed: Mapping[str, str]) -> list[str]:
+    """The columns that sets name, in order, without those that are computed, all of which must be named."""
+    if isinstance(sets, str) or not isinstance(sets, Sequence):
+        hint = "Write marginals([['sex', 'age_group'], ['age_group', 'region']])."
+        raise InvalidParameter("sets", sets, "must be a list of lists of columns", hint)
+    listed = dict.fromkeys(name for names in sets for name in ([names] if isinstance(names, str) else names))
+    for name in computed:
+        if name not in listed:
+            hint = "Name it in one, or leave it out."
+            raise InvalidParameter("computed", name, "is in none of the marginals", hint)
+    return [name for name in listed if name not in computed]
+
+
+def marginals(
+    table: Any,
+    sets: Sequence[Sequence[str] | str],
+    aggregates: tuple[Aggregate, ...],
+    grouping: Any,
+    *,
+    weights: Sequence[Number] | None,
+    integers: bool,
+) -> MarginalsQuestion:
+    """The question for these sets of columns, about an opened table."""
+    checks.true_or_false(integers=integers)
+    names = tuple((given,) if isinstance(given, str) else tuple(given) for given in sets)
+    return MarginalsQuestion(
+        table.context, table.plan, grouping, aggregates, table.bounding,
+        sets=names, weights=weights_of(names, weights), integers=integers,
+    )  # fmt: skip

@@ -1,0 +1,162 @@
+"""`lw.cdf`: the distribution of a column, and what is read from it for free."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from cases import together
+from chance import assert_seldom
+from questions import fetch, salted
+
+import lapwing as lw
+from lapwing.errors import InvalidParameter, NotPrivateWarning, UnsupportedQuery
+from lapwing.noise import Reproducible
+
+FALSE_ALARM = 1e-6
+EDGES = list(range(0, 101, 5))
+EXACT = 10**13
+
+
+def drawn_ages(people: int, seed: int = 1) -> list[float | None]:
+    draw = random.Random(seed)
+    return [
+        draw.choice([None, -3.0, draw.gauss(45, 18), draw.gauss(45, 18), draw.gauss(45, 18)]) for _ in range(people)
+    ]
+
+
+def opened(ages: list[float | None], per: int = 1, **options: Any) -> lw.PrivateTable:
+    schema = {"who": pl.Int64, "age": pl.Float64}
+    frame = pl.DataFrame({"who": [i // per for i in range(len(ages))], "age": ages}, schema=schema)
+    return lw.open(frame, name="people", **{"unit": "who", **options})
+
+
+def seeded(seed: int) -> Reproducible:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotPrivateWarning)
+        return Reproducible(b"%032d" % seed)
+
+
+def inside(ages: list[float | None]) -> list[float]:
+    return sorted(age for age in ages if age is not None and EDGES[0] <= age <= EDGES[-1])
+
+
+@pytest.mark.parametrize("unit", ["who", lw.EACH_ROW], ids=["a column", "each row"])
+def test_without_noise_it_is_the_distribution(unit: Any) -> None:
+    ages = drawn_ages(500)
+    answer = opened(ages, unit=unit).agg(lw.cdf("age", edges=EDGES)).release(epsilon=EXACT)
+    known = inside(ages)
+    assert [round(n) for n in answer["count_below"]] == [sum(age < edge for age in known) for edge in EDGES[1:]]
+    assert answer["share_below"][-1] == 1
+    assert answer.below(45).value == pytest.approx(sum(age < 45 for age in known) / len(known), abs=1e-6)
+    assert answer.between(20, 65).value == pytest.approx(sum(20 <= age < 65 for age in known), abs=1e-3)
+    for q in (0.1, 0.5, 0.99):
+        exact = known[int(q * len(known))]
+        assert abs(answer.quantile(q).value - exact) <= 5
+
+
+@pytest.mark.parametrize("spend", [{"epsilon": 1}, {"rho": 0.1}], ids=str)
+def test_what_is_read_from_it_lies_in_its_interval_as_often_as_it_says(spend: dict[str, Any]) -> None:
+    ages, runs = drawn_ages(800), 60
+    columns = {"age": np.array([float("nan") if age is None else age for age in ages])}
+    question, known = lw.open(columns, unit=lw.EACH_ROW, name="p").agg(lw.cdf("age", edges=EDGES)), inside(ages)
+    exact = {q: known[int(q * len(known))] for q in (0.05, 0.25, 0.5, 0.9)}
+    missed, ranges = 0, 0
+    for run in range(runs):
+        answer = question.release(confidence=0.9, entropy=seeded(run), progress=False, **spend)
+        read = {q: answer.quantile(q) for q in exact}
+        missed += any(not read[q].low <= exact[q] <= read[q].high for q in exact)
+        span = answer.between(20, 65)
+        ranges += not span.low <= sum(20 <= age < 65 for age in known) <= span.high
+        assert all(quantity.low <= quantity.value <= quantity.high for quantity in (*read.values(), span))
+    assert_seldom(missed, runs, 0.1)
+    assert_seldom(ranges, runs, 0.1)
+
+
+def test_no_unit_moves_a_level_further_than_its_noise_is_for() -> None:
+    ages = drawn_ages(60, seed=4)
+    for most in (1, 3):
+
+        def bins(kept: list[float | None], most: int = most) -> list[int]:
+            question = opened(kept, per=5).bounded(max_rows_per_unit=most).agg(lw.cdf("age", edges=EDGES))
+            found = fetch(question, salted(3))
+            assert question.priced(question.budget(1, None, None))[0].ladder.sensitivity == most
+            return [found.get(place, (0,))[0] for place in range(len(EDGES) - 1)]
+
+        everybody, moved = bins(ages), set()
+        for who in range(0, 12, 2):
+            without = [None if i // 5 == who else age for i, age in enumerate(ages)]
+            moved.add(sum(abs(a - b) for a, b in zip(everybody, bins(without), strict=True)))
+        assert max(moved) == most  # every level sums these, so none moves further
+
+
+def test_a_repeated_answer_says_the_same(tmp_path: Path) -> None:
+    table = opened(drawn_ages(50), allowance=lw.PureDP(2, unit="person"), ledger=tmp_path / "ledger.db")
+    question = table.agg(lw.cdf("age", edges=EDGES))
+    first, again = (question.release(epsilon=1, key="ages") for _ in range(2))
+    assert again.repeated
+    assert first == again
+    assert first.quantile(0.5) == again.quantile(0.5)
+    assert lw.Answer.from_json(first.to_json()).columns == first.columns
+    with pytest.raises(InvalidParameter, match="key"):
+        table.agg(lw.histogram("age", edges=EDGES)).release(epsilon=1, key="ages")
+
+
+def test_the_quote_costs_what_the_release_does_and_says_how_far_shares_are_off() -> None:
+    question = opened(drawn_ages(50)).agg(lw.cdf("age", edges=EDGES))
+    quote = question.quote(rho=0.1, count=1000)
+    assert quote.loss == question.release(rho=0.1).loss == lw.ZCDP(0.1, unit="who")
+    assert quote.lines[0].loss <= quote.loss
+    errors = {expected.output: expected.error for expected in quote.expected}
+    assert errors["count"] < errors["count_below"] < 20  # type: ignore[operator]
+    assert errors["share_below"] < 0.05  # type: ignore[operator]
+    assert {e.output: e.error for e in question.quote(rho=0.1).expected}["share_below"] is None
+
+
+def test_a_delta_buys_gaussian_noise_where_that_is_smaller() -> None:
+    question = opened([]).agg(lw.cdf("age", edges=range(0, 1001)))
+    assert question.priced(question.budget(1, 0.01, None))[0].concentrated
+    assert not question.priced(question.budget(1, None, None))[0].concentrated
+
+
+def test_the_shape_is_the_same_for_nobody() -> None:
+    shapes = set()
+    for ages in ([], drawn_ages(3), drawn_ages(200)):
+        answer = opened(ages).agg(lw.cdf("age", edges=EDGES)).release(epsilon=1)
+        shapes.add(tuple((column.name, column.type, len(column.values)) for column in answer.columns))
+    assert len(shapes) == 1
+
+
+@together(
+    "ask, why",
+    [
+        (lambda t: t.agg(lw.cdf("age", edges=[5])), "two numbers that rise"),
+        (lambda t: t.agg(lw.cdf("age", edges=[5, 10])), "two bins"),
+        (lambda t: t.select(count_below="age").agg(lw.cdf("count_below", edges=EDGES)), "have this name"),
+        (lambda t: t.select(count="age").agg(lw.cdf("count", edges=EDGES)), "have this name"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES), lw.count()), "of its own"),
+        (lambda t: t.group_by(old="age > 50").agg(lw.cdf("age", edges=EDGES)), "all rows together"),
+        (lambda t: t.bounded(max_groups_per_unit=2).agg(lw.cdf("age", edges=EDGES)), "max_rows_per_unit"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).to_yaml(), "not saved"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).unprotected(), "histogram"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(within=5), "none of them"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(18, 65), "nearest edge is 20"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).between(65, 20), "above the other"),
+        (lambda t: t.agg(lw.cdf("age", edges=EDGES)).release(epsilon=1).quantile(1.5), "q"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_reason(ask: Any, why: str) -> None:
+    with pytest.raises((InvalidParameter, UnsupportedQuery), match=why):
+        ask(opened(drawn_ages(20)))
+
+
+def test_it_is_drawn_with_its_band(tmp_path: Path) -> None:
+    answer = opened(drawn_ages(300)).agg(lw.cdf("age", edges=EDGES)).release(epsilon=1)
+    answer.plot(tmp_path / "ages.png")
+    assert (tmp_path / "ages.png").stat().st_size > 10_000
+    assert answer.plot(column="count").axes
