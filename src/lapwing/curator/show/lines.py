@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ def sparkline(values: Sequence[float], width: int = 40) -> str:
         return ""
     count = min(width, len(values))
     cuts = [round(i * len(values) / count) for i in range(count + 1)]
-    means = [sum(values[a:b]) / (b - a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
     low, high = min(means), max(means)
     span = (high - low) or 1.0
     return "".join(BARS[min(len(BARS) - 1, int((mean - low) / span * len(BARS)))] for mean in means)

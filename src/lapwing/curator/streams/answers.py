@@ -1,4 +1,4 @@
-"""From noisy sums to answers: what a question says so far, over some steps, or after every step. All of it is public."""
+"""From noisy sums to answers: what a question says so far, over some steps, or after every step. All public."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class History(Answer):
     """An answer for every closed step, one below the other."""
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
-        """Draw a line for each group with its band, one panel for each column of values; into a file if one is named."""
+        """Draw a line for each group with its band, a panel for each column of values; into a file if one is named."""
         from lapwing.curator.show import lines
 
         return lines.draw(self, path, column)

@@ -1,4 +1,4 @@
-"""What a stream counts: a question, when its steps end, whom it protects. All of it is public, and checked beforehand."""
+"""What a stream counts: a question, when its steps end, whom it protects. All public, and checked beforehand."""
 
 from __future__ import annotations
 
@@ -89,8 +89,10 @@ def define(
     query.context.releaser.refuse_step("stream")
     row_by_row(query.plan)
     _refuse(query)
-    field = next(scans(query.plan)).by_name.get(schedule.time or "")
-    schedule.check_time(None if field is None else field.kind)
+    columns = next(scans(query.plan)).by_name
+    own = {name: columns[name] for name in (schedule.time, schedule.watermark) if name in columns}
+    schedule.check_time(own[schedule.time].kind if schedule.time in own else None)
+    schedule.check_watermark(own[schedule.watermark].kind if schedule.watermark in own else None)
     once = all(appears(statistic, query.plan) for statistic in query.statistics)
     protection = protection_of(
         query.plan, query.context.unit, active_steps=active_steps, separation=separation,
@@ -98,8 +100,7 @@ def define(
     )  # fmt: skip
     if isinstance(protection, ConsecutiveSteps):
         _refuse_windows(query, schedule, protection)
-    wanted = {field.name for field in (field,) if field is not None}
-    return Definition(replace(query, plan=_narrowed(query, wanted)), schedule, protection)
+    return Definition(replace(query, plan=_narrowed(query, {str(name) for name in own})), schedule, protection)
 
 
 def _refuse(query: Query) -> None:
@@ -170,8 +171,9 @@ def keys_of(by: Any) -> tuple[tuple[str, ...], Mapping[str, Sequence[Any]] | Non
     raise InvalidParameter("by", by, "must name columns", "Write by='region', or by={'region': ['North', 'South']}.")
 
 
-def check_aggregates(aggregates: Sequence[Any]) -> None:
-    """Refuse a stream of nothing."""
+def check_aggregates(aggregates: Sequence[Any]) -> Sequence[Aggregate]:
+    """The aggregates; a stream of nothing is refused."""
     if not aggregates or not all(isinstance(aggregate, Aggregate) for aggregate in aggregates):
         hint = "Write table.stream(lw.count(), every='day', steps=365, start='2026-01-01')."
         raise InvalidParameter("aggregates", aggregates, "say what is to be counted", hint)
+    return aggregates

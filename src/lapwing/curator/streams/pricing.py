@@ -22,15 +22,21 @@ from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.protection import ActiveSteps, ConsecutiveSteps
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
-from lapwing.mechanisms import BudgetDistribution, SignedTree, SquareRootCounter
+from lapwing.mechanisms import BudgetDistribution
+from lapwing.mechanisms.continual import BinaryTree, SignedTree, SquareRootCounter, counters
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.privacy import ApproxDP, Loss, PureDP
 
 ROWS = 1 << 24
 """Rows of one group in one step that are counted without being cut, whatever their values are."""
-FAMILIES = {SquareRootCounter: "square root", SignedTree: "signed tree", BudgetDistribution: "budget distribution"}
+FAMILIES: dict[type, str] = {
+    SquareRootCounter: "square root",
+    SignedTree: "signed tree",
+    BinaryTree: "binary tree",
+    BudgetDistribution: "budget distribution",
+}
 """Words for the mechanisms."""
-Mechanism = SquareRootCounter | SignedTree | BudgetDistribution
+Mechanism = SquareRootCounter | SignedTree | BinaryTree | BudgetDistribution
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,26 +147,34 @@ def _item(
     definition: Definition, statistic: Statistic, appears: bool, size: Fraction, currency: str, outputs: tuple[str, ...]
 ) -> StreamItem:
     bounding, concentrated = definition.query.effective, currency in ("rho", "gaussian")
-    public = {"steps": definition.schedule.steps, "width": definition.groups, "unit": definition.query.context.unit}
+    public: dict[str, Any] = {
+        "steps": definition.schedule.steps,
+        "width": definition.groups,
+        "unit": definition.query.context.unit,
+    }
     if currency == "w-event":
         l1, _, shift = scaled(statistic, bounding, 1 << 62)
-        window = definition.protection.steps  # type: ignore[union-attr]
-        adaptive = BudgetDistribution(epsilon=size, window=window, sensitivity=l1, **public)
+        assert isinstance(definition.protection, ConsecutiveSteps)
+        public["unit"] = definition.protection.base(definition.query.context.unit)
+        adaptive = BudgetDistribution(epsilon=size, window=definition.protection.steps, sensitivity=l1, **public)
         return StreamItem(statistic, adaptive, shift, outputs, False, bounding)
     public |= _activity(definition, statistic, appears)
-    probes: list[Any] = [SignedTree(epsilon=1, sensitivity=1, **public)]
-    probes += [SquareRootCounter(sigma=1, sensitivity=1, **public)] if concentrated else []
-    l1, squared, shift = scaled(statistic, bounding, min(probe.largest_value for probe in probes))
-    counters: list[SquareRootCounter | SignedTree] = []
-    if concentrated:  # over one number, both distances are the same
-        distance: Number = l1 if definition.groups == 1 else float_up(sqrt_up(Fraction(squared)))
-        counters.append(SquareRootCounter.for_rho(size, sensitivity=distance, **public))
-    if currency != "gaussian":
-        make = SignedTree.for_rho if concentrated else SignedTree.for_epsilon
-        counters.append(make(size, sensitivity=l1, **public))
-    best = min(counters, key=lambda counter: counter.rms())
-    candidates = tuple(Candidate(FAMILIES[type(counter)], counter.rms() * 2.0**shift) for counter in counters)
-    return StreamItem(statistic, best, shift, outputs, concentrated, bounding, candidates)
+    room = SquareRootCounter(sigma=1, sensitivity=1, **public).largest_value  # others have more
+    l1, squared, shift = scaled(statistic, bounding, room)
+    distance: Number = l1 if definition.groups == 1 else float_up(sqrt_up(Fraction(squared)))  # of one number the same
+    found: Sequence[Any]
+    if currency == "gaussian":
+        found = [SquareRootCounter.for_rho(size, sensitivity=distance, **public)]
+    else:
+        paid: dict[str, Any] = {currency: size}
+        found = counters(sensitivity=distance, l1_sensitivity=l1, **paid, **public)
+    candidates = tuple(Candidate(FAMILIES[type(counter)], counter.rms() * 2.0**shift) for counter in found)
+    return StreamItem(statistic, _chosen(found), shift, outputs, concentrated, bounding, candidates)
+
+
+def _chosen(found: Sequence[Any]) -> Mechanism:
+    best: Mechanism = found[0]
+    return best
 
 
 def _activity(definition: Definition, statistic: Statistic, appears: bool) -> dict[str, int]:
@@ -180,9 +194,9 @@ def _activity(definition: Definition, statistic: Statistic, appears: bool) -> di
 def scaled(statistic: Statistic, bounding: Bounding, largest: int) -> tuple[int, int, int]:
     """What one unit changes in one step, in l1 and as the square of l2, and by how many bits numbers are shifted.
 
-    A counter cuts numbers above `largest`. Dividing by 2^s and rounding to the nearest whole number moves a change of Δ
-    in a group to at most Δ/2^s + 1, and a group without a change stays as it is: l1 becomes at most l1/2^s + k and l2 at
-    most l2/2^s + √k for the k groups that one unit touches.
+    A counter cuts numbers above `largest`. Dividing by 2^s and rounding to the nearest whole number turns a change of Δ
+    in a group into at most Δ/2^s + 1, and leaves a group without a change as it is: l1 becomes at most l1/2^s + k and
+    l2 at most l2/2^s + √k, for the k groups that one unit touches.
     """
     l1, squared = statistic.sensitivity(bounding)
     shift = max(0, math.ceil(math.log2(Fraction(ROWS * statistic.row_size, largest))))

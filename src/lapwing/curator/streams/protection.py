@@ -69,14 +69,24 @@ class ConsecutiveSteps:
     def __post_init__(self) -> None:
         checks.whole(consecutive_steps=self.steps)
 
+    @property
+    def suffix(self) -> str:
+        """What distinguishes its unit from a whole one."""
+        return f" in any {self.steps} consecutive steps" if self.steps > 1 else " in any single step"
+
+    def base(self, word: str) -> str:
+        """The whole unit, where an allowance names its part."""
+        return word.removesuffix(self.suffix)
+
     def unit(self, word: str, every: str) -> str:
-        """The word of the loss, which no allowance per unit accepts."""
-        return f"{word} in any {self.steps} consecutive steps" if self.steps > 1 else f"{word} in any single step"
+        """The word of the loss, which no allowance for a whole unit accepts."""
+        return self.base(word) + self.suffix
 
     def explain(self, word: str, every: str) -> str:
         """What is protected, in words."""
         span = f"{self.steps:,} consecutive {every}s" if self.steps > 1 else f"one {every}"
-        return f"w-event level: what one {word} does in any {span} is protected, not what it does over a longer time"
+        who = self.base(word)
+        return f"w-event level: what one {who} does in any {span} is protected, not what it does over a longer time"
 
     def written(self) -> dict[str, Any]:
         """As plain data."""
@@ -117,8 +127,8 @@ def protection_of(
     if active_steps is None:
         why = f"in how many steps one {word} counts at most has to be said, for that is what noise must hide"
         hint = (
-            f"Write active_steps=30 (of more, the first count); or consecutive_steps=7 to protect what a {word} does in "
-            "any 7 consecutive steps, which is less; or open the table with unit=lw.EACH_ROW to protect single events."
+            f"Write active_steps=30 (of more, the first count); or consecutive_steps=7 to protect what a {word} does "
+            "in any 7 consecutive steps, which is less; or open the table with unit=lw.EACH_ROW to protect events."
         )
         raise InvalidParameter("active_steps", None, why, hint)
     return ActiveSteps(active_steps, 1 if separation is None else separation)

@@ -1,4 +1,4 @@
-"""From the rows of a step to exact integers: the statements of any question, asked of that step alone. All of it is secret.
+"""From the rows of a step to exact integers: the statements of any question, asked of that step. All secret.
 
 What one unit adds to a step is bounded by the limits of the question, as in a release. For streams that protect units,
 every unit's part is fetched by itself, because which units still count is known only where the state is (`activity`).
@@ -23,7 +23,8 @@ from lapwing.curator.plan.expressions import Constant, Expression
 from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is_each_row, scans
 from lapwing.curator.plan.statistics import Statistic
-from lapwing.errors import EngineFailed, UnsupportedQuery
+from lapwing.curator.plan.text_forms import Notation
+from lapwing.errors import UnsupportedQuery
 from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Reader:
     """Asks the question of a stream about the rows of a step."""
 
     query: Query
+    notation: Notation
     analyst: str | None
     charge: int | None
 
@@ -64,7 +66,8 @@ class Reader:
             return StepRows()
         query = self._about(source, within)
         salt = Salt(entropy.bits(256).to_bytes(32, "big"))
-        return self._read(query, partial(_counted, query, salt))
+        counted: StepRows = self._read(query, partial(_counted, query, salt))
+        return counted
 
     def cells(self, source: Source, within: Expression | None = None) -> list[tuple[Any, ...]]:
         """The rows themselves, as what they were declared to be; those without a unit are left out."""
@@ -76,15 +79,11 @@ class Reader:
             skipped = 0 if is_each_row(plan) else 1
             return [tuple(row[skipped:]) for row in session.fetch(statement)]
 
-        return self._read(query, look)
+        rows: list[tuple[Any, ...]] = self._read(query, look)
+        return rows
 
     def largest(self, source: Source, column: str, after: Any) -> Any:
         """The largest value of a column beyond one that was seen before, or that one: where the source stands."""
-        values = [row[0] for row in self._column(source, column, after)]
-        present = [value for value in values if value is not None]
-        return max(present, default=after)
-
-    def _column(self, source: Source, column: str, after: Any) -> list[tuple[Any, ...]]:
         scan, query = self.scan, self._about(source, None)
         place = [field.name for field in scan.fields].index(column)
         plan: Plan = scan if after is None else Where(scan, later(scan, column, after))
@@ -94,7 +93,8 @@ class Reader:
             most = exp.Max(this=exp.column(f"c{place}"))
             return session.fetch(exp.select(most.as_("most")).from_(rows.subquery("m", copy=False)))
 
-        return self._read(query, look)
+        [(most,)] = self._read(query, look)
+        return after if most is None else most
 
     def _about(self, source: Source, within: Expression | None) -> Query:
         context = replace(self.query.context, engine=source.engine, relations={self.scan.table: source.relation})
@@ -124,7 +124,7 @@ def _counted(query: Query, salt: Salt, session: Reading) -> StepRows:
     again = len(different) > 0
     rows = session.keep(statement.rows()) if again else statement.rows().subquery("b", copy=False)
     asked = [Statistic("rows") if statistic.kind in APPEARING else statistic for statistic in query.statistics]
-    totals = statement.totals(rows, asked)
+    totals: Any = statement.totals(rows, asked)
     grouped = bool(query.grouping.keys)
     found = StepRows()
     if each_row:
@@ -183,7 +183,9 @@ def row_by_row(plan: Plan) -> None:
         return row_by_row(plan.parent)
     if not isinstance(plan, Scan):
         why = "it looks at several rows of a unit at once, or at another table, and a stream reads them step by step"
-        raise UnsupportedQuery(plan.explain(), why, "Ask about the rows as they are: where(), select(), a public table.")
+        raise UnsupportedQuery(
+            plan.explain(), why, "Ask about the rows as they are: where(), select(), a public table."
+        )
     return None
 
 
@@ -196,9 +198,12 @@ def between(scan: Scan, column: str, low: dt.datetime | None, high: dt.datetime)
 
 def later(scan: Scan, column: str, after: Any) -> Expression:
     """Whether a row is beyond the place where a source stood."""
-    mark = scan.by_name[column]
-    value = _moment(after, mark.kind) if isinstance(after, dt.datetime) else Constant(after, mark.kind)
-    return call(">", mark, value)
+    return call(">", scan.by_name[column], Constant(after, scan.by_name[column].kind))
+
+
+def not_beyond(scan: Scan, column: str, position: Any) -> Expression:
+    """Whether a row was there when the place was looked up."""
+    return call("<=", scan.by_name[column], Constant(position, scan.by_name[column].kind))
 
 
 def _moment(value: dt.datetime, kind: str) -> Constant:
@@ -206,6 +211,3 @@ def _moment(value: dt.datetime, kind: str) -> Constant:
         return Constant(value, "timestamp")
     whole = value.date() if value.time() == dt.time() else value.date() + dt.timedelta(days=1)
     return Constant(whole, "date")
-
-
-__all__ = ["EngineFailed", "Reader", "StepRows", "between", "later", "row_by_row", "under", "written"]

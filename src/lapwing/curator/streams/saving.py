@@ -7,13 +7,16 @@ import json
 from fractions import Fraction
 from typing import Any
 
+from sqlglot import exp
+
 from lapwing import checks
+from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.central import CENTRAL
 from lapwing.curator.ask.context import Context, OpenedTable, PublicTable
-from lapwing.curator.ask.breaker import Fuse
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.reader import read
 from lapwing.curator.ask.release import publics
+from lapwing.curator.engines.compiler import Relation
 from lapwing.curator.engines.duckdb import EmbeddedDuckDB
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.nodes import Public, Scan
@@ -31,6 +34,17 @@ _MECHANISMS = {word: family for family, word in FAMILIES.items()}
 _PUBLIC = {
     "square root": ("sigma", "bins", "sensitivity", "steps", "width", "active_steps", "separation", "unit"),
     "signed tree": ("epsilon", "arity", "sensitivity", "steps", "width", "active_steps", "separation", "unit"),
+    "binary tree": (
+        "scale",
+        "noise",
+        "refined",
+        "sensitivity",
+        "steps",
+        "width",
+        "active_steps",
+        "separation",
+        "unit",
+    ),
     "budget distribution": ("epsilon", "window", "sensitivity", "steps", "width", "decision_share", "unit"),
 }
 
@@ -54,9 +68,10 @@ def reread(data: dict[str, Any], ledger: Ledger | None, analyst: str | None) -> 
     fields = tuple(map(_column, described["fields"]))
     scan = Scan(described["name"], fields, each_row=described["each_row"])
     fuses = tuple(Fuse(dataset) for dataset in data["datasets"])
+    nowhere = Relation(exp.to_table(described["name"]), {field.name: "VARCHAR" for field in fields})
     context = Context(
-        EmbeddedDuckDB(), {}, data["unit"], tuple(data["datasets"]), ledger, analyst, data["population"],
-        fuses=fuses, releaser=CENTRAL,
+        EmbeddedDuckDB(), {described["name"]: nowhere}, data["unit"], tuple(data["datasets"]), ledger, analyst,
+        data["population"], fuses=fuses, releaser=CENTRAL,
     )  # fmt: skip
     tables = [PublicTable(_table(public)) for public in data["public"]]
     query: Query = read(data["question"], OpenedTable(scan, context), tables)
@@ -78,9 +93,7 @@ def item_reread(data: dict[str, Any], definition: Definition, statistic: Statist
     parameters = {name: _number(value) for name, value in data["parameters"].items()}
     outputs = tuple(bound.output for bound in definition.query.bounds if statistic in bound.statistics)
     counter = _MECHANISMS[data["family"]](**parameters)
-    return StreamItem(
-        statistic, counter, data["shift"], outputs, data["concentrated"], definition.query.effective
-    )
+    return StreamItem(statistic, counter, data["shift"], outputs, data["concentrated"], definition.query.effective)
 
 
 def loss_written(loss: Loss) -> dict[str, Any]:
@@ -91,7 +104,7 @@ def loss_written(loss: Loss) -> dict[str, Any]:
 
 def loss_reread(data: dict[str, Any]) -> Loss:
     """The loss that was written."""
-    sizes = {name: Fraction(data[name]) for name in ("epsilon", "rho", "delta") if name in data}
+    sizes: dict[str, Any] = {name: Fraction(data[name]) for name in ("epsilon", "rho", "delta") if name in data}
     return _LOSSES[data["kind"]](**sizes, unit=data["unit"])
 
 
@@ -112,7 +125,7 @@ def _field(field: Column) -> dict[str, Any]:
         "name": field.name,
         "kind": field.kind,
         "bounds": None if field.bounds is None else [str(end) for end in field.bounds],
-        "keys": None if field.keys is None else [_value(key) for key in field.keys],
+        "keys": None if field.keys is None else [value(key) for key in field.keys],
         "unit": field.unit,
         "complete": field.complete,
     }
@@ -120,7 +133,7 @@ def _field(field: Column) -> dict[str, Any]:
 
 def _column(data: dict[str, Any]) -> Column:
     bounds = None if data["bounds"] is None else (Fraction(data["bounds"][0]), Fraction(data["bounds"][1]))
-    keys = None if data["keys"] is None else tuple(map(_known, data["keys"]))
+    keys = None if data["keys"] is None else tuple(map(known, data["keys"]))
     return Column(data["name"], data["kind"], bounds, keys, data["unit"], complete=data["complete"])
 
 
@@ -128,23 +141,24 @@ def _public(public: Public) -> dict[str, Any]:
     return {
         "table": public.table,
         "fields": [_field(field) for field in public.fields],
-        "rows": [[_value(value) for value in row] for row in public.rows],
+        "rows": [[value(cell) for cell in row] for row in public.rows],
     }
 
 
 def _table(data: dict[str, Any]) -> Public:
-    rows = tuple(tuple(map(_known, row)) for row in data["rows"])
+    rows = tuple(tuple(map(known, row)) for row in data["rows"])
     return Public(data["table"], tuple(map(_column, data["fields"])), rows)
 
 
-def _value(value: Any) -> Any:
+def value(given: Any) -> Any:
     """A value as JSON has it; of a time, the kind is said."""
-    if isinstance(value, dt.datetime):
-        return {"timestamp": value.isoformat()}
-    return {"date": value.isoformat()} if isinstance(value, dt.date) else value
+    if isinstance(given, dt.datetime):
+        return {"timestamp": given.isoformat()}
+    return {"date": given.isoformat()} if isinstance(given, dt.date) else given
 
 
-def _known(data: Any) -> Any:
+def known(data: Any) -> Any:
+    """The value that was written."""
     if not isinstance(data, dict):
         return data
     if "timestamp" in data:
@@ -154,9 +168,9 @@ def _known(data: Any) -> Any:
 
 def cells_written(names: list[str], cells: tuple[Any, ...]) -> str:
     """A row that waits for its step."""
-    return json.dumps({name: _value(cell) for name, cell in zip(names, cells, strict=True)})
+    return json.dumps({name: value(cell) for name, cell in zip(names, cells, strict=True)})
 
 
 def cells_reread(text: str) -> dict[str, Any]:
     """The row that was written."""
-    return {name: _known(value) for name, value in json.loads(text).items()}
+    return {name: known(cell) for name, cell in json.loads(text).items()}

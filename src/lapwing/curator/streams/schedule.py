@@ -69,13 +69,17 @@ class Schedule:
     """What becomes of rows whose step is closed already: left out, or counted in the next step."""
     grace: dt.timedelta = NO_TIME
     """How long after its end a step stays open."""
+    watermark: str | None = None
+    """A column that only grows, by which a source is read from where the last step left off."""
 
     def __post_init__(self) -> None:
         assign = object.__setattr__
         checks.one_of(get_args(Every), every=self.every)
         checks.one_of(get_args(Late), late=self.late)
         if checks.whole(steps=self.steps) > MOST_STEPS:
-            raise InvalidParameter("steps", self.steps, f"is more than {MOST_STEPS:,}", "Write longer steps: every='day'.")
+            raise InvalidParameter(
+                "steps", self.steps, f"is more than {MOST_STEPS:,}", "Write longer steps: every='day'."
+            )
         if not isinstance(self.grace, dt.timedelta) or self.grace < NO_TIME:
             hint = "Write grace=datetime.timedelta(hours=2)."
             raise InvalidParameter("grace", self.grace, "must be a span of time, of 0 or more", hint)
@@ -116,7 +120,15 @@ class Schedule:
         wanted = ("timestamp",) if self.every in ("minute", "hour") else ("timestamp", "date")
         if kind not in wanted:
             why = f"is of kind {kind}, and steps of a {self.every} need a {' or a '.join(wanted)}"
-            raise InvalidParameter("time", self.time, why, f"Open the table with types={{{self.time!r}: {wanted[0]!r}}}.")
+            raise InvalidParameter(
+                "time", self.time, why, f"Open the table with types={{{self.time!r}: {wanted[0]!r}}}."
+            )
+
+    def check_watermark(self, kind: Kind | None) -> None:
+        """Refuse a column that does not grow."""
+        if self.watermark is not None and kind not in ("integer", "date", "timestamp"):
+            why = "must be a column of whole numbers, dates or moments that only grow from row to row"
+            raise InvalidParameter("watermark", self.watermark, why, "Write watermark='id', for example.")
 
     def period(self, step: int) -> tuple[dt.datetime, dt.datetime]:
         """When a step begins and when it ends; the end belongs to the next one."""
@@ -152,6 +164,10 @@ class Schedule:
             raise InvalidParameter("step", given, why, "Name one of them.")
         return step
 
+    def place(self, moment: dt.datetime) -> int:
+        """The number of the step that a moment lies in, which may be none of the stream's."""
+        return self._before(moment) + 1
+
     def over(self, moment: dt.datetime) -> int:
         """How many steps are over at a moment, by the clock."""
         if self.every == "step":
@@ -168,7 +184,7 @@ class Schedule:
         grace = self.grace / dt.timedelta(microseconds=1)
         return {
             "every": self.every, "steps": self.steps, "start": start, "time": self.time, "late": self.late,
-            "grace": int(grace),
+            "grace": int(grace), "watermark": self.watermark,
         }  # fmt: skip
 
     @staticmethod
@@ -194,8 +210,8 @@ class Schedule:
     def _floor(self, moment: dt.datetime) -> dt.datetime:
         """The beginning of the step of this length that a moment lies in; a week may begin on any day."""
         kept = {"minute": 5, "hour": 4, "day": 3, "week": 3, "month": 2}[self.every]
-        parts = (moment.year, moment.month, moment.day, moment.hour, moment.minute)[:kept]
-        return dt.datetime(*parts) if kept > 2 else dt.datetime(*parts, 1)  # type: ignore[arg-type]
+        zero = {"microsecond": 0, "second": 0, "minute": 0, "hour": 0, "day": 1}
+        return moment.replace(**dict(list(zero.items())[: 7 - kept]))  # type: ignore[arg-type]
 
     def _shown(self, moment: dt.datetime) -> str:
         return f"{moment:%Y-%m-%d %H:%M}" if self.every in ("minute", "hour") else f"{moment:%Y-%m-%d}"

@@ -1,7 +1,7 @@
 """The state of a stream: one SQLite file, in which a step is closed by one transaction or not at all.
 
-It holds what was shown (a chain of entries, as in a ledger) and what must never be: the exact blocks and pre-drawn noise
-of the counters, who was active how often, who appeared already, rows of a step that is still open, and how far sources
+It holds what was shown (a chain of entries, as in a ledger) and what must never be: the exact blocks and the noise of
+the counters, who was active how often, who appeared already, rows of a step that is still open, and how far sources
 were read. A step is committed before anything of it is shown; from then on its stored answer is the only one. An anchor
 file remembers the last entry, so that an older copy that was put back, or a second copy, is noticed.
 
@@ -39,7 +39,9 @@ TABLES = (
 )
 _KNOWN = re.compile(r"(\d{1,18}) ([0-9a-f]{64})\n")
 Estimates = list[list[float]]
-"""Noisy totals so far: for each statistic, one number for each group."""
+"""Noisy numbers: for each statistic, one for each group."""
+Shown = tuple[Estimates, list[float] | None]
+"""Of a step, with how far the numbers may be off where that is not known beforehand."""
 
 
 class StateFile(FileStore):
@@ -120,21 +122,25 @@ def closed_steps(database: Database) -> int:
     return int(last["step"])
 
 
-def estimates_at(database: Database, step: int) -> Estimates:
-    """What was shown for a closed step; before the first one, nothing."""
+def shown_at(database: Database, step: int) -> Shown:
+    """What was shown for a closed step."""
     rows = database.execute("SELECT body FROM entry WHERE number = :number", {"number": step + 1})
-    estimates: Estimates = json.loads(rows.fetchone()["body"])["estimates"]
-    return estimates
+    return _shown(json.loads(rows.fetchone()["body"]))
 
 
-def all_estimates(database: Database) -> list[Estimates]:
+def all_shown(database: Database) -> list[Shown]:
     """Of every closed step."""
-    return [entry.body["estimates"] for entry in journal_entries(database) if entry.act == "step"]
+    bodies = [entry.body for entry in journal_entries(database)]
+    return [_shown(body) for body in bodies if "estimates" in body]
 
 
-def close_step(database: Database, step: int, estimates: Estimates) -> None:
+def _shown(body: Mapping[str, Any]) -> Shown:
+    return body["estimates"], body["errors"]
+
+
+def close_step(database: Database, step: int, estimates: Estimates, errors: list[float] | None) -> None:
     """Write down what may be shown of a step, once."""
-    number = append(database, "step", {"step": step, "estimates": estimates})
+    number = append(database, "step", {"step": step, "estimates": estimates, "errors": errors})
     assert number == step + 1
 
 
