@@ -25,7 +25,6 @@ from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.errors import UnsupportedQuery
-from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Source
@@ -60,12 +59,11 @@ class Reader:
         """The table, with the columns that are read."""
         return next(scans(self.query.plan))
 
-    def step(self, source: Source | None, within: Expression | None, entropy: Entropy) -> StepRows:
+    def step(self, source: Source | None, within: Expression | None, salt: Salt) -> StepRows:
         """The integers of the rows for which a condition holds."""
         if source is None:
             return StepRows()
         query = self._about(source, within)
-        salt = Salt(entropy.bits(256).to_bytes(32, "big"))
         counted: StepRows = self._read(query, partial(_counted, query, salt))
         return counted
 

@@ -195,7 +195,7 @@ class Stream:
     def _sorter(self, entropy: Entropy) -> Sorter:
         reader = Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
         bare = replace(reader, query=self.definition.bare)
-        return Sorter(reader, bare, self.definition.schedule, self.find, entropy)
+        return Sorter(reader, bare, self.definition.schedule, self.find, entropy.bits(256).to_bytes(32, "big"))
 
     def _close(self, found: Brought, target: int, entropy: Entropy) -> None:
         """Close the steps up to this one, in one transaction; those that somebody else closed meanwhile stay theirs."""
