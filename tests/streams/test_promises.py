@@ -246,7 +246,7 @@ def test_a_stream_reopens_by_its_file_alone(tmp_path: Path) -> None:
             time="at",
             active_steps=2,
             separation=2,
-        )  # fmt: skip
+        )
     )
     stream = opened(tmp_path, question)
     visits = [{"patient": 1, "region": "S", "cost": 3.5, "at": "2026-02-03"}]

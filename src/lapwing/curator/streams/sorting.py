@@ -59,24 +59,24 @@ class Sorter:
 
     def brought(self, source: Source | None, waiting: Waiting, first: int, last: int, *, after: Any) -> Brought:
         """The rows of the steps first … last, from a source and from those that were waiting."""
-        found = Brought(waited=waiting.last)
+        brought = Brought(waited=waiting.last)
         new: Expression | None = None
         if source is not None and self.schedule.watermark is not None:
-            new, found.position = self._since(source, self.schedule.watermark, after)
+            new, brought.position = self._since(source, self.schedule.watermark, after)
         if source is None and not waiting.rows:
-            return found
+            return brought
         if first == last and not waiting.rows:
-            found.steps[first] = self.reader.step(source, _both(new, self._within(first)), self._salt(first))
+            brought.steps[first] = self.reader.step(source, _both(new, self._within(first)), self._salt(first))
         elif self.schedule.time is None and first == last:
-            found.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)], first)
+            brought.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)], first)
         elif self.schedule.time is None:  # what was waiting came while the first step was open
-            found.steps[first] = self._counted(waiting.rows, first)
-            found.steps[last] = self.reader.step(source, new, self._salt(last))
+            brought.steps[first] = self._counted(waiting.rows, first)
+            brought.steps[last] = self.reader.step(source, new, self._salt(last))
         else:
             rows = [*waiting.rows, *self._fetched(source, _both(new, self._before(last)))]
             for step, part in self._sorted(rows, first, last).items():
-                found.steps[step] = self._counted(part, step)
-        return found
+                brought.steps[step] = self._counted(part, step)
+        return brought
 
     def _since(self, source: Source, watermark: str, after: Any) -> tuple[Expression | None, Any]:
         """Rows beyond the place where the source stood, up to where it stands now; and that place."""
@@ -146,11 +146,11 @@ class Sorter:
 def waiting_rows(database: Database, schedule: Schedule, last: int) -> Waiting:
     """The rows that wait for the steps up to this one."""
     if schedule.time is None:
-        found = database.execute("SELECT number, cells FROM pending ORDER BY number")
+        stored = database.execute("SELECT number, cells FROM pending ORDER BY number")
     else:
         end = schedule.period(last)[1].isoformat()
-        found = database.execute("SELECT number, cells FROM pending WHERE moment < :end ORDER BY number", {"end": end})
-    rows = [(row["number"], cells_reread(row["cells"])) for row in found]
+        stored = database.execute("SELECT number, cells FROM pending WHERE moment < :end ORDER BY number", {"end": end})
+    rows = [(row["number"], cells_reread(row["cells"])) for row in stored]
     return Waiting(max((number for number, _ in rows), default=0), tuple(row for _, row in rows))
 
 
