@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
+from chance import FALSE_ALARM
 
+from lapwing.adversary import audit
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.mechanisms import BinaryTree, CounterState, SignedTree, SquareRootCounter, best_counter, counters
 from lapwing.mechanisms.continual import Counter
 from lapwing.mechanisms.counter import LARGEST_STEPS
-from lapwing.noise import Reproducible
+from lapwing.noise import Entropy, Reproducible
 from lapwing.privacy import PureDP
 
 STEPS = 40
@@ -36,6 +39,52 @@ each = pytest.mark.parametrize("counter", KINDS, ids=lambda counter: f"{type(cou
 
 def stream(counter: Counter, seed: int = 1) -> Any:
     return np.random.default_rng(seed).integers(-5, 100, (STEPS, counter.width))
+
+
+SMALL: list[Counter] = [
+    SquareRootCounter.for_rho(0.5, steps=5, sensitivity=1, bins=2),
+    SignedTree(epsilon=2, steps=5, sensitivity=1, arity=3),
+    BinaryTree.for_epsilon(2, steps=5, sensitivity=1),
+    BinaryTree.for_rho(0.5, steps=5, sensitivity=1, refined=True),
+]
+
+
+def adaptive(counter: Counter) -> Any:
+    """A stream whose next number depends on the sums shown so far; the data is the step of one event more, or None."""
+
+    def release(column: int | None, entropy: Entropy) -> list[float]:
+        state, shown = counter.open(entropy), [0.0]
+        for step in range(counter.steps):
+            state = counter.observe(state, (40 if shown[-1] > 0 else -2) + (step == column), entropy)
+            shown += counter.estimate(state)
+        return shown[1:]
+
+    return release
+
+
+def assert_not_caught(counter: Counter, column: int) -> None:
+    loss = counter.privacy_loss()
+    delta = 0 if isinstance(loss, PureDP) else 0.01
+    sure = 1 - FALSE_ALARM
+    audited = audit(adaptive(counter), (None, column), samples=3000, confidence=sure, claimed=loss, delta=delta)
+    assert not audited.caught, audited.explain()
+
+
+small = pytest.mark.parametrize(
+    "counter", SMALL, ids=lambda counter: f"{type(counter).__name__}-{counter.privacy_loss()}"
+)
+
+
+@small
+def test_an_adaptive_audit_does_not_beat_the_stated_loss(counter: Counter) -> None:
+    assert_not_caught(counter, 0)
+
+
+@pytest.mark.sweep
+@small
+@together("column", range(1, 5))
+def test_an_adaptive_audit_does_not_beat_the_stated_loss_at_any_column(counter: Counter, column: int) -> None:
+    assert_not_caught(counter, column)
 
 
 @each
