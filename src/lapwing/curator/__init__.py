@@ -26,9 +26,14 @@ from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.show.distribution import Distribution
+from lapwing.curator.streams.answers import History
+from lapwing.curator.streams.opening import StreamQuestion
+from lapwing.curator.streams.quote import StreamQuote
+from lapwing.curator.streams.stream import Stream
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.proposals import Proposal, bounds
+from lapwing.curator.tables.streams import open_stream
 from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable, open, public
 
 checks.add_examples(
@@ -44,6 +49,7 @@ __all__ = [
     "Answer",
     "Check",
     "Distribution",
+    "History",
     "Ladder",
     "Marginals",
     "PrivateTable",
@@ -51,6 +57,9 @@ __all__ = [
     "PublicTable",
     "Query",
     "Quote",
+    "Stream",
+    "StreamQuestion",
+    "StreamQuote",
     "Unprotected",
     "bins",
     "bounds",
@@ -67,6 +76,7 @@ __all__ = [
     "median",
     "open",
     "open_described",
+    "open_stream",
     "public",
     "quantile",
     "std",

@@ -37,6 +37,7 @@ from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.square_root_counter import SquareRootCounter
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
+from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
 
 checks.add_examples(
     candidates="['red', 'green']",
@@ -51,6 +52,8 @@ checks.add_examples(
 __all__ = [
     "AboveThreshold",
     "BinaryTree",
+    "BudgetAbsorption",
+    "BudgetDistribution",
     "Count",
     "CounterState",
     "CrossedEstimate",
@@ -84,6 +87,8 @@ __all__ = [
     "Sum",
     "Tree",
     "TreeEstimate",
+    "UniformBudget",
+    "WEventState",
     "analytic_sigma",
     "best_counter",
     "classical_sigma",

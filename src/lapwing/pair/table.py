@@ -54,6 +54,7 @@ _STEPS: dict[Step, str] = {
     "bounds": "Bounds are public here: they stand in the file of the pair.",
     "cdf": "Ask for a histogram, whose counts add up: agg(lw.histogram(…, edges=[…])).",
     "marginals": "Ask for one table with all columns: group_by(…).agg(lw.count()). Its sums agree.",
+    "stream": "Ask again from time to time: every answer costs.",
 }
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
     from lapwing.privacy import Loss
 
-Step = Literal["unprotected", "check", "raw_rows", "bounds", "marginals", "cdf"]
-"""What a table offers beside questions: exact answers, a look at the cells, records, proposals of bounds, tables
-that agree, and distributions."""
+Step = Literal["unprotected", "check", "raw_rows", "bounds", "marginals", "cdf", "stream"]
+"""What a table offers beside questions: exact answers, a look at the cells, records, proposals of bounds, tables that
+agree, distributions, and streams."""
 
 
 class NoisyStatistic(Protocol):
