@@ -1,0 +1,63 @@
+"""Smoothing of noisy series. Everything here is computed from released numbers: it costs no privacy.
+
+A short memory follows every change and every draw of the noise, a long one follows neither. Which is better depends on
+the series, so several run side by side, and at each step the one that has foretold the series best so far gives the
+level. Every level is there at its own step: nothing later is used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from lapwing.errors import InvalidParameter
+
+GAINS = tuple(2.0**-power for power in range(8))
+"""Of the newest value in a level: from no memory at all to one of about 128 steps."""
+KEPT = 63 / 64
+"""How much of the misses until yesterday still counts today."""
+
+
+def running_levels(values: Sequence[float], variances: Sequence[float]) -> list[float]:
+    """The level at each step, from the values up to it.
+
+    `variances` are those of the noise, as far as they are known: misses where the noise is wide count less, and a step
+    with an infinite variance has no value of its own.
+
+    >>> [round(level, 2) for level in running_levels([10.0, 12.0, 8.0, 10.0], [4.0] * 4)]
+    [10.0, 11.0, 10.0, 10.0]
+    """
+    if len(values) != len(variances):
+        hint = "Give the variance of the noise at every step."
+        raise InvalidParameter("variances", len(variances), f"are not {len(values)}", hint)
+    levels, best = list[float](), 0.0
+    states, misses, seen = [0.0] * len(GAINS), [0.0] * len(GAINS), 0
+    for value, variance in zip(values, variances, strict=True):
+        if math.isfinite(variance):
+            seen += 1
+            weight = 1 / max(variance, 1e-300) if seen > 1 else 0.0
+            for place, gain in enumerate(GAINS):
+                off = value - states[place]
+                misses[place] = KEPT * misses[place] + weight * off * off
+                states[place] += max(gain, 1 / seen) * off
+            best = states[min(range(len(GAINS)), key=lambda place: (misses[place], -place))]
+        levels.append(best)
+    return levels
+
+
+def never_falling(values: Sequence[float]) -> list[float]:
+    """The nearest series, in squares, that never falls: for totals of numbers that are not negative, looking back.
+
+    Pools adjacent violators (Ayer, Brunk, Ewing, Reid and Silverman 1955): linear time.
+
+    >>> never_falling([1.0, 3.0, 2.0, 5.0])
+    [1.0, 2.5, 2.5, 5.0]
+    """
+    pools = list[tuple[float, int]]()
+    for value in values:
+        total, size = float(value), 1
+        while pools and pools[-1][0] * size > total * pools[-1][1]:
+            before, length = pools.pop()
+            total, size = total + before, size + length
+        pools.append((total, size))
+    return [total / size for total, size in pools for _ in range(size)]
