@@ -44,6 +44,8 @@ LIFTED = {
         "SmoothMedian",
         "SparseVector",
         "StableMedian",
+        "Tops",
+        "TopsState",
         "UniformBudget",
         "WEventState",
         "analytic_sigma",

@@ -28,6 +28,7 @@ from lapwing.mechanisms.sample_and_aggregate import SampleAndAggregate
 from lapwing.mechanisms.share_estimate import ShareEstimate
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
+from lapwing.mechanisms.tops import Tops, TopsState
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
 
@@ -68,6 +69,8 @@ __all__ = [
     "SparseVector",
     "StableMedian",
     "Sum",
+    "Tops",
+    "TopsState",
     "UniformBudget",
     "WEventState",
     "analytic_sigma",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from lapwing.errors import InvalidParameter
 
@@ -16,6 +17,29 @@ GAINS = tuple(2.0**-power for power in range(8))
 """Of the newest value in a level: from no memory at all to one of about 128 steps."""
 KEPT = 63 / 64
 """How much of the misses until yesterday still counts today."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """The memories side by side after some values, and how badly each has foretold them."""
+
+    level: float = 0.0
+    """Of the memory that has done best so far."""
+    seen: int = 0
+    memories: tuple[float, ...] = (0.0,) * len(GAINS)
+    misses: tuple[float, ...] = (0.0,) * len(GAINS)
+
+    def following(self, value: float, variance: float) -> Levels:
+        """After one more value; with an infinite variance there is none, and nothing changes."""
+        if not math.isfinite(variance):
+            return self
+        seen, weight = self.seen + 1, 1 / max(variance, 1e-300) if self.seen else 0.0
+        offs = [value - memory for memory in self.memories]
+        misses = tuple(KEPT * miss + weight * off * off for miss, off in zip(self.misses, offs, strict=True))
+        pairs = zip(self.memories, GAINS, offs, strict=True)
+        memories = tuple(memory + max(gain, 1 / seen) * off for memory, gain, off in pairs)
+        best = min(range(len(GAINS)), key=lambda place: (misses[place], -place))
+        return Levels(memories[best], seen, memories, misses)
 
 
 def running_levels(values: Sequence[float], variances: Sequence[float]) -> list[float]:
@@ -30,18 +54,10 @@ def running_levels(values: Sequence[float], variances: Sequence[float]) -> list[
     if len(values) != len(variances):
         hint = "Give the variance of the noise at every step."
         raise InvalidParameter("variances", len(variances), f"are not {len(values)}", hint)
-    levels, best = list[float](), 0.0
-    states, misses, seen = [0.0] * len(GAINS), [0.0] * len(GAINS), 0
+    levels, state = list[float](), Levels()
     for value, variance in zip(values, variances, strict=True):
-        if math.isfinite(variance):
-            seen += 1
-            weight = 1 / max(variance, 1e-300) if seen > 1 else 0.0
-            for place, gain in enumerate(GAINS):
-                off = value - states[place]
-                misses[place] = KEPT * misses[place] + weight * off * off
-                states[place] += max(gain, 1 / seen) * off
-            best = states[min(range(len(GAINS)), key=lambda place: (misses[place], -place))]
-        levels.append(best)
+        state = state.following(value, variance)
+        levels.append(state.level)
     return levels
 
 
