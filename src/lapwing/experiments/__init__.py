@@ -18,6 +18,7 @@ from lapwing.experiments import averaging, reconstruction
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.buds import BUDS
 from lapwing.experiments.capacity import CAPACITY
+from lapwing.experiments.continual import STREAMS
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.experiment import Experiment, Row
 from lapwing.experiments.gossip import GOSSIP
@@ -34,10 +35,12 @@ from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.stash import STASH
 from lapwing.experiments.suggest import SUGGEST
 from lapwing.experiments.thresholds import THRESHOLD_CURVES
+from lapwing.experiments.tops import TOPS_AND_TOPL
 from lapwing.experiments.trust import TRUST
 from lapwing.experiments.two_servers import TWO_SERVERS
 from lapwing.experiments.uniqueness import UNIQUENESS
 from lapwing.experiments.vocab import VOCAB
+from lapwing.experiments.windows import W_EVENT
 
 if TYPE_CHECKING:
     from lapwing.experiments.naive import NaiveOutputPerturbation
@@ -47,7 +50,8 @@ _SHUFFLED = (THRESHOLD_CURVES, BUDS, VOCAB, SUGGEST, GRADIENTS)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
 _THEORY = (TWO_SERVERS, GOSSIP, CAPACITY)
-_ALL = (*_CROWDS, *_SHUFFLED, *_THEORY, *_MODELS, *_ATTACKS)
+_SERIES = (STREAMS, W_EVENT, TOPS_AND_TOPL)
+_ALL = (*_CROWDS, *_SHUFFLED, *_SERIES, *_THEORY, *_MODELS, *_ATTACKS)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

@@ -1,8 +1,9 @@
 """Smoothing of noisy series. Everything here is computed from released numbers: it costs no privacy.
 
-A short memory follows every change and every draw of the noise, a long one follows neither. Which is better depends on
-the series, so several run side by side, and at each step the one that has foretold the series best so far gives the
-level. Every level is there at its own step: nothing later is used.
+A short memory follows every change and every draw of the noise, a long one follows neither. Which foretells the next
+value best depends on the series, so several run side by side, and the best so far gives the forecast. The level of a
+step lies between forecast and value: if forecasts miss by no more than the noise, it is the forecast; if they miss by
+much more, the series itself has moved, and it is the value. Nothing later is used.
 """
 
 from __future__ import annotations
@@ -24,10 +25,16 @@ class Levels:
     """The memories side by side after some values, and how badly each has foretold them."""
 
     level: float = 0.0
-    """Of the memory that has done best so far."""
+    """Of the step that was seen last."""
     seen: int = 0
     memories: tuple[float, ...] = (0.0,) * len(GAINS)
     misses: tuple[float, ...] = (0.0,) * len(GAINS)
+    """Squares of what each memory missed by, in variances of the noise, added up with less weight for older ones."""
+
+    @property
+    def forecast(self) -> float:
+        """Of the next step: the memory that has done best so far."""
+        return self.memories[self._best()]
 
     def following(self, value: float, variance: float) -> Levels:
         """After one more value; with an infinite variance there is none, and nothing changes."""
@@ -38,8 +45,14 @@ class Levels:
         misses = tuple(KEPT * miss + weight * off * off for miss, off in zip(self.misses, offs, strict=True))
         pairs = zip(self.memories, GAINS, offs, strict=True)
         memories = tuple(memory + max(gain, 1 / seen) * off for memory, gain, off in pairs)
-        best = min(range(len(GAINS)), key=lambda place: (misses[place], -place))
-        return Levels(memories[best], seen, memories, misses)
+        best = self._best()
+        expected = (1 - KEPT ** (seen - 1)) / (1 - KEPT)  # what noise alone would add up to
+        trust = max(0.0, 1 - expected / misses[best]) if misses[best] > 0 else 0.0
+        level = self.memories[best] + trust * offs[best] if self.seen else value
+        return Levels(level, seen, memories, misses)
+
+    def _best(self) -> int:
+        return min(range(len(GAINS)), key=lambda place: (self.misses[place], -place))
 
 
 def running_levels(values: Sequence[float], variances: Sequence[float]) -> list[float]:
@@ -49,7 +62,7 @@ def running_levels(values: Sequence[float], variances: Sequence[float]) -> list[
     with an infinite variance has no value of its own.
 
     >>> [round(level, 2) for level in running_levels([10.0, 12.0, 8.0, 10.0], [4.0] * 4)]
-    [10.0, 11.0, 10.0, 10.0]
+    [10.0, 10.0, 9.84, 10.0]
     """
     if len(values) != len(variances):
         hint = "Give the variance of the noise at every step."

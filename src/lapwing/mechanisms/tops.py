@@ -171,7 +171,7 @@ class Tops(Mechanism):
     def estimate(self, state: TopsState) -> float:
         """The total since the first steps: at the end of the last block, and on from there as it went before."""
         self._check(state)
-        return self._known(state) + self._open_steps(state) * max(state.levels.level, 0.0)
+        return self._known(state) + self._open_steps(state) * max(state.levels.forecast, 0.0)
 
     def half_width(self, state: TopsState, confidence: float = 0.95) -> float:
         """Of the noise on the total at the end of the last block; what was cut off is not in it."""
