@@ -32,11 +32,12 @@ PARAMETERS = {
     "categories": 3,
     "keep": 0.75,
     "window": 2,
-    "steps": 3,
     "first": 1,
     "yes_if_yes": 0.75,
     "yes_if_no": 0.25,
     "distance": lambda data: 20,
+    "steps": 3,
+    "scale": 10,
 }
 OPTIONS = {"Histogram": {"keys": ["a", "b"]}}
 DATA = {

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from lapwing.adversary.auditor import Pair
@@ -131,6 +132,19 @@ def keys_from_the_data(keys: Sequence[str], entropy: Entropy) -> list[tuple[str,
     return [(key, keys.count(key) + discrete_laplace(1, entropy=entropy)) for key in sorted(set(keys))]
 
 
+@control(Pair((0,) * 8, (1,) + (0,) * 7, note="one event on the first of eight days"), shows=5.08, spread=0.15)
+def daily_sums_with_fresh_noise(days: Sequence[int], entropy: Entropy) -> list[int]:
+    """The sum so far, every day with new noise for one answer: an event is in all later sums and is paid for once."""
+    return [total + discrete_laplace(1, entropy=entropy) for total in accumulate(days)]
+
+
+@control(Pair((0,) * 8, (1,) + (0,) * 7, note="one event, in four nodes of a tree"), shows=3.57, spread=0.1)
+def tree_that_pays_for_one_level(days: Sequence[int], entropy: Entropy) -> list[int]:
+    """The sums of 1, 2, 4 and 8 days have the noise of one answer each, but an event is in one node of every level."""
+    nodes = [days[start : start + size] for size in (1, 2, 4, 8) for start in range(0, 8, size)]
+    return [sum(node) + discrete_laplace(1, entropy=entropy) for node in nodes]
+
+
 @control(Pair((0, 400) * 4, (1, 401) * 4, note="one person more in all steps of one window"), shows=2.48, spread=0.13)
 def w_event_without_a_memory(counts: Sequence[int], entropy: Entropy) -> list[int]:
     """A window of eight steps, and every release spends half of epsilon, whatever the releases before it have spent.
@@ -155,5 +169,7 @@ CLASSICS: tuple[Control, ...] = (
     mean_with_the_true_number_of_people,
     count_with_a_reused_seed,
     keys_from_the_data,
+    daily_sums_with_fresh_noise,
+    tree_that_pays_for_one_level,
     w_event_without_a_memory,
 )

@@ -151,8 +151,8 @@ class SquareRootCounter(Counter):
 
     def variances(self) -> NDArray[np.float64]:
         """The variance of each sum after 1, 2, …, `steps` steps."""
-        found: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
-        return found
+        scaled: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
+        return scaled
 
     def window_variance(self, start: int, stop: int) -> float:
         """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""

@@ -175,16 +175,16 @@ def variances(layout: Layout) -> Matrix:
     """The variance of the estimate after 1, 2, …, `steps` steps."""
     import numpy as np
 
-    machine, found = machine_of(layout), np.empty(layout.steps)
+    machine, profile = machine_of(layout), np.empty(layout.steps)
     covariance, step = machine.start(), 0
     while step < layout.steps:
         m = min(machine.longest(step, layout.steps), LONGEST_PROFILE)
         stretch, reads = machine.stretches[m], machine.reads(m)
         root = _root(reads @ covariance @ reads.T)
-        found[step : step + (1 << m)] = ((stretch.totals @ root) ** 2).sum(axis=1) + stretch.spread
+        profile[step : step + (1 << m)] = ((stretch.totals @ root) ** 2).sum(axis=1) + stretch.spread
         covariance = machine.advance(covariance, step, m)
         step += 1 << m
-    return found
+    return profile
 
 
 def window_variance(layout: Layout, start: int, stop: int) -> float:

@@ -336,8 +336,8 @@ def _share_above(noise: float, ranged: int, values: int, rungs: int, epsilon: Fr
 
     With noise s·θ on a range of r numbers and r·E(x − θ)₊ cut off, the sum is least where P(x > θ) = s/r.
     """
-    told = exponential_gap(rungs, drawable(2 / epsilon, epsilon=epsilon), 0.95)
-    share = max(noise / ranged, told / values)
+    ranks = exponential_gap(rungs, drawable(2 / epsilon, epsilon=epsilon), 0.95)
+    share = max(noise / ranged, ranks / values)
     return Fraction(min(share, 0.5)).limit_denominator(10_000)
 
 
