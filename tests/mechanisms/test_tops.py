@@ -209,6 +209,15 @@ def test_the_rank_leaves_as_many_values_above_as_ranks_can_tell() -> None:
     assert Tops(epsilon=1, bound=10**6, steps=100_000, first=20_000, typical_range=1_000).rank < many.rank
 
 
+def test_a_quote_says_the_error_in_thresholds() -> None:
+    stream = Tops(epsilon=1, bound=10_000, steps=5_000, first=1_000, granularity=1)
+    quote = stream.quote()
+    assert quote.loss == stream.privacy_loss()
+    assert quote.half_width * 10_000 == pytest.approx(stream.accuracy(), rel=0.001)
+    assert f"within {quote.half_width:,.1f} thresholds" in str(quote)
+    assert f"State: {stream.state_bytes:,} bytes" in str(quote)
+
+
 def test_thresholds_are_a_sixteenth_of_an_octave_apart_and_end_at_the_bound() -> None:
     for top in (1, 7, 32, 33, 1_000, 72_000, 2**40 + 1):
         rungs = thresholds(top)

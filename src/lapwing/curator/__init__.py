@@ -23,6 +23,7 @@ from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.streams.answers import History
+from lapwing.curator.streams.numeric_stream import NumericStream, NumericTotal, open_numeric_stream
 from lapwing.curator.streams.opening import StreamQuestion
 from lapwing.curator.streams.quote import StreamQuote
 from lapwing.curator.streams.stream import Stream
@@ -45,6 +46,8 @@ __all__ = [
     "Answer",
     "Check",
     "History",
+    "NumericStream",
+    "NumericTotal",
     "PrivateTable",
     "Proposal",
     "PublicTable",
@@ -66,6 +69,7 @@ __all__ = [
     "median",
     "open",
     "open_described",
+    "open_numeric_stream",
     "open_stream",
     "public",
     "quantile",

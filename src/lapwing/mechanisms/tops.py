@@ -63,6 +63,30 @@ class TopsState:
     """Of what a step brings, smoothed. Public."""
 
 
+@dataclass(frozen=True, slots=True)
+class TopsQuote:
+    """What a stream costs and how accurate it will be, before anything is read."""
+
+    loss: PureDP
+    steps: int
+    first: int
+    rank: float
+    """The share of the first numbers that should lie below the threshold."""
+    block: int
+    half_width: float
+    """Of a total after the worst block, in thresholds."""
+    confidence: float
+    state_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.loss}, once for {self.steps:,} steps. The first {self.first:,} choose a threshold above "
+            f"{self.rank:.2%} of the numbers and are not answered. Then a total is within {self.half_width:,.1f} "
+            f"thresholds of the sum of what is not cut off, at {100 * self.confidence:g} % confidence, after each "
+            f"block of {self.block:,} steps. State: {self.state_bytes:,} bytes."
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tops(Mechanism):
     """Totals of numbers between 0 and `bound`, step after step, each number of a step being one event.
@@ -136,6 +160,15 @@ class Tops(Mechanism):
             self._quantile.privacy_loss(), self._counter(1).privacy_loss(), key=lambda loss: Fraction(loss.epsilon)
         )
 
+    def quote(self, confidence: float = 0.95) -> TopsQuote:
+        """The price and the error in units of the threshold; nothing is read."""
+        fine = 1 << 20  # grid steps in a threshold: so many that the grid does not matter
+        width = float_up(Fraction(self._counter(fine).accuracy(confidence)) / fine)
+        loss = self.privacy_loss()
+        return TopsQuote(
+            loss, self.steps, self.first, self.rank, self._block, width, float(confidence), self.state_bytes
+        )
+
     def open(self, entropy: Entropy = SYSTEM) -> TopsState:
         """The state before the first step."""
         return TopsState(0, self._fingerprint, counts=(0,) * len(self._rungs))
@@ -181,10 +214,15 @@ class Tops(Mechanism):
         counter = self._counter(self._rungs[state.rung])
         return float_up(Fraction(counter.accuracy(confidence, step=state.counter.step)) * self._ladder.granularity)
 
+    def ends_block(self, step: int) -> bool:
+        """Whether a block ends with so many steps after the first ones: there the error is known."""
+        return step % self._block == 0 or step == self.steps - self.first
+
     def range_half_width(self, threshold: Number, start: int, stop: int, confidence: float = 0.95) -> float:
         """Of the noise on the sum over steps start + 1 … stop after the first ones, cut to whole blocks."""
         checks.whole(minimum=0, start=start)
-        blocks = checks.whole(stop=stop) // self._block
+        last = checks.whole(stop=stop) == self.steps - self.first
+        blocks = self._blocks() if last else stop // self._block
         if not start // self._block < blocks <= self._blocks():
             raise InvalidParameter(
                 "stop", stop, "does not end a block after start", f"Blocks have {self._block} steps."
