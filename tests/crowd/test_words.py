@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from lapwing.crowd import (
     Estimates,
     HadamardCountMeanSketch,
     HadamardResponse,
+    Hybrid,
     LocalHashing,
     Monitoring,
     Piecewise,
@@ -23,6 +25,7 @@ from lapwing.crowd import (
     Rappor,
     Reports,
     Shuffled,
+    SquareWave,
     StochasticRounding,
     TreeHist,
     UnaryEncoding,
@@ -164,10 +167,13 @@ def test_counts_and_local_hashing_still_read_well() -> None:
         (lambda: TreeHist.from_epsilon(3, alphabet="ab", length=4), 3),
         (lambda: StochasticRounding.from_epsilon(1, bounds=(0, 1)), 1),
         (lambda: Piecewise.from_epsilon(1, bounds=(0, 1)), 1),
+        (lambda: SquareWave.from_epsilon(1, bounds=(0, 1)), 1),
+        (lambda: Hybrid.from_epsilon(1, bounds=(0, 1)), 1),
+        (lambda: Hybrid.from_epsilon(Fraction(1, 2), bounds=(0, 1)), Fraction(1, 2)),
         (lambda: Monitoring.from_epsilon(2, steps=8, changes=2), 2),
     ],
 )
-def test_every_protocol_is_made_from_an_epsilon_in_the_same_way(made: Any, epsilon: int) -> None:
+def test_every_protocol_is_made_from_an_epsilon_in_the_same_way(made: Any, epsilon: Fraction) -> None:
     assert 0.99 * epsilon < made().privacy_loss().epsilon <= epsilon
 
 

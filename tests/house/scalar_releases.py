@@ -34,6 +34,7 @@ PARAMETERS = {
     "categories": 3,
     "keep": 0.75,
     "window": 2,
+    "first": 1,
     "yes_if_yes": 0.75,
     "yes_if_no": 0.25,
     "distance": lambda data: 20,

@@ -26,11 +26,13 @@ from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
+from lapwing.crowd.hybrid import Hybrid
 from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.monitoring import Monitoring
 from lapwing.crowd.numeric import MeanEstimate, Piecewise, StochasticRounding
 from lapwing.crowd.prefixes import END, PrefixExtension, PrefixTree, TreeHist
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
+from lapwing.crowd.square_wave import SquareWave
 from lapwing.crowd.unknown import UnknownDictionary
 from lapwing.mechanisms.probabilities import flip_probability
 
@@ -176,13 +178,13 @@ def unary_law(protocol: UnaryEncoding, answer: Any) -> Law:
     }
 
 
-def rounding_law(protocol: StochasticRounding, answer: Any) -> Law:
+def rounding_law(protocol: StochasticRounding | Hybrid, answer: Any) -> Law:
     flip, share = Fraction(protocol.flip), _share(protocol, answer)
     one = flip + (1 - 2 * flip) * share
     return {(1,): one, (0,): 1 - one}
 
 
-def piecewise_law(protocol: Piecewise, answer: Any) -> Law:
+def piecewise_law(protocol: Piecewise | Hybrid, answer: Any) -> Law:
     width, total, inside = protocol.window, protocol.cells, Fraction(protocol.inside)
     place = _share(protocol, answer) * (total - width)
     law = {(cell,): Fraction(0) for cell in range(total)}
@@ -191,6 +193,14 @@ def piecewise_law(protocol: Piecewise, answer: Any) -> Law:
             here = start <= cell < start + width
             law[cell,] += chance * (inside / width if here else (1 - inside) / (total - width))
     return law
+
+
+def hybrid_law(protocol: Hybrid, answer: Any) -> Law:
+    share, cells = Fraction(protocol.piecewise_share), protocol.cells
+    law = {report: share * chance for report, chance in piecewise_law(protocol, answer).items()}
+    for (bit,), chance in rounding_law(protocol, answer).items():
+        law[cells + bit,] = (1 - share) * chance
+    return {report: chance for report, chance in law.items() if chance}
 
 
 def _share(protocol: Any, answer: Any) -> Fraction:
@@ -440,6 +450,32 @@ def piecewise_variances(protocol: Piecewise, people: Sequence[Any], labels: Sequ
     return np.array([coins]), np.array([coins + len(people) * numbers.var()])
 
 
+def law_variances(protocol: Any, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
+    """From the law of every cell: what a report stands for is a line through the cells, or one of two numbers."""
+    low, high = map(float, protocol.bounds)
+    numbers = np.clip(np.array(people, dtype=np.float64), low, high)
+    kinds, places = np.unique(numbers, return_inverse=True)
+    each = np.array([_variance_of_one(protocol, number, high - low) for number in kinds])[places]
+    return np.array([each.sum()]), np.array([each.sum() + len(people) * numbers.var()])
+
+
+def _variance_of_one(protocol: Any, number: float, width: float) -> float:
+    cells, window, inside = protocol.cells, protocol.window, float(protocol.inside)
+    law = hybrid_law(protocol, number) if isinstance(protocol, Hybrid) else piecewise_law(protocol, number)
+    slope = inside - window * (1 - inside) / (cells - window)  # of the expected cell over the start of the window
+    scale = width / (slope * (cells - window))
+    cut = {report: float(p) for report, p in law.items() if report[0] < cells}
+    bits = {report: float(p) for report, p in law.items() if report[0] >= cells}
+    total, variance = sum(cut.values()), 0.0
+    if cut:
+        mean = sum(p * cell for (cell,), p in cut.items()) / total
+        variance += scale**2 * sum(p * (cell - mean) ** 2 for (cell,), p in cut.items())
+    if bits:
+        up = bits.get((cells + 1,), 0.0) / (1 - total)
+        variance += (1 - total) * up * (1 - up) * (width / (1 - 2 * float(protocol.flip))) ** 2
+    return variance
+
+
 def hadamard_variances(protocol: HadamardResponse, people: Sequence[Any], labels: Sequence[Any]) -> Variances:
     """Two answers share a cell with probability 1/cells (Acharya and Sun 2019, with several rows)."""
     cells = 1 << (protocol.rows or 0)
@@ -617,6 +653,32 @@ ALL_PROTOCOLS = [
         variances=piecewise_variances,
         others={"bounds": (-10, 31), "window": 300, "inside": 0.75, "cells": 1000, "unit": "household"},
         exactly=False,
+    ),
+    Case(
+        name="mean, square wave",
+        protocol=SquareWave.from_epsilon(2, bounds=(-10, 30), cells=256),
+        answers=tuple(range(-12, 34, 3)),
+        labels=(None,),
+        tiny=SquareWave.from_epsilon(1, bounds=(0, 2), cells=8),
+        tiny_answers=(0, 2, 1, HALF, QUARTER, -5, math.nan, None),
+        law=piecewise_law,
+        variances=law_variances,
+        others={"bounds": (-10, 31), "window": 100, "inside": 0.75, "cells": 250, "unit": "household"},
+    ),
+    Case(
+        name="mean, hybrid",
+        protocol=Hybrid.from_epsilon(2, bounds=(-10, 30), cells=256),
+        answers=tuple(range(-12, 34, 3)),
+        labels=(None,),
+        tiny=Hybrid.from_epsilon(1, bounds=(0, 2), cells=8),
+        tiny_answers=(0, 2, 1, HALF, QUARTER, -5, math.nan, None),
+        law=hybrid_law,
+        variances=law_variances,
+        others={
+            **{"bounds": (-10, 31), "window": 60, "inside": 0.75, "cells": 250, "flip": QUARTER},
+            **{"piecewise_share": HALF, "unit": "household"},
+        },
+        population_error_is_a_bound=True,
     ),
     Case(
         name="Hadamard, one row",

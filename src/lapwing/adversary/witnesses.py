@@ -47,6 +47,7 @@ from lapwing.mechanisms import (
     SquareRootCounter,
     StableMedian,
     Sum,
+    Tops,
     Tree,
     UniformBudget,
 )
@@ -80,8 +81,8 @@ class Witness:
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
     families = (
-        _noise, _totals, _coins, _selections, _streams, _windows, _counters, _quantiles, _keys, _crowds, _stable,
-        _trees,
+        _noise, _totals, _coins, _selections, _streams, _counters, _windows, _cut_streams, _quantiles, _keys,
+        _crowds, _stable, _trees,
     )  # fmt: skip
     return tuple(witness for family in families for witness in family())
 
@@ -187,17 +188,6 @@ def _streams() -> Iterator[Witness]:
     yield _witness(counts, [-1] * 5 + [0] * 3, [0] * 8, "three answers stay, the others rise")
 
 
-def _windows() -> Iterator[Witness]:
-    yield _witness(UniformBudget(epsilon=2, window=2), [0, 0, 0], [0, 1, 1], "one person more in two steps")
-    for kind in (BudgetDistribution, BudgetAbsorption):
-        every = kind(epsilon=4, window=2)
-        yield _witness(every, [4, 4, 4], [4, 5, 5], "one person more in two steps of a stream that was released")
-        pair = kind(epsilon=4, window=2, width=2, relation="replace", sensitivity=2)
-        yield _witness(pair, [[9, 0], [0, 9]], [[8, 1], [1, 8]], "one person moves to the other group, twice")
-        first = kind(epsilon=4, window=1)
-        yield _witness(first, [1, 1], [1, 2], "one person more in one step")
-
-
 def _counters() -> Iterator[Witness]:
     import numpy as np
 
@@ -218,6 +208,30 @@ def _counters() -> Iterator[Witness]:
     for tree in (BinaryTree.for_epsilon(2, steps=4, sensitivity=1), BinaryTree.for_rho(0.5, steps=4, sensitivity=1)):
         gaussian = DELTA if tree.noise == "gaussian" else None
         yield _witness(tree, [0] * 4, [1] + [0] * 3, "one event in the first step", delta=gaussian)
+
+
+def _windows() -> Iterator[Witness]:
+    yield _witness(UniformBudget(epsilon=2, window=2), [0, 0, 0], [0, 1, 1], "one person more in two steps")
+    for kind in (BudgetDistribution, BudgetAbsorption):
+        every = kind(epsilon=4, window=2)
+        yield _witness(every, [4, 4, 4], [4, 5, 5], "one person more in two steps that are released", samples=FAIR)
+        pair = kind(epsilon=4, window=2, width=2, relation="replace", sensitivity=2)
+        yield _witness(
+            pair, [[9, 0], [0, 9]], [[8, 1], [1, 8]], "one person moves to the other group, twice", samples=FAIR
+        )
+        first = kind(epsilon=4, window=1)
+        yield _witness(first, [1, 1], [1, 2], "one person more in one step", samples=FAIR)
+
+
+def _cut_streams() -> Iterator[Witness]:
+    relations: tuple[Relation, Relation] = ("add_remove", "replace")
+    for relation in relations:
+        stream = Tops(epsilon=2, bound=4, steps=2, first=1, block=1, granularity=1, relation=relation)
+        before, after = ([], [9]) if relation == "add_remove" else ([0], [4])
+        yield _witness(stream, [[4] * 9, before], [[4] * 9, after], f"after the first step, {relation}", samples=FAIR)
+        yield _witness(
+            stream, [[0, *before], [4] * 9], [[0, *after], [4] * 9], f"in the first step, {relation}", samples=FAIR
+        )
 
 
 def _quantiles() -> Iterator[Witness]:

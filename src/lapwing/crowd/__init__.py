@@ -22,6 +22,7 @@ from lapwing.crowd.fragmentation import AttributeFragments, ReportFragments
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
+from lapwing.crowd.hybrid import Hybrid
 from lapwing.crowd.items import Answers
 from lapwing.crowd.lifetime import Lifetime, LifetimePolicy, QuestionGroup
 from lapwing.crowd.local_hashing import LocalHashing
@@ -35,6 +36,8 @@ from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor,
 from lapwing.crowd.reports import Reports
 from lapwing.crowd.shuffling import Shuffled, minimum_batch
 from lapwing.crowd.simulate import Simulation, simulate
+from lapwing.crowd.square_wave import Distribution, SquareWave
+from lapwing.crowd.topl import Series, Topl
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.crowd.unknown import Discovery, UnknownDictionary
 
@@ -72,10 +75,12 @@ __all__ = [
     "DecodedEstimates",
     "Device",
     "Discovery",
+    "Distribution",
     "Donation",
     "Estimates",
     "HadamardCountMeanSketch",
     "HadamardResponse",
+    "Hybrid",
     "Lifetime",
     "LifetimePolicy",
     "LocalHashing",
@@ -92,9 +97,12 @@ __all__ = [
     "ReportFragments",
     "Reports",
     "SequenceFragmentPuzzle",
+    "Series",
     "Shuffled",
     "Simulation",
+    "SquareWave",
     "StochasticRounding",
+    "Topl",
     "TreeHist",
     "UnaryEncoding",
     "UnknownDictionary",

@@ -21,12 +21,14 @@ from lapwing.crowd.count_mean_sketch import CountMeanSketch
 from lapwing.crowd.fragments import SequenceFragmentPuzzle
 from lapwing.crowd.hadamard import HadamardResponse
 from lapwing.crowd.hadamard_sketch import HadamardCountMeanSketch
+from lapwing.crowd.hybrid import Hybrid
 from lapwing.crowd.local_hashing import LocalHashing
 from lapwing.crowd.monitoring import Monitoring
 from lapwing.crowd.numeric import Piecewise, StochasticRounding
 from lapwing.crowd.prefixes import PrefixExtension, TreeHist
 from lapwing.crowd.protocol import Protocol
 from lapwing.crowd.rappor import BasicOneTimeRappor, BasicRappor, OneTimeRappor, Rappor
+from lapwing.crowd.square_wave import SquareWave
 from lapwing.crowd.unary import UnaryEncoding
 from lapwing.crowd.unknown import UnknownDictionary
 from lapwing.errors import InvalidParameter
@@ -41,6 +43,7 @@ PROTOCOLS: Mapping[str, type[Protocol]] = {
         CountMeanSketch,
         HadamardCountMeanSketch,
         HadamardResponse,
+        Hybrid,
         LocalHashing,
         Monitoring,
         OneTimeRappor,
@@ -48,6 +51,7 @@ PROTOCOLS: Mapping[str, type[Protocol]] = {
         PrefixExtension,
         Rappor,
         SequenceFragmentPuzzle,
+        SquareWave,
         StochasticRounding,
         TreeHist,
         UnaryEncoding,

@@ -11,6 +11,8 @@ Raghunathan, Talwar and Thakurta 2019).
     level 3    ───────────────────────
 
 The number of people at step 7 is what changed in 1…4, in 5…6 and in 7: one bit on each of three levels.
+
+For numbers instead of a status see `lapwing.crowd.topl`, which pays ε for every report.
 """
 
 from __future__ import annotations

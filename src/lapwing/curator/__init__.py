@@ -27,6 +27,7 @@ from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.show.distribution import Distribution
 from lapwing.curator.streams.answers import History
+from lapwing.curator.streams.numeric_stream import NumericStream, NumericTotal, open_numeric_stream
 from lapwing.curator.streams.opening import StreamQuestion
 from lapwing.curator.streams.quote import StreamQuote
 from lapwing.curator.streams.stream import Stream
@@ -52,6 +53,8 @@ __all__ = [
     "History",
     "Ladder",
     "Marginals",
+    "NumericStream",
+    "NumericTotal",
     "PrivateTable",
     "Proposal",
     "PublicTable",
@@ -76,6 +79,7 @@ __all__ = [
     "median",
     "open",
     "open_described",
+    "open_numeric_stream",
     "open_stream",
     "public",
     "quantile",

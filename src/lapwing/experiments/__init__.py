@@ -18,6 +18,7 @@ from lapwing.experiments import averaging, reconstruction
 from lapwing.experiments.bloom import BAD_APPLE, EXPONENTIAL, NORMAL
 from lapwing.experiments.buds import BUDS
 from lapwing.experiments.capacity import CAPACITY
+from lapwing.experiments.continual import STREAMS
 from lapwing.experiments.discovery import DISCOVERY
 from lapwing.experiments.e_health import E_HEALTH
 from lapwing.experiments.experiment import Experiment, Row
@@ -35,10 +36,12 @@ from lapwing.experiments.sketches import SKETCH_ERROR
 from lapwing.experiments.stash import STASH
 from lapwing.experiments.suggest import SUGGEST
 from lapwing.experiments.thresholds import THRESHOLD_CURVES
+from lapwing.experiments.tops import TOPS_AND_TOPL
 from lapwing.experiments.trust import TRUST
 from lapwing.experiments.two_servers import TWO_SERVERS
 from lapwing.experiments.uniqueness import UNIQUENESS
 from lapwing.experiments.vocab import VOCAB
+from lapwing.experiments.windows import W_EVENT
 
 if TYPE_CHECKING:
     from lapwing.experiments.naive import NaiveOutputPerturbation
@@ -49,7 +52,8 @@ _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PAR
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
 _THEORY = (TWO_SERVERS, GOSSIP, CAPACITY)
 _TABLES = (E_HEALTH,)
-_ALL = (*_CROWDS, *_SHUFFLED, *_THEORY, *_MODELS, *_ATTACKS, *_TABLES)
+_SERIES = (STREAMS, W_EVENT, TOPS_AND_TOPL)
+_ALL = (*_CROWDS, *_SHUFFLED, *_SERIES, *_THEORY, *_MODELS, *_ATTACKS, *_TABLES)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""
 

@@ -35,6 +35,7 @@ from lapwing.mechanisms.signed_tree import SignedTree
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.square_root_counter import SquareRootCounter
+from lapwing.mechanisms.tops import Tops, TopsState
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
@@ -85,6 +86,8 @@ __all__ = [
     "SquareRootCounter",
     "StableMedian",
     "Sum",
+    "Tops",
+    "TopsState",
     "Tree",
     "TreeEstimate",
     "UniformBudget",

@@ -1,0 +1,255 @@
+"""Totals of bounded numbers that go on (ToPS), from a file that survives crashes: paid for once, each step closed once.
+
+    open_numeric_stream(file, lw.Tops(…), ledger=…, dataset=…)   charged once, durably
+    stream.observe(numbers)                                      one step: one transaction, then the answer
+    stream.estimate(), stream.between(first, last)               what was released; costs nothing
+
+The caller is the clock: when a step ends must not depend on the numbers. Proof: numeric_stream.md
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from lapwing import checks
+from lapwing.calls import helpful
+from lapwing.curator.streams import state as states
+from lapwing.curator.streams.opening import _file
+from lapwing.curator.streams.state import StateFile
+from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
+from lapwing.mechanisms import Tops
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.journal import Database, append
+from lapwing.privacy.weak_privacy import warn_if_large
+
+KIND = "numeric stream 1"
+LARGEST_ERROR = 1e300
+
+
+@dataclass(frozen=True, slots=True)
+class NumericTotal:
+    """The sum of all numbers since the first steps, cut off at the threshold, or over some later steps."""
+
+    step: int
+    total: float | None
+    """None while the first steps last."""
+    half_width: float | None
+    """Of the 95 % interval for what was not cut off, at the last end of a block; None where nothing is stated."""
+    threshold: float | None
+
+    def __str__(self) -> str:
+        if self.total is None:
+            return f"step {self.step:,}: the threshold is still to be chosen"
+        within = "" if self.half_width is None else f" ± {self.half_width:,.4g} at 95 % confidence"
+        return f"step {self.step:,}: {self.total:,.6g}{within}, numbers cut off at {self.threshold:,.6g}"
+
+
+@dataclass(frozen=True, repr=False)
+class NumericStream:
+    """An open stream of numbers. Everything it shows was paid for when it was opened."""
+
+    file: StateFile
+    mechanism: Tops
+
+    def __repr__(self) -> str:
+        return f"<NumericStream of {self.mechanism.steps:,} steps: {self.closed:,} closed>"
+
+    @property
+    def loss(self) -> Loss:
+        """What the whole stream costs: charged once, when it was opened."""
+        return self.mechanism.privacy_loss()
+
+    @property
+    def closed(self) -> int:
+        """How many steps are closed."""
+        with self.file.transaction(write=False) as database:
+            return states.closed_steps(database)
+
+    @property
+    def left(self) -> int:
+        """How many steps are left; none if the stream was ended."""
+        with self.file.transaction(write=False) as database:
+            ended = "ended" in states.facts(database)
+            return 0 if ended else self.mechanism.steps - states.closed_steps(database)
+
+    def observe(self, numbers: Any = (), *, step: int | None = None, entropy: Entropy = SYSTEM) -> NumericTotal:
+        """Close the next step with these numbers. A step that is closed already returns what is stored."""
+        wanted = None if step is None else checks.whole(step=step)
+        with self.file.transaction() as database:
+            closed = states.closed_steps(database)
+            target = closed + 1 if wanted is None else wanted
+            if target > closed:
+                self._must_go_on(database, closed, target)
+                self._close(database, closed, numbers, entropy)
+        self.file.write_anchor()
+        return self.at(target)
+
+    def at(self, step: int) -> NumericTotal:
+        """What was shown after a closed step."""
+        with self.file.transaction(write=False) as database:
+            return self._shown(database, step)
+
+    def estimate(self) -> NumericTotal:
+        """The total so far."""
+        with self.file.transaction(write=False) as database:
+            return self._shown(database, states.closed_steps(database))
+
+    def between(self, first: int, last: int) -> NumericTotal:
+        """The sum over the steps from `first` to `last`, both included and both after the first steps."""
+        start = checks.whole(minimum=self.mechanism.first + 1, first=first) - 1
+        stop = checks.whole(minimum=start + 1, last=last)
+        with self.file.transaction(write=False) as database:
+            late, early = self._shown(database, stop), self._shown(database, start)
+        assert late.total is not None
+        ends, width = [place - self.mechanism.first for place in (start, stop)], None
+        if late.threshold is not None and all(self.mechanism.ends_block(end) for end in ends):
+            width = self.mechanism.range_half_width(late.threshold, *ends)
+        return NumericTotal(stop, late.total - (early.total or 0.0), width, late.threshold)
+
+    def history(self, *, looking_back: bool = False) -> list[float]:
+        """The totals after every closed step but the first ones; looking back, they are made to never fall."""
+        with self.file.transaction(write=False) as database:
+            shown = [estimates[0][0] for estimates, _ in states.all_shown(database)]
+        later = shown[self.mechanism.first :]
+        return self.mechanism.looking_back(later) if looking_back else later
+
+    def end(self) -> None:
+        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back."""
+        with self.file.transaction() as database:
+            if "ended" not in states.facts(database):
+                states.remember(database, "ended", True)
+                append(database, "end", {"step": states.closed_steps(database)})
+                database.execute("DELETE FROM counter")
+        self.file.write_anchor()
+
+    def _close(self, database: Database, closed: int, numbers: Any, entropy: Entropy) -> None:
+        before = self.mechanism.state_from_bytes(states.counters(database)[0])
+        if before.step != closed:
+            raise StreamDamaged(self.file.name, "its counters, which are not those of the last step")
+        after = self.mechanism.observe(before, numbers, entropy)
+        limit = self.mechanism.threshold(after)
+        error = min(self.mechanism.half_width(after), LARGEST_ERROR)
+        estimates = [[self.mechanism.estimate(after)], [-1.0 if limit is None else limit]]
+        states.close_step(database, closed + 1, estimates, [error])
+        states.keep_counters(database, {0: self.mechanism.state_to_bytes(after)})
+
+    def _shown(self, database: Database, step: int) -> NumericTotal:
+        closed = states.closed_steps(database)
+        if not closed:
+            raise InvalidCall("stream", "no step is closed yet", "Write stream.observe(numbers) when a step is over.")
+        if checks.whole(step=step) > closed:
+            raise InvalidParameter("step", step, f"is not closed yet: {closed:,} steps are", "Observe it first.")
+        [[total], [limit]], errors = states.shown_at(database, step)
+        if step <= self.mechanism.first:
+            return NumericTotal(step, None if step < self.mechanism.first else 0.0, None, limit if limit >= 0 else None)
+        assert errors is not None
+        return NumericTotal(
+            step, total, errors[0] if self.mechanism.ends_block(step - self.mechanism.first) else None, limit
+        )
+
+    def _must_go_on(self, database: Database, closed: int, target: int) -> None:
+        if closed == self.mechanism.steps or "ended" in states.facts(database):
+            raise InvalidCall("observe", "this stream has ended", "Open another one; it costs again.")
+        if target != closed + 1:
+            why = f"is not the next step, which is {closed + 1:,}"
+            raise InvalidParameter("step", target, why, "Close steps one after another, also those without numbers.")
+
+
+@helpful
+def open_numeric_stream(
+    state: str | os.PathLike[str],
+    mechanism: Tops | None = None,
+    *,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    analyst: str | None = None,
+    anchor: str | os.PathLike[str] | None = None,
+    entropy: Entropy = SYSTEM,
+) -> NumericStream:
+    """Pay for a stream of numbers, once and durably, and begin it in a new file; or go on with the one in this file.
+
+    `state` is one file that only you may read: it holds exact sums. With a `ledger`, name the `dataset` whose allowance
+    it spends; the allowance must be about the unit of the mechanism, an event. `anchor` is a small file, beside it
+    unless you name another place, that notices if an older copy is put back.
+    """
+    file = _file(state, anchor)
+    if mechanism is None:
+        return NumericStream(file, _reread(file))
+    checks.of_kind(Tops, "is no mechanism for numbers", "Write lw.Tops(epsilon=1, bound=…, …).", mechanism=mechanism)
+    if ledger is not None and dataset is None:
+        raise InvalidParameter("dataset", None, "which allowance is spent?", "Name the data set in the ledger.")
+    loss = mechanism.privacy_loss()
+    warn_if_large(loss, "this stream")
+    file.make()
+    facts = {
+        "kind": KIND,
+        "id": f"{entropy.bits(128):032x}",
+        "mechanism": _written(mechanism),
+        "anchor": str(file.anchor),
+    }
+    with file.transaction() as database:
+        known = states.facts(database)
+        for name, value in () if known else facts.items():
+            states.remember(database, name, value)
+        known = known or facts
+    if known.get("mechanism") != facts["mechanism"]:
+        why = "holds another stream"
+        raise InvalidParameter("state", file.name, why, "Name a new file, or write what it was opened with.")
+    if "charge" not in known:
+        number = None
+        if ledger is not None and dataset is not None:
+            key, named = f"stream {known['id']}", {} if analyst is None else {"analyst": analyst}
+            binding = {"stream": known["id"], "mechanism": known["mechanism"]}
+            charge = ledger.charge(dataset, loss, key=key, binding=binding, **named)
+            number = charge.number
+            _begin(file, mechanism, number, entropy)
+            ledger.record(charge, key.encode())
+        else:
+            _begin(file, mechanism, number, entropy)
+    return NumericStream(file, mechanism)
+
+
+def _begin(file: StateFile, mechanism: Tops, charge: int | None, entropy: Entropy) -> None:
+    with file.transaction() as database:
+        facts = states.facts(database)
+        if "charge" not in facts:
+            states.keep_counters(database, {0: mechanism.state_to_bytes(mechanism.open(entropy))})
+            append(database, "open", {"step": 0, "stream": facts["id"], "mechanism": facts["mechanism"]})
+            states.remember(database, "charge", charge)
+    file.write_anchor()
+
+
+def _written(mechanism: Tops) -> dict[str, Any]:
+    """The parameters as text, exactly."""
+    named = {entry.name: getattr(mechanism, entry.name) for entry in fields(mechanism) if entry.init}
+    words = {name: named.pop(name) for name in ("relation", "unit")}
+    exact = {name: None if value is None else str(checks.exact(parameter=value)) for name, value in named.items()}
+    return {**exact, **words}
+
+
+def _reread(file: StateFile) -> Tops:
+    """The mechanism of a file that was opened and paid for."""
+    if not file.path.exists():
+        hint = "Open one: open_numeric_stream(file, lw.Tops(…), ledger=…)."
+        raise InvalidParameter("state", file.name, "there is no such file", hint)
+    file.check_private()
+    states.verify(file)
+    with file.transaction(write=False) as database:
+        facts = states.facts(database)
+    if facts.get("kind") != KIND:
+        raise InvalidParameter("state", file.name, "holds no stream of numbers", "Open it with lw.open_stream(…).")
+    if "charge" not in facts:
+        why = "is not paid for yet: whoever opened it was interrupted"
+        raise InvalidParameter("state", file.name, why, "Open it once more, with the same parameters.")
+    written = dict(facts["mechanism"])
+    words = {name: written.pop(name) for name in ("relation", "unit")}
+    exact = {name: None if value is None else Fraction(value) for name, value in written.items()}
+    plain = {
+        name: int(value) if value is not None and value.denominator == 1 else value for name, value in exact.items()
+    }
+    named: dict[str, Any] = {**plain, **words}
+    return Tops(**named)
