@@ -35,6 +35,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "suggest": {"sizes": (1_000, 3_000), "items": 100},
     "gradients": {"epsilons": (4.0,), "fragments": (1, 2), "repeats": 1, "people": 500},
     "two-servers": {"sizes": (200, 400), "repeats": 3},
+    "why-shares": {"sizes": (2, 4), "larger_sizes": (50,), "repeats": 1, "key_bits": 256},
     "gossip": {"runs": 10, "mask_sizes": (0.0, 3_000.0)},
     "capacity": {"epsilons": (Fraction(1),), "degrees": (1, 2)},
     "regression-data": {},
@@ -51,7 +52,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-MEASURED = {"growth", "sketches", "two-servers"}
+MEASURED = {"growth", "sketches", "two-servers", "why-shares"}
 """Some of their numbers are times."""
 
 
