@@ -38,6 +38,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "w-event": {"windows": (2, 5), "steps": 24, "repeats": 1},
     "tops": {"epsilons": (1.0,), "steps": 3_000, "first": 1_000, "days": 5, "repeats": 1},
     "two-servers": {"sizes": (200, 400), "repeats": 3},
+    "why-shares": {"sizes": (2, 4), "larger_sizes": (50,), "repeats": 1, "key_bits": 256},
     "gossip": {"runs": 10, "mask_sizes": (0.0, 3_000.0)},
     "capacity": {"epsilons": (Fraction(1),), "degrees": (1, 2)},
     "regression-data": {},
@@ -55,7 +56,7 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 
 
-MEASURED = {"growth", "sketches", "two-servers"}
+MEASURED = {"growth", "sketches", "two-servers", "why-shares"}
 """Some of their numbers are times."""
 
 

@@ -41,6 +41,7 @@ from lapwing.experiments.trust import TRUST
 from lapwing.experiments.two_servers import TWO_SERVERS
 from lapwing.experiments.uniqueness import UNIQUENESS
 from lapwing.experiments.vocab import VOCAB
+from lapwing.experiments.why_shares import WHY_SHARES
 from lapwing.experiments.windows import W_EVENT
 
 if TYPE_CHECKING:
@@ -50,9 +51,9 @@ _CROWDS = (RESPONSE, LAPLACE, NORMAL, EXPONENTIAL, BAD_APPLE, SKETCH_ERROR, DISC
 _SHUFFLED = (THRESHOLD_CURVES, BUDS, VOCAB, SUGGEST, GRADIENTS)
 _MODELS = (REGRESSION_DATA, REGRESSION, REGRESSION_AUDIT, MEMBERSHIP, OCCAM, PARITY, MASKED_PARITY)
 _ATTACKS = (UNIQUENESS, K_ANONYMITY, reconstruction.RECONSTRUCTION, averaging.AVERAGING)
-_THEORY = (TWO_SERVERS, GOSSIP, CAPACITY)
 _TABLES = (E_HEALTH,)
 _SERIES = (STREAMS, W_EVENT, TOPS_AND_TOPL)
+_THEORY = (TWO_SERVERS, WHY_SHARES, GOSSIP, CAPACITY)
 _ALL = (*_CROWDS, *_SHUFFLED, *_SERIES, *_THEORY, *_MODELS, *_ATTACKS, *_TABLES)
 EXPERIMENTS: Mapping[str, Experiment] = MappingProxyType({experiment.name: experiment for experiment in _ALL})
 """All of them, by name."""

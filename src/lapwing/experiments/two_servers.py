@@ -84,7 +84,7 @@ def _served(ages: Sequence[int], way: Way, repeats: int) -> tuple[list[list[floa
     measure = counted(Tally((Dimension("age", tuple((place,) for place in range(len(AGES)))),)))
     done = rehearse(layout, {"age": ages}, [[Order(measure, NOISE, way)]] * repeats)
     noisy = [[float(x) for x in numbers[0]] for numbers in done.numbers]
-    return noisy, done.taking_in.offline, (done.answering.offline + done.answering.online) / repeats
+    return noisy, done.busier.intake_seconds, done.busier.answer_seconds / repeats
 
 
 def _coins(model: str, people: int) -> UnaryEncoding:

@@ -34,12 +34,34 @@ def both(server: Callable[[Link], Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
+class Costs:
+    """Of one server: to take all rows in, once, and to answer all questions."""
+
+    intake: Clock
+    answers: Clock
+
+    @property
+    def intake_seconds(self) -> float:
+        """Of its processor."""
+        return self.intake.offline + self.intake.online
+
+    @property
+    def answer_seconds(self) -> float:
+        """Of its processor."""
+        return self.answers.offline + self.answers.online
+
+
+@dataclass(frozen=True)
 class Rehearsed:
-    """What two servers opened, and what it cost the one that took more."""
+    """What two servers opened, and what it cost each of them."""
 
     numbers: list[list[list[int]]]
-    taking_in: Clock
-    answering: Clock
+    costs: tuple[Costs, Costs]
+
+    @property
+    def busier(self) -> Costs:
+        """Of the server that took more."""
+        return max(self.costs, key=lambda own: own.intake_seconds + own.answer_seconds)
 
 
 def rehearse(
@@ -48,16 +70,15 @@ def rehearse(
     """Rows are uploaded and taken in, and questions are answered one after another."""
     shares = split(layout.with_products(layout.encoded(table), entropy), entropy)
 
-    def server(link: Link) -> tuple[list[list[list[int]]], Clock, Clock]:
-        taking_in, answering = Clock(), Clock()
-        with taking_in.before(link):
+    def server(link: Link) -> tuple[list[list[list[int]]], Costs]:
+        own = Costs(Clock(), Clock())
+        with own.intake.before(link):
             transfers = Transfers(link)
             lines = packed(shares[link.place], layout)
             intake = take_in(link, transfers, layout, lines, len(shares[0]))
         batch = Batch(chosen(lines, intake.passed), int(intake.passed.sum()))
-        run = Run(link, Holdings(layout, [batch], intake.totals), transfers, clock=answering)
-        return [run.answers(orders) for orders in questions], taking_in, answering
+        run = Run(link, Holdings(layout, [batch], intake.totals), transfers, clock=own.answers)
+        return [run.answers(orders) for orders in questions], own
 
-    first, second = both(server)
-    busier = max(first, second, key=lambda own: own[1].offline + own[2].offline + own[2].online)
-    return Rehearsed(first[0], *busier[1:])
+    (numbers, first), (_, second) = both(server)
+    return Rehearsed(numbers, (first, second))

@@ -188,7 +188,7 @@ def program(plan: Plan) -> str:
     if plan.model == "secure sum":
         return _secure(plan)
     if plan.model == "two servers":
-        return two_servers.program(plan, _TITLES, number(plan.part_epsilon), _times(plan))
+        return two_servers.program(plan, _TITLES, _times(plan))
     return _curated(plan)
 
 

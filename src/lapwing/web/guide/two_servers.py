@@ -21,8 +21,6 @@ from lapwing.web.guide.plan import Plan
 if TYPE_CHECKING:
     from lapwing.noise import Entropy
 
-WIDER = Fraction(1_000_001, 1_000_000)
-"""Joint noise is so much wider than exact noise: the coins have finitely many digits, and epsilon is kept to."""
 _RUNS = 20
 
 
@@ -79,87 +77,105 @@ WITH_TWO_SERVERS: dict[str, Callable[[Plan, Entropy], Expectation]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Cells:
-    """What a person sends: numbers with names, and the most that each can be."""
+class Ask:
+    """A question to both servers, and the columns that it is about."""
 
-    names: tuple[str, ...]
-    most: tuple[int, ...]
-    changes: int
-    """How many of them another person changes, each from nothing to the most or back."""
-    people: str
-    shown: str
+    columns: tuple[str, ...]
+    sql: str
+    after: str = ""
+    """A line that makes more of the answer."""
 
 
-CELLS = {
-    "count": Cells(("smokers",), (1,), 1, "[[1], [0], [0]]", '"smokers:", totals["smokers"]'),
-    "histogram": Cells(("bus", "bike", "car"), (1, 1, 1), 2, "[[1, 0, 0], [0, 0, 1], [0, 0, 1]]", "totals"),
-    "top": Cells(("tea", "coffee"), (1, 1), 2, "[[1, 0], [0, 1], [0, 1]]", '"favourite:", max(totals, key=totals.get)'),
-    "mean": Cells(("total age",), (100,), 1, "[[34], [51], [29]]", '"mean age:", totals["total age"] / len(people)'),
-    "table": Cells(
-        ("women", "age of women", "men", "age of men"),
-        (1, 100, 1, 100),
-        4,
-        "[[1, 34, 0, 0], [0, 0, 1, 51], [1, 29, 0, 0]]",
-        "totals",
-    ),
+COLUMNS = {
+    "smoker": ('{"values": [False, True]}', ("True", "False", "False")),
+    "travels_by": ('{"values": ["bus", "bike", "car"]}', ('"bus"', '"car"', '"car"')),
+    "drinks": ('{"values": ["tea", "coffee", "water"]}', ('"tea"', '"coffee"', '"coffee"')),
+    "sex": ('{"values": ["female", "male"]}', ('"female"', '"male"', '"female"')),
+    "age": ('{"bounds": [0, 100]}', ("34", "51", "29")),
 }
-_START = """import socket
-from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
+"""What is public about each column, and what three made-up people have in it."""
+ASKS = {
+    "count": Ask(("smoker",), "SELECT COUNT(*) AS smokers FROM people WHERE smoker"),
+    "histogram": Ask(("travels_by",), "SELECT travels_by, COUNT(*) AS people FROM people GROUP BY travels_by"),
+    "top": Ask(
+        ("drinks",), "SELECT drinks, COUNT(*) AS people FROM people GROUP BY drinks ORDER BY people DESC LIMIT 1"
+    ),
+    "mean": Ask(
+        ("age",),
+        "SELECT SUM(age) AS years FROM people",
+        'print("mean age:", answer.value / len(people))  # the number of people is public',
+    ),
+    "table": Ask(("sex", "age"), "SELECT sex, COUNT(*) AS people, SUM(age) AS years FROM people GROUP BY sex"),
+}
+_START = Template("""from pathlib import Path
 
-import numpy as np
-from lapwing.noise import SYSTEM
-from lapwing.pair.gates import Gates, opened_words  # needs pip install '.[pair]' in a copy of Lapwing
-from lapwing.pair.joint_noise import JointLaplace
-from lapwing.pair.links import Link
-from lapwing.pair.noise_shares import noise_words, triples_for
-from lapwing.pair.transfers import Transfers
+from lapwing import pair  # needs pip install '.[pair]' in a copy of Lapwing
 
+# Made-up people. Put your own here: one row of each person.
+people = [
+    $people,
+] * $times
+folder = Path("people-pair")  # the file of the pair, both ledgers, and a folder for each server
+is_new = not folder.exists()
+if is_new:
+    pair.make(
+        folder,
+        name="people",
+        columns={  # public, never read from the data
+            $columns,
+        },
+        owners=len(people),
+        epsilon=$allowance,  # for all questions to this pair: each server has a ledger, and refuses more
+        addresses=pair.free_addresses(),
+    )
+codes = (folder / "codes.txt").read_text().split()  # one for each person; keep them from both servers
 
-def server(place, connection, shares, noises):
-    \"\"\"Runs at one organisation, which sees its shares, random messages, and the noisy sums.\"\"\"
-    with connection:
-        link = Link(place, connection)
-        transfers = Transfers(link)
-        gates = Gates(link, transfers.triples(sum(triples_for(noise, 1) for noise in noises)))
-        joint = np.concatenate([noise_words(gates, transfers, noise, 1) for noise in noises])
-        return opened_words(link, shares.sum(axis=0) + joint).view(np.int64).tolist()  # opened with noise in it
-
-
-def noisy_sums(people, noises):
-    \"\"\"Here both servers are threads. Nobody checks what people send or counts epsilon: lapwing pair does.\"\"\"
-    rows = np.array(people, dtype=np.uint64)
-    first = SYSTEM.words(rows.size, np.uint64).reshape(rows.shape)  # on each device: a random share for server A
-    shares = [first, rows - first]  # and what is missing to the row, modulo 2^64, for server B
-    with ThreadPoolExecutor(2) as pool:
-        ends = enumerate(socket.socketpair())
-        runs = [pool.submit(server, place, end, shares[place], noises) for place, end in ends]
-        return runs[0].result()"""
+# Here both servers run on this machine, which sees everything. For real, two organisations each make a key of their own
+# (lapwing pair key) and each run lapwing pair serve. $again
+with pair.local_servers(folder):
+    client = pair.Client(pair.Deployment.read(folder))
+    if is_new:  # a server checks each row without seeing it
+        client.upload_all(zip(codes, people))  # for real, on each device: client.upload(code, row)
+    table = pair.open(folder, key=folder / "analyst.pem")
+    # A question has a key of its own. Asked again under it, it has the same answer, and costs nothing more.
+""")
 _QUESTION = Template("""
-# $title
-names = $names
-most, changes = $most, $changes  # the most of each number; how many of them another person changes
-scales = [Fraction("$wider") * changes * each / Fraction("$epsilon") for each in most]
-people = $people * $times  # made up; put your own here, one row of each person
-totals = dict(zip(names, noisy_sums(people, [JointLaplace(scale) for scale in scales])))
-print($shown)""")
+    # $title
+    query = table.query("$sql")
+    answer = query.release(epsilon=$epsilon, key="$ask")
+    print(answer)""")
+_END = """
+    for server, state in client.status().items():
+        print(server, "has taken in", state["rows"], "rows and refused", state["refused"])"""
 
 
-def program(plan: Plan, titles: dict[str, str], epsilon: str, times: int) -> str:
-    """What the plan says, as a program."""
-    lines = [_START]
+def program(plan: Plan, titles: dict[str, str], times: int) -> str:
+    """What the plan says, as a program. One pair is for one release, since rows that were taken in stay as they are."""
+    names = [name for name in COLUMNS if any(name in ASKS[ask].columns for ask in plan.asks)]
+    rows = zip(*(COLUMNS[name][1] for name in names), strict=True)
+    again = (
+        f"New rows need a new folder:\n# {plan.releases} such releases cost ε = {_written(plan.epsilon)} together."
+        if plan.releases > 1
+        else "New rows need a new folder,\n# and cost as much again."
+    )
+    start = {
+        "people": ",\n    ".join(
+            "{" + ", ".join(f'"{name}": {value}' for name, value in zip(names, row, strict=True)) + "}" for row in rows
+        ),
+        "columns": ",\n            ".join(f'"{name}": {COLUMNS[name][0]}' for name in names),
+        "allowance": _written(len(plan.asks) * plan.part_epsilon),
+        "times": str(times),
+        "again": again,
+    }
+    lines = [_START.substitute(start).rstrip("\n")]
     for ask in plan.asks:
-        cells = CELLS[ask]
-        values = {
-            "title": titles[ask],
-            "names": "[" + ", ".join(f'"{name}"' for name in cells.names) + "]",
-            "most": str([plan.rows * most for most in cells.most]),
-            "changes": str(cells.changes),
-            "wider": f"{float(WIDER):.6f}",
-            "epsilon": epsilon,
-            "people": cells.people,
-            "times": str(times),
-            "shown": cells.shown,
-        }
+        values = {"title": titles[ask], "sql": ASKS[ask].sql, "epsilon": _written(plan.part_epsilon), "ask": ask}
         lines.append(_QUESTION.substitute(values))
-    return "\n".join(lines)
+        if ASKS[ask].after:
+            lines.append(f"    {ASKS[ask].after}")
+    return "\n".join([*lines, _END])
+
+
+def _written(value: Fraction) -> str:
+    """As Python reads it back; parts have four digits, and sums of a few parts five."""
+    return f"{float(value):.9g}"
