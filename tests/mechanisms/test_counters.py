@@ -235,6 +235,15 @@ def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
         SignedTree(epsilon=1, steps=LARGEST_STEPS + 1, sensitivity=1)
 
 
+def test_an_event_is_not_sold_as_a_person() -> None:
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1).privacy_loss().unit == "event"
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1, active_steps=2).privacy_loss().unit == "person"
+    for kind in counters(steps=9, sensitivity=1, rho=0.5, unit="visit", active_steps=2):
+        assert kind.privacy_loss().unit == "visit"
+    assert BinaryTree.for_rho(0.5, steps=9, sensitivity=1, unit="event", active_steps=2).unit == "event"
+    assert [kind.unit for kind in counters(steps=9, sensitivity=1, epsilon=1)] == ["event", "event"]
+
+
 def test_the_better_counter_is_taken_and_both_are_shown() -> None:
     for parameters in (
         {"rho": 0.5},

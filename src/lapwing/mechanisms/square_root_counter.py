@@ -39,7 +39,7 @@ class SquareRootCounter(Counter):
 
     >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
     >>> print(counter.privacy_loss())
-    ρ = 0.5 (add_remove, per person)
+    ρ = 0.5 (add_remove, per event)
     >>> state = counter.observe(counter.open(), 17)
     >>> len(counter.estimate(state))
     1
