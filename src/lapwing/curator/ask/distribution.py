@@ -12,7 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lapwing import checks
@@ -57,9 +57,7 @@ class LadderNoise:
     @property
     def ladder(self) -> Hierarchy:
         """One unit moves every level by so many rows at most, in l1 and in l2."""
-        tree = best_ladder(self.bins, concentrated=self.concentrated)
-        budget: dict[str, Any] = {"rho" if self.concentrated else "epsilon": self.size}
-        return Hierarchy(tree=tree, sensitivity=self.rows, weights="ranges", integers=False, unit=self.unit, **budget)
+        return _ladder(self.bins, self.size, self.rows, self.unit, concentrated=self.concentrated)
 
     def privacy_loss(self) -> Loss:
         """Of all levels together."""
@@ -70,6 +68,13 @@ class LadderNoise:
         """What is compared where the kind of noise may be chosen."""
         cumulative = Cumulative(self.ladder, DEFAULT_CONFIDENCE)
         return cumulative.reach(1) * math.sqrt(float(cumulative.below.max()))
+
+
+@lru_cache(maxsize=16)
+def _ladder(bins: int, size: Fraction, rows: int, unit: str, *, concentrated: bool) -> Hierarchy:
+    budget: dict[str, Any] = {"rho" if concentrated else "epsilon": size}
+    tree = best_ladder(bins, concentrated=concentrated)
+    return Hierarchy(tree=tree, sensitivity=rows, weights="ranges", integers=False, unit=unit, **budget)
 
 
 @dataclass(frozen=True, repr=False)
