@@ -11,12 +11,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cases import together
+from chance import FALSE_ALARM
 
+from lapwing.adversary import audit
 from lapwing.errors import InvalidCall, InvalidParameter
 from lapwing.mechanisms import BinaryTree, CounterState, SignedTree, SquareRootCounter, best_counter, counters
 from lapwing.mechanisms.continual import Counter
 from lapwing.mechanisms.counter import LARGEST_STEPS
-from lapwing.noise import Reproducible
+from lapwing.noise import Entropy, Reproducible
 from lapwing.privacy import PureDP
 
 STEPS = 40
@@ -36,6 +39,52 @@ each = pytest.mark.parametrize("counter", KINDS, ids=lambda counter: f"{type(cou
 
 def stream(counter: Counter, seed: int = 1) -> Any:
     return np.random.default_rng(seed).integers(-5, 100, (STEPS, counter.width))
+
+
+SMALL: list[Counter] = [
+    SquareRootCounter.for_rho(0.5, steps=5, sensitivity=1, bins=2),
+    SignedTree(epsilon=2, steps=5, sensitivity=1, arity=3),
+    BinaryTree.for_epsilon(2, steps=5, sensitivity=1),
+    BinaryTree.for_rho(0.5, steps=5, sensitivity=1, refined=True),
+]
+
+
+def adaptive(counter: Counter) -> Any:
+    """A stream whose next number depends on the sums shown so far; the data is the step of one event more, or None."""
+
+    def release(column: int | None, entropy: Entropy) -> list[float]:
+        state, shown = counter.open(entropy), [0.0]
+        for step in range(counter.steps):
+            state = counter.observe(state, (40 if shown[-1] > 0 else -2) + (step == column), entropy)
+            shown += counter.estimate(state)
+        return shown[1:]
+
+    return release
+
+
+def assert_not_caught(counter: Counter, column: int) -> None:
+    loss = counter.privacy_loss()
+    delta = 0 if isinstance(loss, PureDP) else 0.01
+    sure = 1 - FALSE_ALARM
+    audited = audit(adaptive(counter), (None, column), samples=3000, confidence=sure, claimed=loss, delta=delta)
+    assert not audited.caught, audited.explain()
+
+
+small = pytest.mark.parametrize(
+    "counter", SMALL, ids=lambda counter: f"{type(counter).__name__}-{counter.privacy_loss()}"
+)
+
+
+@small
+def test_an_adaptive_audit_does_not_beat_the_stated_loss(counter: Counter) -> None:
+    assert_not_caught(counter, 0)
+
+
+@pytest.mark.sweep
+@small
+@together("column", range(1, 5))
+def test_an_adaptive_audit_does_not_beat_the_stated_loss_at_any_column(counter: Counter, column: int) -> None:
+    assert_not_caught(counter, column)
 
 
 @each
@@ -184,6 +233,15 @@ def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
         SignedTree(**{"epsilon": 1, "steps": 10, "sensitivity": 1, **wrong})
     with pytest.raises(InvalidParameter, match="Close a step less often"):
         SignedTree(epsilon=1, steps=LARGEST_STEPS + 1, sensitivity=1)
+
+
+def test_an_event_is_not_sold_as_a_person() -> None:
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1).privacy_loss().unit == "event"
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1, active_steps=2).privacy_loss().unit == "person"
+    for kind in counters(steps=9, sensitivity=1, rho=0.5, unit="visit", active_steps=2):
+        assert kind.privacy_loss().unit == "visit"
+    assert BinaryTree.for_rho(0.5, steps=9, sensitivity=1, unit="event", active_steps=2).unit == "event"
+    assert [kind.unit for kind in counters(steps=9, sensitivity=1, epsilon=1)] == ["event", "event"]
 
 
 def test_the_better_counter_is_taken_and_both_are_shown() -> None:

@@ -69,6 +69,7 @@ def test_every_sum_uses_the_noise_of_its_nodes_with_their_signs(
         state = tree.state_from_bytes(tree.observe(state, np.zeros(width, dtype=np.int64)).to_bytes())
         row, nodes = np.array(tree.estimate(state)), signed_nodes(step, arity)
         assert np.abs(row).sum() == len(nodes)
+        assert sum(bool(kept.any()) for kept in state.secret) == len(nodes)  # what is not used any more is forgotten
         for place in np.flatnonzero(row):
             touched.setdefault(int(place), []).append((step, int(row[place])))
         assert tree.variance(step) == pytest.approx(len(nodes) * tree.variance(1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,8 @@ from scipy import stats
 from lapwing.errors import InvalidParameter
 from lapwing.mechanisms import SquareRootCounter
 from lapwing.mechanisms.dyadic_layout import Layout, layout_of
-from lapwing.mechanisms.square_root_variance import variances, window_variance
+from lapwing.mechanisms.square_root_batch import batch_of, next_batch
+from lapwing.mechanisms.square_root_variance import mean_variance, variances, window_variance
 
 SILENT = 1e-9
 """A sigma so small that the noise is 0, except with probability e^-500."""
@@ -97,6 +99,7 @@ def test_variances_are_those_of_the_dense_inverse(steps: int, bins: int) -> None
     layout = layout_of(steps, bins)
     weights = np.cumsum(np.linalg.inv(dense(layout).astype(float)), axis=0)
     assert np.allclose(variances(layout), (weights**2).sum(axis=1), rtol=1e-9)
+    assert math.isclose(mean_variance(layout), (weights**2).sum() / steps, rel_tol=1e-9)
     for start, stop in [(0, steps), (steps // 3, steps), (steps // 2, steps // 2 + 1)]:
         if start < stop <= steps:
             difference = weights[stop - 1] - (weights[start - 1] if start else 0)
@@ -141,16 +144,52 @@ def test_a_batch_is_the_same_function_as_single_steps(steps: int, width: int, bi
         assert np.allclose(np.array(state.public, dtype=float), np.array(singles.public, dtype=float))
 
 
+@together("exponent", [5, 8])
+@together("bins", [4, 16])
+def test_chunks_release_the_very_numbers_that_the_certificate_is_about(exponent: int, bins: int) -> None:
+    steps, layout = 3000, layout_of(3000, bins)
+    values = np.random.default_rng(exponent).integers(-50, 1000, (steps, 1))
+    first, *others = layout.coefficients
+    blocks: list[Any] = [0] * len(others)
+    rows = []
+    for step, value in enumerate(values[:, 0].tolist()):
+        rows.append(first * value + sum(map(mul, others, blocks)))
+        blocks = layout.push(blocks, step, value, 0)
+        assert sum(blocks) == values[: step + 1].sum()
+        if step + 1 == 1024:
+            half = tuple(blocks)
+    batch, end = batch_of(layout, exponent), steps >> exponent << exponent
+    before, state = batch.encode(values[:1024], (0,) * len(others), 0)
+    after, _ = batch.encode(values[1024:end], state, 1024)
+    assert np.concatenate([before, after])[:, 0].tolist() == rows[:end]
+    assert state == half
+    noisy = np.array(rows[:end])[:, None]
+    decoded, public = batch.decode(noisy[:1024], (0.0,) * len(others), 0)
+    more, _ = batch.decode(noisy[1024:], public, 1024)
+    assert np.allclose(np.concatenate([decoded, more]), values[:end])
+    assert np.allclose(public, half)
+
+
+def test_long_batches_are_made_of_chunks_and_ragged_ends_of_single_steps() -> None:
+    layout = layout_of(3000, 16)
+    assert next_batch(layout, 0, 3000) == (8, 11)
+    assert next_batch(layout, 32, 3000) == (5, 7)  # until the longer ones fit
+    assert next_batch(layout, 33, 3000) == (0, 0)
+    assert next_batch(layout, 256, 31) == (0, 0)
+    assert next_batch(layout_of(100, 16), 0, 100) == (0, 0)
+
+
 @pytest.mark.parametrize("way", ["singles", "batch"])
 def test_errors_have_the_stated_covariance(way: str) -> None:
-    counter = SquareRootCounter.for_rho(0.5, steps=64, sensitivity=1, width=3000)
-    nobody = np.zeros((64, 3000), dtype=np.int64)
+    steps = 600 if way == "batch" else 64
+    counter = SquareRootCounter.for_rho(0.5, steps=steps, sensitivity=1, width=3000)
+    nobody = np.zeros((steps, 3000), dtype=np.int64)
     if way == "batch":
         _, errors = counter.observe_many(counter.open(), nobody)
     else:
         states = list(itertools.accumulate(nobody, counter.observe, initial=counter.open()))[1:]
         errors = np.array([counter.estimate(state) for state in states])
-    for step in (1, 18, 40, 64):
+    for step in (1, 18, 40, 64, steps):
         assert_mean(errors[step - 1], 0, counter.variance(step))
         assert_variance(errors[step - 1], counter.variance(step))
     assert_variance(errors[63] - errors[31], counter.window_variance(32, 64))
