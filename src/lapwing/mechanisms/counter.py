@@ -1,0 +1,303 @@
+"""What every continual counter is: a public number of steps, one price, and a state that goes from step to step.
+
+A stream brings `width` whole numbers a step; after every step the counter tells their sums so far. `open` makes the
+first state, `observe` closes one step, `estimate` reads the noisy sums. The loss is stated once, for the whole stream.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.grid import element_steps
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.noise import SYSTEM, Entropy
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MAGIC = b"LWC1"
+"""The first bytes of a stored state; the digit is the version of the format."""
+MARK = 8
+"""Bytes of the fingerprint of a counter, and of the checksum of a stored state."""
+_HEADER = struct.Struct("<4s8sQ")
+_ONE = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterState:
+    """Where a counter stands after `step` steps. **Secret**: it holds exact sums and noise that is still to be used.
+
+    A state is observed once. Observing it again, with other data, would release the same step twice.
+    """
+
+    step: int
+    fingerprint: bytes = field(repr=False)
+    """Of the counter that this state belongs to."""
+    secret: tuple[Any, ...] = field(repr=False)
+    """Exact sums and noise: whole numbers, or int64 arrays of them where there are several sums."""
+    public: tuple[Any, ...] = field(repr=False)
+    """What is computed from released numbers alone: floats, or arrays of them."""
+
+    def to_bytes(self) -> bytes:
+        """The state to store. Its length depends on the counter alone."""
+        body = _HEADER.pack(MAGIC, self.fingerprint, self.step) + _pack("q", self.secret) + _pack("d", self.public)
+        return body + sha256(body).digest()[:MARK]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counter(Mechanism):
+    """The contract of continual counters.
+
+    Neighbouring streams differ in at most `active_steps` steps, any two of them at least `separation` apart, and in
+    each of them by at most `sensitivity` in the norm of the family over the `width` numbers. With `active_steps=1` one
+    *event* is protected; a person with several events is protected if `active_steps` is a bound on the steps of theirs.
+    """
+
+    steps: int
+    sensitivity: Number
+    width: int = 1
+    active_steps: int = 1
+    separation: int = 1
+    _fingerprint: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        checks.whole(steps=self.steps)
+        checks.whole(width=self.width)
+        checks.whole(active_steps=self.active_steps)
+        checks.whole(separation=self.separation)
+        written = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
+        exact = {name: _exactly(value) for name, value in written.items() if name not in ("relation", "unit")}
+        text = f"{type(self).__name__} {sorted(exact.items())}"
+        self._set(_fingerprint=sha256(text.encode()).digest()[:MARK])
+
+    @property
+    def largest_value(self) -> int:
+        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        return (1 << 61) // self.steps
+
+    @property
+    def state_bytes(self) -> int:
+        """The size of a stored state."""
+        secret, public = self._rows()
+        return _HEADER.size + 8 * self.width * (secret + public) + MARK
+
+    def open(self, entropy: Entropy = SYSTEM) -> CounterState:
+        """The state before the first step."""
+        secret, public = self._rows()
+        return CounterState(0, self._fingerprint, (self._zero(int),) * secret, (self._zero(float),) * public)
+
+    def observe(self, state: CounterState, values: Any, entropy: Entropy = SYSTEM) -> CounterState:
+        """The state after one more step, which brings `width` whole numbers (one number if the width is 1)."""
+        self._check(state, 1)
+        return self._advance(state, self._row(values), entropy)
+
+    def observe_many(
+        self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
+    ) -> tuple[CounterState, NDArray[np.float64]]:
+        """Several steps at once: the state after them, and the estimates after each, in a row of `width` numbers."""
+        import numpy as np
+
+        array = self._table(values)
+        self._check(state, len(array))
+        estimates = np.empty((len(array), self.width))
+        for index, row in enumerate(array):
+            state = self._advance(state, int(row[0]) if self.width == 1 else row, entropy)
+            estimates[index] = self.estimate(state)
+        return state, estimates
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
+        """The noisy sums after every step of a whole stream: a list for a list, an array for an array."""
+        plain = self.width == 1 and isinstance(data, (list, tuple))
+        if not plain:
+            array = self._table(data, self.steps)
+            _, estimates = self.observe_many(self.open(entropy), array, entropy)
+            whole = estimates.ravel() if self.width == 1 else estimates
+            return whole.tolist() if isinstance(data, (list, tuple)) else whole
+        if len(data) != self.steps:
+            raise _wrong_shape((self.steps,))
+        state, sums = self.open(entropy), []
+        for value in data:
+            state = self.observe(state, value, entropy)
+            sums += self.estimate(state)
+        return sums
+
+    @abstractmethod
+    def estimate(self, state: CounterState) -> list[float]:
+        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+
+    @abstractmethod
+    def variance(self, step: int) -> float:
+        """The variance of each sum after so many steps, known beforehand."""
+
+    @abstractmethod
+    def window_variance(self, start: int, stop: int) -> float:
+        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
+
+    @abstractmethod
+    def rms(self) -> float:
+        """The root of the mean variance over all steps: what counters are compared by."""
+
+    @abstractmethod
+    def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
+        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+
+    def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
+        """The half-width of the noise on the sum over the steps start + 1 … stop."""
+        raise NotImplementedError
+
+    def state_from_bytes(self, data: bytes) -> CounterState:
+        """The state that `to_bytes` wrote, if it is one of this very counter."""
+        if len(data) != self.state_bytes or data[:4] != MAGIC:
+            raise _damaged("is not a stored state of this counter", "Pass what to_bytes() wrote.")
+        if sha256(data[:-MARK]).digest()[:MARK] != data[-MARK:]:
+            raise _damaged(
+                "is damaged", "Restore the state from where it is kept; never start again from an older one."
+            )
+        _, fingerprint, step = _HEADER.unpack_from(data)
+        if fingerprint != self._fingerprint or step > self.steps:
+            raise _damaged("belongs to a counter with other parameters", "Make the counter with the same parameters.")
+        secret, public = self._rows()
+        middle = _HEADER.size + 8 * self.width * secret
+        return CounterState(
+            step,
+            fingerprint,
+            self._unpack("q", data[_HEADER.size : middle], secret),
+            self._unpack("d", data[middle:-MARK], public),
+        )
+
+    @abstractmethod
+    def _rows(self) -> tuple[int, int]:
+        """How many secret and how many public numbers a state holds for each sum."""
+
+    @abstractmethod
+    def _advance(self, state: CounterState, row: Any, entropy: Entropy) -> CounterState:
+        """Close one step; `row` is a whole number, or an int64 array of `width` of them."""
+
+    def _failures(self, confidence: float, *, simultaneous: bool) -> Fraction:
+        """The chance to miss that is left for one number."""
+        failure = 1 - checks.probability(confidence=confidence)
+        return failure / (self.steps * self.width) if simultaneous else failure
+
+    def _step(self, step: int, *, minimum: int = 0, **named: int) -> int:
+        [(name, value)] = named.items() if named else [("step", step)]
+        if checks.whole(minimum=minimum, **{name: value}) > self.steps:
+            raise InvalidParameter(name, value, f"is beyond the {self.steps} steps", f"Write {name}={self.steps}.")
+        return int(value)
+
+    def _window(self, start: int, stop: int) -> tuple[int, int]:
+        checks.whole(minimum=0, start=start)
+        self._step(stop, minimum=int(start) + 1, stop=stop)
+        return int(start), int(stop)
+
+    def _check(self, state: CounterState, count: int) -> None:
+        checks.of_kind(
+            CounterState, "is not the state of a counter", "Pass what open() or observe() gave.", state=state
+        )
+        if state.fingerprint != self._fingerprint:
+            raise _damaged("belongs to a counter with other parameters", "Make the counter with the same parameters.")
+        if state.step + count > self.steps:
+            why = f"has {self.steps - state.step} of {self.steps} steps left, fewer than asked for"
+            raise InvalidParameter(
+                "state", "<state>", why, "Open a new counter for a new stretch of time, and pay again."
+            )
+
+    def _row(self, values: Any) -> Any:
+        """The numbers of one step, cut at the largest value. What is no whole number is treated as in `grid`."""
+        largest = self.largest_value
+        if self.width == 1:
+            if isinstance(values, (list, tuple)) or getattr(values, "ndim", 0) > 0:
+                if len(values) != 1:
+                    raise _wrong_shape((1,))
+                values = values[0]
+            steps = values if type(values) is int else element_steps(values, _ONE)
+            return min(max(steps, -largest), largest)
+        return self._table([values] if isinstance(values, (list, tuple)) else values[None], 1)[0]
+
+    def _table(self, values: Any, length: int | None = None) -> NDArray[np.int64]:
+        """Steps × width whole numbers, cut at the largest value."""
+        import numpy as np
+
+        from lapwing.mechanisms.grid import steps_of_array
+
+        array = np.asarray(values)
+        if self.width == 1 and array.ndim == 1:
+            array = array[:, None]
+        if array.ndim != 2 or array.shape[1] != self.width or length not in (None, len(array)):
+            raise _wrong_shape((length or "n", self.width))
+        largest = self.largest_value
+        return steps_of_array(array, _ONE).clip(-largest, largest)
+
+    def _zero(self, kind: type) -> Any:
+        if self.width == 1:
+            return kind(0)
+        import numpy as np
+
+        return np.zeros(self.width, dtype=np.int64 if kind is int else np.float64)
+
+    def _unpack(self, code: str, data: bytes, rows: int) -> tuple[Any, ...]:
+        if self.width == 1:
+            return struct.unpack(f"<{rows}{code}", data)
+        import numpy as np
+
+        kind = np.dtype("<i8" if code == "q" else "<f8")
+        return tuple(np.frombuffer(data, dtype=kind).reshape(rows, self.width).astype(kind.newbyteorder("=")))
+
+
+def squared_sensitivity(sensitivity: Number, width: int) -> int:
+    """The largest squared l2 distance of whole vectors that are at most so far apart: a whole number."""
+    distance = checks.positive(sensitivity=sensitivity)
+    squared = math.floor(distance) ** 2 if width == 1 else math.floor(distance**2)
+    return _at_least_one(squared, sensitivity)
+
+
+def whole_sensitivity(sensitivity: Number) -> int:
+    """The largest l1 distance of whole vectors that are at most so far apart."""
+    return _at_least_one(math.floor(checks.positive(sensitivity=sensitivity)), sensitivity)
+
+
+def _at_least_one(steps: int, sensitivity: Number) -> int:
+    if steps == 0:
+        hint = "Count in smaller units, so that the sensitivity is 1 or more."
+        raise InvalidParameter("sensitivity", sensitivity, "is less than one: whole numbers are counted", hint)
+    return steps
+
+
+def wrapped(value: int) -> int:
+    """The number modulo 2^64, from −2^63 on, as int64 arrays have it."""
+    return (value + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+
+
+def _pack(code: str, rows: Sequence[Any]) -> bytes:
+    if not rows or isinstance(rows[0], (int, float)):
+        return struct.pack(f"<{len(rows)}{code}", *rows)
+    import numpy as np
+
+    return np.asarray(rows, dtype="<i8" if code == "q" else "<f8").tobytes()
+
+
+def _exactly(value: Any) -> str:
+    if isinstance(value, (str, bool)) or value is None:
+        return str(value)
+    return str(checks.exact(parameter=value))
+
+
+def _wrong_shape(shape: tuple[int | str, ...]) -> InvalidParameter:
+    words = " × ".join(map(str, shape))
+    hint = "Declare the public number of steps and of sums as steps and width."
+    return InvalidParameter("values", "<values>", f"must be {words} whole numbers, as declared", hint)
+
+
+def _damaged(why: str, hint: str) -> InvalidParameter:
+    return InvalidParameter("state", "<state>", why, hint)

@@ -1,0 +1,170 @@
+"""Counting near the bound: the square root of the prefix sums in whole numbers, on dyadic blocks of the past."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from operator import mul
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidParameter
+from lapwing.exact import float_up, sqrt_up
+from lapwing.mechanisms.counter import Counter, CounterState, squared_sensitivity
+from lapwing.mechanisms.dyadic_layout import Layout, layout_of
+from lapwing.mechanisms.gaussian import SMALLEST_VARIANCE, largest_rho
+from lapwing.noise import LARGEST_SCALE, Entropy
+from lapwing.noise.gaussian import RejectionGaussian, TableGaussian, discrete_gaussian_sampler
+from lapwing.privacy import ZCDP
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGE_SIGMA = 64
+"""In steps of the released numbers: above it their noise is as good as normal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquareRootCounter(Counter):
+    """Noisy sums after every step, with an error that grows like the logarithm of their number.
+
+    Released is y = Ĉx + z. Ĉ[t, j] is a whole number near 2^bits·binom(2d, d)/4^d, d = t − j, and the same for all j in
+    one block of the past; `bins` says how fine these blocks are. z is discrete Gaussian of standard deviation
+    `sigma`·2^bits. Estimates are what solves Ĉx̂ = y. `sensitivity` is in l2 over the `width` numbers of a step.
+
+    Privacy: ρ for the whole stream, whatever the next numbers depend on. `for_rho` and `for_epsilon` choose sigma.
+    Proof: square_root_counter.md
+
+    >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
+    >>> print(counter.privacy_loss())
+    ρ = 0.5 (add_remove, per person)
+    >>> state = counter.observe(counter.open(), 17)
+    >>> len(counter.estimate(state))
+    1
+    """
+
+    _instead: ClassVar[dict[str, str]] = {
+        "epsilon": "Write SquareRootCounter.for_epsilon(1, 1e-6, steps=365, sensitivity=1).",
+        "rho": "Write SquareRootCounter.for_rho(0.5, steps=365, sensitivity=1).",
+    }
+
+    sigma: Number
+    bins: int = 16
+    _layout: Layout = field(init=False, repr=False, compare=False)
+    _squared: int = field(init=False, repr=False, compare=False)
+    _variance: Fraction = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Counter.__post_init__(self)
+        sigma, layout = checks.positive(sigma=self.sigma), layout_of(self.steps, self.bins)
+        if sigma * (1 << layout.bits) > LARGEST_SCALE // 32:
+            raise InvalidParameter("sigma", self.sigma, "is too wide to draw", "Count in larger units.")
+        squared = squared_sensitivity(self.sensitivity, self.width) * layout.squared_shift(
+            self.active_steps, self.separation
+        )
+        variance = max((sigma * (1 << layout.bits)) ** 2, SMALLEST_VARIANCE)
+        self._set(_layout=layout, _squared=squared, _variance=variance)
+
+    @classmethod
+    def for_rho(cls, rho: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
+        """The smallest sigma (a double) whose loss is at most ρ for the whole stream."""
+        probe = cls(sigma=1, steps=steps, sensitivity=sensitivity, **parameters)
+        sigma = float_up(sqrt_up(probe._squared / (2 * checks.positive(rho=rho))) / (1 << probe._layout.bits))
+        return cls(sigma=sigma, steps=steps, sensitivity=sensitivity, **parameters)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, delta: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
+        """The smallest sigma, to five digits, that is (ε,δ)-private by way of ρ."""
+        rho = largest_rho(checks.positive(epsilon=epsilon), checks.probability(delta=delta))
+        return cls.for_rho(rho, steps=steps, sensitivity=sensitivity, **parameters)
+
+    def privacy_loss(self) -> ZCDP:
+        """ρ = (largest l2 shift of the released numbers)²/(2·variance), from the very whole numbers that are used."""
+        return ZCDP(self._squared / (2 * self._variance), relation=self.relation, unit=self.unit)
+
+    @property
+    def largest_value(self) -> int:
+        """What one number of one step may be at most; larger ones are cut, so that no sum leaves 64 bits."""
+        return (1 << 62 - self._layout.bits) // self.steps
+
+    def estimate(self, state: CounterState) -> list[float]:
+        """The noisy sums of everything up to now, `width` numbers. Reading them again costs nothing."""
+        self._check(state, 0)
+        if self.width == 1:
+            return [math.fsum(state.public)]
+        total: list[float] = sum(state.public).tolist()
+        return total
+
+    def _rows(self) -> tuple[int, int]:
+        size = len(self._layout.coefficients)
+        return size, size
+
+    def _advance(self, state: CounterState, row: Any, entropy: Entropy) -> CounterState:
+        layout, step = self._layout, state.step
+        sums = layout.push(state.secret, step, row, self._zero(int))
+        noisy = sum(map(mul, layout.coefficients, sums)) + self._noise(entropy)
+        decoded = layout.push(state.public, step, self._zero(float), self._zero(float))
+        decoded[0] = (noisy - sum(map(mul, layout.coefficients, decoded))) / layout.coefficients[0]
+        return CounterState(step + 1, self._fingerprint, tuple(sums), tuple(decoded))
+
+    def _noise(self, entropy: Entropy) -> Any:
+        sampler = self._sampler()
+        return sampler.draw(entropy) if self.width == 1 else sampler.draws(self.width, entropy)
+
+    def _sampler(self) -> TableGaussian | RejectionGaussian:
+        return discrete_gaussian_sampler(self._variance.numerator, self._variance.denominator)
+
+    def variance(self, step: int) -> float:
+        """The variance of each sum after so many steps."""
+        return float(self._variances()[self._step(step) - 1]) if step else 0.0
+
+    def window_variance(self, start: int, stop: int) -> float:
+        """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
+        start, stop = self._window(start, stop)
+        rows = _inverse_rows(self._layout)
+        early = rows[start - 1] if start else 0.0
+        return float(((rows[stop - 1] - early) ** 2).sum() * float(self._variance))
+
+    def rms(self) -> float:
+        """The root of the mean variance over all steps."""
+        return math.sqrt(self._variances().mean())
+
+    def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
+        """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
+        failure = self._failures(confidence, simultaneous=simultaneous)
+        variance = float(self._variances().max()) if step is None else self.variance(step)
+        return self._half_width(variance, self.steps if step is None else step, failure)
+
+    def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
+        """The half-width of the noise on the sum over the steps start + 1 … stop."""
+        failure = self._failures(confidence, simultaneous=False)
+        return self._half_width(self.window_variance(start, stop), stop, failure)
+
+    def _half_width(self, variance: float, draws: int, failure: Fraction) -> float:
+        """From normal tails where the noise is wide, else from the moments (square_root_counter.md, Accuracy)."""
+        sigma, chance = math.sqrt(self._variance), max(float(failure), 1e-300)
+        if sigma < LARGE_SIGMA:
+            return math.sqrt(variance * 2 * math.log(2 / chance)) * (1 + 1e-9)
+        quantile = -NormalDist().inv_cdf(chance / 2)
+        return math.sqrt(variance) * (quantile + math.sqrt(draws) / sigma) * (1 + 1e-9)
+
+    def _variances(self) -> NDArray[np.float64]:
+        rows = _inverse_rows(self._layout)
+        variances: NDArray[np.float64] = (rows**2).sum(axis=1) * float(self._variance)
+        return variances
+
+
+@lru_cache(maxsize=4)
+def _inverse_rows(layout: Layout) -> NDArray[np.float64]:
+    """The rows of the inverse, summed up: what each released number adds to each estimate."""
+    import numpy as np
+
+    matrix = np.zeros((layout.steps, layout.steps))
+    for step in range(layout.steps):
+        matrix[step, : step + 1] = layout.row(step)
+    return np.cumsum(np.linalg.inv(matrix), axis=0)
