@@ -14,6 +14,7 @@ from school_site import nuggets
 from scipy.stats import norm
 
 from lapwing.mechanisms import analytic_sigma
+from lapwing.mechanisms.continual import BinaryTree, SignedTree, SquareRootCounter
 
 NUGGET = Path(__file__).resolve().parents[2] / "src" / "lapwing" / "web" / "nuggets" / "27-counting-for-ever.md"
 TEXT = " ".join(NUGGET.read_text(encoding="utf-8").split())
@@ -73,6 +74,24 @@ def test_paying_every_day_costs_what_is_said() -> None:
     low, high = (analytic_sigma(epsilon, 1e-6) * math.sqrt(YEAR) for epsilon in (8.1, 7.95))
     assert low < sigma < high
     assert "would cost ε = 8 by the last day" in TEXT
+
+
+def test_the_counters_of_the_library_are_those_of_the_widget() -> None:
+    tree = BinaryTree.for_rho(0.5, steps=YEAR, sensitivity=1)
+    root = SquareRootCounter.for_rho(0.5, steps=YEAR, sensitivity=1)
+    ours = [width / HALF for width in widths("tree", YEAR)]
+    assert [math.sqrt(tree.variance(day + 1)) for day in range(YEAR)] == pytest.approx(ours, rel=1e-6)
+    for day, width in enumerate(widths("root", YEAR), 1):
+        assert 1 <= math.sqrt(root.variance(day)) / (width / HALF) < 1.02, "bins and whole numbers cost little"
+
+
+def test_what_is_said_of_the_library_is_true() -> None:
+    root = SquareRootCounter.for_epsilon(1, 1e-6, steps=YEAR, sensitivity=1)
+    assert f"is off by {root.accuracy(0.95):.0f} calls instead of 24" in TEXT
+    assert 900 < root.state_bytes < 1100, "about a kilobyte"
+    signed, binary = (kind.for_epsilon(1, steps=YEAR, sensitivity=1) for kind in (SignedTree, BinaryTree))
+    assert f"off by {signed.accuracy(0.95):.0f} calls on its worst day" in TEXT
+    assert f"the binary tree with Laplace noise by {binary.accuracy(0.95):.0f}" in TEXT
 
 
 def test_every_objective_is_served_and_every_formula_can_be_read() -> None:
