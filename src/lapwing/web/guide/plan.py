@@ -51,6 +51,8 @@ class Plan:
     part_rho: Fraction | None = None
     split: bool = False
     """Whether a quantile is asked for in every group."""
+    steps: int = 1
+    """Days of totals that go on, which are paid once; 1 where nothing goes on."""
 
     @property
     def parts(self) -> int:
@@ -148,6 +150,7 @@ def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
         part_delta=part_delta,
         part_rho=shortened(rho) if rho else None,
         split=_split(answers),
+        steps=int(choices.get("steps", "1")),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from string import Template
 
-from lapwing.web.guide import two_servers
+from lapwing.web.guide import running_totals, two_servers
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.without_curator import LONG_LIST
 
@@ -189,6 +189,8 @@ def program(plan: Plan) -> str:
         return _secure(plan)
     if plan.model == "two servers":
         return two_servers.program(plan, _TITLES, number(plan.part_epsilon), _times(plan))
+    if plan.steps > 1:
+        return running_totals.program(plan, _TITLES, number(plan.part_epsilon))
     return _curated(plan)
 
 
