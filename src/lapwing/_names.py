@@ -23,6 +23,8 @@ LIFTED = {
     ),
     "mechanisms": (
         "AboveThreshold",
+        "BudgetAbsorption",
+        "BudgetDistribution",
         "CrowdThreshold",
         "DummyCrowds",
         "DummyReports",
@@ -42,6 +44,8 @@ LIFTED = {
         "SmoothMedian",
         "SparseVector",
         "StableMedian",
+        "UniformBudget",
+        "WEventState",
         "analytic_sigma",
         "classical_sigma",
         "epsilon_for",

@@ -11,6 +11,7 @@ LapwingError
 ├─ DatasetClosed         .dataset .analyst           questions failed, and the owner has not reopened it yet
 ├─ LedgerDamaged         .path .where                the record of what was spent was changed
 ├─ LedgerUnavailable     .path                       the charge could not be written down, so nothing was read
+├─ StreamDamaged         .path .where                the state of a stream was changed, or an older copy put back
 ├─ MissingBounds         .column                     bounds must be public and were not given
 ├─ EngineUnreachable     .engine                     the database was not reached: no row was read
 ├─ EngineFailed          .engine                     the database was asked and could not answer
@@ -142,6 +143,17 @@ class LedgerUnavailable(LapwingError):
         super().__init__(
             f"{path} cannot be used: {why}. "
             "Nothing was shown; see to the folder, its permissions, the disk or the lock and ask again."
+        )
+
+
+class StreamDamaged(LapwingError):
+    """The state of a stream was changed, torn or put back: a step that was shown must not be drawn again."""
+
+    def __init__(self, path: str, where: str) -> None:
+        self.path, self.where = path, where
+        super().__init__(
+            f"{path} is damaged at {where}: steps that were shown could be drawn again, with other noise. "
+            "Restore the newest copy with its anchor, or open a new stream, which costs again."
         )
 
 

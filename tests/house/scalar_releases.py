@@ -31,6 +31,7 @@ PARAMETERS = {
     "largest": 3,
     "categories": 3,
     "keep": 0.75,
+    "window": 2,
     "yes_if_yes": 0.75,
     "yes_if_no": 0.25,
     "distance": lambda data: 20,

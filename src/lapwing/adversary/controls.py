@@ -131,6 +131,20 @@ def keys_from_the_data(keys: Sequence[str], entropy: Entropy) -> list[tuple[str,
     return [(key, keys.count(key) + discrete_laplace(1, entropy=entropy)) for key in sorted(set(keys))]
 
 
+@control(Pair((0, 400) * 4, (1, 401) * 4, note="one person more in all steps of one window"), shows=2.48, spread=0.13)
+def w_event_without_a_memory(counts: Sequence[int], entropy: Entropy) -> list[int]:
+    """A window of eight steps, and every release spends half of epsilon, whatever the releases before it have spent.
+
+    Kellaris et al. 2014 give a release half of what is left.
+    """
+    answers, last = [], 0
+    for count in counts:
+        if abs(count - last) + discrete_laplace(16, entropy=entropy) > 2:
+            last = count + discrete_laplace(2, entropy=entropy)
+        answers.append(last)
+    return answers
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -141,4 +155,5 @@ CLASSICS: tuple[Control, ...] = (
     mean_with_the_true_number_of_people,
     count_with_a_reused_seed,
     keys_from_the_data,
+    w_event_without_a_memory,
 )

@@ -16,6 +16,8 @@ from typing import Any
 from lapwing.adversary.auditor import Pair
 from lapwing.mechanisms import (
     AboveThreshold,
+    BudgetAbsorption,
+    BudgetDistribution,
     Count,
     CrowdThreshold,
     DummyCrowds,
@@ -40,6 +42,7 @@ from lapwing.mechanisms import (
     SparseVector,
     StableMedian,
     Sum,
+    UniformBudget,
 )
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.privacy import ApproxDP, Loss, Relation
@@ -70,7 +73,7 @@ class Witness:
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
-    families = (_noise, _totals, _coins, _selections, _streams, _quantiles, _keys, _crowds, _stable)
+    families = (_noise, _totals, _coins, _selections, _streams, _windows, _quantiles, _keys, _crowds, _stable)
     return tuple(witness for family in families for witness in family())
 
 
@@ -173,6 +176,17 @@ def _streams() -> Iterator[Witness]:
     yield _witness(several, np.array(high), np.array(low), "three answers of an array rise, two fall", samples=FAIR)
     counts = SparseVector(epsilon=4, sensitivity=1, threshold=0, cutoff=3, monotone=True)
     yield _witness(counts, [-1] * 5 + [0] * 3, [0] * 8, "three answers stay, the others rise")
+
+
+def _windows() -> Iterator[Witness]:
+    yield _witness(UniformBudget(epsilon=2, window=2), [0, 0, 0], [0, 1, 1], "one person more in two steps")
+    for kind in (BudgetDistribution, BudgetAbsorption):
+        every = kind(epsilon=4, window=2)
+        yield _witness(every, [4, 4, 4], [4, 5, 5], "one person more in two steps of a stream that was released")
+        pair = kind(epsilon=4, window=2, width=2, relation="replace", sensitivity=2)
+        yield _witness(pair, [[9, 0], [0, 9]], [[8, 1], [1, 8]], "one person moves to the other group, twice")
+        first = kind(epsilon=4, window=1)
+        yield _witness(first, [1, 1], [1, 2], "one person more in one step")
 
 
 def _quantiles() -> Iterator[Witness]:

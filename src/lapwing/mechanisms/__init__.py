@@ -29,6 +29,7 @@ from lapwing.mechanisms.share_estimate import ShareEstimate
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.totals import Count, Mean, Sum
+from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
 
 checks.add_examples(
     candidates="['red', 'green']",
@@ -40,6 +41,8 @@ checks.add_examples(
 
 __all__ = [
     "AboveThreshold",
+    "BudgetAbsorption",
+    "BudgetDistribution",
     "Count",
     "CrowdThreshold",
     "DummyCrowds",
@@ -65,6 +68,8 @@ __all__ = [
     "SparseVector",
     "StableMedian",
     "Sum",
+    "UniformBudget",
+    "WEventState",
     "analytic_sigma",
     "classical_sigma",
     "epsilon_for",

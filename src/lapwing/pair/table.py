@@ -51,6 +51,7 @@ _STEPS: dict[Step, str] = {
     "check": "Look at `lapwing pair status`: it says how many rows were refused.",
     "raw_rows": "Ask questions instead.",
     "bounds": "Bounds are public here: they stand in the file of the pair.",
+    "stream": "Ask again from time to time: every answer costs.",
 }
 
 

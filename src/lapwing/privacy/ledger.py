@@ -107,6 +107,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({self._store.name!r})"
 
+    @property
+    def store(self) -> Store:
+        """Where it is."""
+        return self._store
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Ledger) and self._store == other._store
 

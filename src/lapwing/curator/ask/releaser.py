@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from lapwing.noise import Entropy
     from lapwing.privacy import Loss
 
-Step = Literal["unprotected", "check", "raw_rows", "bounds"]
-"""What a table offers beside questions: exact answers, a look at the cells, records, and proposals of bounds."""
+Step = Literal["unprotected", "check", "raw_rows", "bounds", "stream"]
+"""What a table offers beside questions: exact answers, a look at the cells, records, proposals of bounds, streams."""
 
 
 class NoisyStatistic(Protocol):

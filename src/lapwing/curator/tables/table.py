@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,8 +27,11 @@ from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Public, Sc
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.text_forms import notation
 from lapwing.curator.sql.select import read
+from lapwing.curator.streams.definition import check_aggregates, keys_of
+from lapwing.curator.streams.schedule import NO_TIME, Every, Late, Schedule
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import find_source, rows_of
+from lapwing.curator.tables.streams import streamed
 from lapwing.errors import InvalidCall, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import Ledger, Loss, Rules
 
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lapwing.curator.show.answer import Answer
+    from lapwing.curator.streams.opening import StreamQuestion
     from lapwing.curator.tables.check import Check
     from lapwing.curator.tables.proposals import Proposal
 
@@ -133,6 +138,39 @@ class PrivateTable(OpenedTable):
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
         return Grouped(self, Grouping()).agg(*aggregates, **called)
+
+    @helpful
+    def stream(
+        self,
+        *aggregates: Aggregate,
+        by: str | Sequence[str] | Mapping[str, Iterable[Any]] | None = None,
+        every: Every = "day",
+        steps: int,
+        start: Any = None,
+        time: str | None = None,
+        late: Late = "drop",
+        grace: dt.timedelta = NO_TIME,
+        watermark: str | None = None,
+        active_steps: int | None = None,
+        separation: int | None = None,
+        consecutive_steps: int | None = None,
+        everything_else: bool = False,
+    ) -> StreamQuestion:
+        """Answers that go on: `stream(lw.count(), by="region", every="day", steps=365, start="2026-01-01", …)`.
+
+        The question is asked again after each of so many `steps`, for one price. Keys are public (`by=`). Rows are
+        brought later, with `observe`; with `time`, a column, each goes to its own step, and what comes `late` is
+        dropped or counts next. Say in how many steps one unit counts at most (`active_steps`, at least `separation`
+        apart), or that any `consecutive_steps` are protected; where every row is a unit, single events are.
+        """
+        names, keys = keys_of(by)
+        query = self.group_by(*names, keys=keys, everything_else=everything_else).agg(*check_aggregates(aggregates))
+        schedule = Schedule(
+            every=every, steps=steps, start=start, time=time, late=late, grace=grace, watermark=watermark
+        )
+        return streamed(
+            query, schedule, active_steps=active_steps, separation=separation, consecutive_steps=consecutive_steps
+        )
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:

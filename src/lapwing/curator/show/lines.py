@@ -1,0 +1,97 @@
+"""Answers that go on, as a picture: a line for each group over the steps, each with the band its noise leaves open."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from lapwing import charts
+from lapwing.charts import INK, LINE, QUIET, SERIES
+from lapwing.curator.show import digits, words
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lapwing.curator.show.answer import Answer, Column
+
+MOST_LINES = 5
+"""Lines in one panel; more could not be told apart."""
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def draw(answer: Answer, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
+    """A figure with one panel for each column of values, or for the one named; the first key is the step."""
+    steps, *keys = [c for c in answer.columns if c.is_key]
+    panels = [c for c in answer.columns if not c.is_key] if column is None else [answer.table.column(column)]
+    panels = [c for c in panels if c.is_number and not c.is_key]
+    if not panels:
+        raise InvalidParameter("column", column, "there are no numbers to draw", "Name a column of values.")
+    size = (7.5, 0.9 + 2.6 * len(panels))
+    figure, grid = charts.figure(1, len(panels), size=size, interactive=path is None, sharex=len(panels) > 1)
+    groups = groups_of(keys, len(steps.values))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")
+        for axes, values in zip(grid, panels, strict=True):
+            _panel(axes, steps, values, groups)
+        grid[-1].set_xlabel(charts.cut(digits.visible(steps.name)), color=QUIET, parse_math=False)
+        _caption(figure, answer, len(groups))
+        if path is not None:
+            charts.save(figure, path, dpi=200)
+    return figure
+
+
+def groups_of(keys: Sequence[Column], rows: int) -> dict[tuple[Any, ...], list[int]]:
+    """The rows of each group, in the order of the steps."""
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for row in range(rows):
+        groups.setdefault(tuple(key.values[row] for key in keys), []).append(row)
+    return groups
+
+
+def _panel(axes: Axes, steps: Column, values: Column, groups: dict[tuple[Any, ...], list[int]]) -> None:
+    charts.even_ticks(axes.yaxis, 5)
+    for colour, (group, rows) in zip(SERIES, list(groups.items())[:MOST_LINES], strict=False):
+        drawn = [row for row in rows if values.values[row] is not None]
+        places = [steps.values[row] for row in drawn]
+        if values.noise is not None:
+            spans = [values.noise[row] or (values.values[row],) * 2 for row in drawn]
+            axes.fill_between(places, [s[0] for s in spans], [s[1] for s in spans], color=colour, alpha=0.22, lw=0)
+        axes.plot(places, [values.values[row] for row in drawn], color=colour, lw=1.4)
+        if group and drawn:
+            name = charts.cut(" · ".join(digits.key(value) for value in group))
+            charts.beside(axes, places[-1], values.values[drawn[-1]], name, INK)
+    if values.adds_up:
+        axes.axhline(0, color=LINE, lw=1)
+    clipped = f" {words.CLIPPED}" if values.clipped else ""
+    charts.title(axes, charts.cut(digits.visible(values.name)) + clipped)
+
+
+def _caption(figure: Figure, answer: Answer, groups: int) -> None:
+    parts = [f"{words.cost(answer.loss)} for the whole stream"]
+    parts.append(f"bands: {digits.percent(answer.confidence)} interval for the exact answer, step by step")
+    if groups > MOST_LINES:
+        parts.append(f"the first {MOST_LINES} of {groups:,} groups")
+    charts.caption(figure, " · ".join(parts))
+
+
+def sparkline(values: Sequence[float], width: int = 40) -> str:
+    """Numbers as a line of small bars, each the mean of some of them.
+
+    >>> sparkline([0, 1, 2, 3, 4, 5, 6, 7])
+    '▁▂▃▄▅▆▇█'
+    >>> sparkline([5, 5])
+    '▁▁'
+    """
+    if not values:
+        return ""
+    count = min(width, len(values))
+    cuts = [round(i * len(values) / count) for i in range(count + 1)]
+    means = [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
+    low, high = min(means), max(means)
+    span = (high - low) or 1.0
+    return "".join(BARS[min(len(BARS) - 1, int((mean - low) / span * len(BARS)))] for mean in means)

@@ -1,0 +1,145 @@
+"""From noisy sums to answers: what a question says so far, over some steps, or after every step. All public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+from lapwing._version import __version__
+from lapwing.checks import Number
+from lapwing.curator.ask.columns import columns_from
+from lapwing.curator.ask.release import afterwards
+from lapwing.curator.plan.statistics import Bounding, Statistic
+from lapwing.curator.show.answer import Answer, Column
+from lapwing.curator.streams.definition import Definition
+from lapwing.curator.streams.pricing import StreamItem
+from lapwing.curator.streams.state import Estimates
+from lapwing.privacy import Loss
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+STEP = "step"
+"""The name of the column that says which step a row of a history is about, as long as nothing else is called so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """One statistic over some steps, as answers are made of it."""
+
+    item: StreamItem
+    width: Callable[[StreamItem, Number], float]
+
+    @property
+    def statistic(self) -> Statistic:
+        """Which integers."""
+        return self.item.statistic
+
+    @property
+    def bounding(self) -> Bounding:
+        """How much of one unit is in each step."""
+        return self.item.bounding
+
+    @property
+    def label(self) -> str:
+        """What was released."""
+        return self.item.label
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The outputs that are made of it."""
+        return self.item.outputs
+
+    @property
+    def error(self) -> float:
+        """How far the noise reaches with the usual confidence."""
+        return self.half_width(0.95)
+
+    def privacy_loss(self) -> Loss:
+        """For the whole stream."""
+        return self.item.privacy_loss()
+
+    def half_width(self, confidence: Number) -> float:
+        """How far the noise reaches in one group, in steps of the grid."""
+        return self.width(self.item, confidence)
+
+
+@dataclass(frozen=True, slots=True)
+class Teller:
+    """Makes answers of one stream."""
+
+    definition: Definition
+    items: tuple[StreamItem, ...]
+    loss: Loss
+    confidence: float
+    notes: tuple[str, ...]
+
+    def columns(
+        self, estimates: Estimates, before: Estimates | None, width: Callable[[StreamItem, Number], float]
+    ) -> tuple[Column, ...]:
+        """The columns for totals, less those of an earlier step."""
+        noisy: dict[Statistic, list[int]] = {}
+        for place, item in enumerate(self.items):
+            earlier = [0.0] * self.definition.groups if before is None else before[place]
+            now = estimates[place]
+            noisy[item.statistic] = [round((b - a) * 2.0**item.shift) for a, b in zip(earlier, now, strict=True)]
+        things = [Noisy(item, width) for item in self.items]
+        return afterwards(self.definition.query, columns_from(self.definition.query, things, noisy, self.confidence))
+
+    def sums(self, estimates: Estimates, before: Estimates | None, start: int, stop: int) -> tuple[Column, ...]:
+        """The columns for the steps start + 1 … stop."""
+        return self.columns(estimates, before, lambda item, sure: item.half_width(start, stop, sure))
+
+    def answer(self, columns: tuple[Column, ...], step: int, *, says: str, kind: type[Answer] = Answer) -> Answer:
+        """An answer after so many steps."""
+        schedule = self.definition.schedule
+        name = str(schedule.name(step)) if step else None
+        provenance = {
+            "lapwing": __version__,
+            "question": self.definition.explain(),
+            "stream": self.definition.digest(),
+            "datasets": list(self.definition.query.context.datasets),
+            "loss": str(self.loss),
+            "step": step,
+            "steps": schedule.steps,
+            "until": name,
+        }
+        return kind(columns, self.loss, None, self.confidence, (says, *self.notes), provenance, repeated=True)
+
+    def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
+        """The columns of several steps below one another, with the step before them."""
+        schedule = self.definition.schedule
+        taken = {column.name for _, columns in parts for column in columns}
+        name = next(word for word in (schedule.every, STEP, f"{STEP}_number") if word not in taken)
+        lengths = [(step, len(columns[0].values)) for step, columns in parts]
+        steps = tuple(schedule.name(step) for step, length in lengths for _ in range(length))
+        joined = [Column(name, "key", steps, type=schedule.kind)]
+        for place, first in enumerate(parts[0][1] if parts else ()):
+            pieces = [columns[place] for _, columns in parts]
+            values = tuple(value for piece in pieces for value in piece.values)
+            noise, interval = (_together([getattr(piece, what) for piece in pieces]) for what in ("noise", "interval"))
+            joined.append(replace(first, values=values, noise=noise, interval=interval))
+        return tuple(joined)
+
+
+def _together(spans: Sequence[Any]) -> Any:
+    if any(span is None for span in spans):
+        return None
+    return tuple(pair for span in spans for pair in span)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class History(Answer):
+    """An answer for every closed step, one below the other."""
+
+    def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
+        """Draw a line for each group with its band, a panel for each column of values; into a file if one is named."""
+        from lapwing.curator.show import lines
+
+        return lines.draw(self, path, column)
+
+    def to_frame(self) -> Any:
+        """The columns of `to_dict` as a frame of pandas."""
+        return self.to_pandas()

@@ -1,0 +1,217 @@
+"""`table.stream(…)`: a question that is to be answered again after every step, quoted and paid for once.
+
+quote → **open** (charged once, durable) → observe a step (read, count, commit) → show it → observe the next …
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lapwing.calls import helpful
+from lapwing.checks import Number
+from lapwing.curator.plan.text_forms import Notation
+from lapwing.curator.streams import saving
+from lapwing.curator.streams import state as states
+from lapwing.curator.streams.definition import Definition
+from lapwing.curator.streams.pricing import StreamItem, budget_of, price, sure_of
+from lapwing.curator.streams.protection import ConsecutiveSteps
+from lapwing.curator.streams.quote import StreamQuote, quote
+from lapwing.curator.streams.rows import Find
+from lapwing.curator.streams.schedule import now
+from lapwing.curator.streams.state import StateFile, anchor_beside
+from lapwing.curator.streams.stream import Clock, Stream
+from lapwing.errors import IncompatibleLosses, InvalidParameter
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Ledger, Loss
+from lapwing.privacy.journal import append
+from lapwing.privacy.store import FileStore
+from lapwing.privacy.weak_privacy import warn_if_large
+
+
+@dataclass(frozen=True, repr=False)
+class StreamQuestion:
+    """A stream that is not open yet: nothing has been read or spent."""
+
+    definition: Definition
+    find: Find = field(repr=False, compare=False)
+    notation: Notation
+
+    def __repr__(self) -> str:
+        return f"<StreamQuestion {self.definition.explain()}>"
+
+    @helpful
+    def quote(
+        self,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = 0.95,
+    ) -> StreamQuote:
+        """What the stream costs, once for all steps, and how wide its bands are; nothing is spent or read."""
+        spend = budget_of(self.definition, epsilon, delta, rho)
+        warn_if_large(spend.stated, "this stream")
+        return quote(self.definition, spend, sure_of(confidence))
+
+    @helpful
+    def open(
+        self,
+        state: str | os.PathLike[str],
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = 0.95,
+        anchor: str | os.PathLike[str] | None = None,
+        analyst: str | None = None,
+        entropy: Entropy = SYSTEM,
+        clock: Clock = now,
+    ) -> Stream:
+        """Pay for the stream, once and durably, and begin it in a new file; or go on with the one in this file.
+
+        `state` is one file that only you may read: it holds exact counts. `anchor` is a small file, beside it unless
+        you name another place, that notices if an older copy is put back. `clock` tells the time in UTC.
+        """
+        spend = budget_of(self.definition, epsilon, delta, rho)
+        warn_if_large(spend.stated, "this stream")
+        loss, items = price(self.definition, spend)
+        context = self.definition.query.context
+        who = analyst or context.analyst
+        losses = _losses(self.definition, loss)
+        file = _file(state, anchor)
+        file.make()
+        facts = {
+            "version": states.VERSION,
+            "id": f"{entropy.bits(128):032x}",
+            "digest": self.definition.digest(),
+            "definition": saving.written(self.definition, self.notation),
+            "items": [saving.item_written(item) for item in items],
+            "loss": saving.loss_written(loss),
+            "confidence": sure_of(confidence),
+            "anchor": str(file.anchor),
+            "ledger": _place_of(context.ledger),
+            "analyst": who,
+        }
+        with file.transaction() as database:
+            known = states.facts(database)
+            for name, value in () if known else facts.items():
+                states.remember(database, name, value)
+            known = known or facts
+        _same(file, known, facts)
+        if "charge" not in known:
+            number = None
+            if context.ledger is not None:
+                named = {} if who is None else {"analyst": who}
+                binding = {"stream": known["id"], "definition": known["digest"], "loss": str(loss)}
+                key = f"stream {known['id']}"
+                charge = context.ledger.charge(context.datasets, losses, key=key, binding=binding, **named)
+                number = charge.number
+                _begin(file, items, number, entropy)
+                context.ledger.record(charge, f"{key}: {self.definition.explain()}".encode())
+            else:
+                _begin(file, items, number, entropy)
+        return Stream(file, self.definition, self.find, self.notation, clock)
+
+
+def reopened(
+    state: str | os.PathLike[str],
+    find: Find,
+    *,
+    ledger: Ledger | None = None,
+    anchor: str | os.PathLike[str] | None = None,
+    clock: Clock = now,
+) -> Stream:
+    """The stream in a file, by that file alone; a ledger on a server has to be named again."""
+    file = _file(state, anchor)
+    if not file.path.exists():
+        raise InvalidParameter(
+            "state", file.name, "there is no such file", "Open a stream with table.stream(…).open()."
+        )
+    file.check_private()
+    states.verify(file)
+    with file.transaction(write=False) as database:
+        facts = states.facts(database)
+    if "charge" not in facts:
+        why = "is not paid for yet: whoever opened it was interrupted"
+        raise InvalidParameter("state", file.name, why, "Open it once more, with the same table.stream(…).open(…).")
+    if facts["version"] != states.VERSION:
+        raise InvalidParameter("state", file.name, "was written by another version of Lapwing", "Use that version.")
+    if facts["ledger"] == ELSEWHERE and ledger is None:
+        raise InvalidParameter("ledger", None, "this stream was charged to one on a server", "Name it: ledger=…")
+    if ledger is None and facts["ledger"] is not None:
+        ledger = Ledger(facts["ledger"][0], anchor=facts["ledger"][1], create=False)
+    definition, notation = saving.reread(facts["definition"], ledger, facts["analyst"])
+    if definition.digest() != facts["digest"]:
+        why = "cannot be read back as what it was: another version of Lapwing wrote it"
+        raise InvalidParameter("state", file.name, why, "Open it with the table: table.stream(…).open(…).")
+    return Stream(file, definition, find, notation, clock)
+
+
+ELSEWHERE = "on a server"
+
+
+def _file(state: str | os.PathLike[str], anchor: str | os.PathLike[str] | None) -> StateFile:
+    """The file with its anchor: the one that is named, the one that it knows, or one beside it."""
+    bare = StateFile(state, None)
+    if anchor is not None:
+        return StateFile(state, anchor)
+    known = None
+    if bare.path.exists() and bare.path.stat().st_size:
+        bare.check_private()
+        with bare.transaction(write=False) as database:
+            if bare.tables(database):
+                bare.check(database)
+                known = states.facts(database).get("anchor")
+    return StateFile(state, known or anchor_beside(bare.path))
+
+
+def _begin(file: StateFile, items: tuple[StreamItem, ...], charge: int | None, entropy: Entropy) -> None:
+    """Draw what counters need before the first step, once; it is on disk before it is used."""
+    with file.transaction() as database:
+        facts = states.facts(database)
+        if "charge" not in facts:
+            opened = {place: item.counter.open(entropy).to_bytes() for place, item in enumerate(items)}
+            states.keep_counters(database, opened)
+            append(database, "open", {"step": 0, "stream": facts["id"], "definition": facts["digest"]})
+            states.remember(database, "charge", charge)
+    file.write_anchor()
+
+
+def _same(file: StateFile, known: dict[str, Any], facts: dict[str, Any]) -> None:
+    """A file belongs to one stream: with another question, budget or data set it is refused."""
+    for name, what in (("digest", "question"), ("items", "budget"), ("loss", "loss"), ("confidence", "confidence")):
+        if known.get(name) != facts[name]:
+            why = f"holds a stream with another {what}"
+            raise InvalidParameter("state", file.name, why, "Name a new file, or write what it was opened with.")
+
+
+def _losses(definition: Definition, loss: Loss) -> list[Loss]:
+    """What everybody loses who was promised something; a promise of more than the stream protects is refused."""
+    context = definition.query.context
+    if context.ledger is None:
+        return []
+    promised = dict.fromkeys(unit for dataset in context.datasets for unit in context.ledger.units(dataset))
+    if not isinstance(definition.protection, ConsecutiveSteps):
+        return context.losses(loss)
+    if list(promised) != [loss.unit]:
+        who = definition.protection.base(context.unit)
+        why = (
+            f"the ledger promises something to a whole {who}, and this stream protects what a {who} does in any "
+            f"{definition.protection.steps} consecutive steps, which is less. Write active_steps= instead, or open the "
+            f"table under another dataset= name with an allowance for that: lw.PureDP(1, unit={loss.unit!r})"
+        )
+        raise IncompatibleLosses(context.remaining(context.analyst), loss, why)
+    return [loss]
+
+
+def _place_of(ledger: Ledger | None) -> Any:
+    """Where a ledger is, for whoever opens the stream again; of a server nothing is written down, it has a password."""
+    if ledger is None:
+        return None
+    store = ledger.store
+    if not isinstance(store, FileStore):
+        return ELSEWHERE
+    return [str(store.path), None if store.anchor is None else str(Path(store.anchor))]

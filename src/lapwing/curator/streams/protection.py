@@ -1,0 +1,143 @@
+"""What a stream protects: one event, everything of one unit, or what a unit does in some consecutive steps.
+
+These are different promises, and none is sold as another: each has its own word in the loss, and a ledger that promises
+something to a patient refuses a loss that is about less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing import checks
+from lapwing.curator.plan.nodes import Plan, is_each_row
+from lapwing.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row, in one step. Somebody with many rows is not protected as a person."""
+
+    def unit(self, word: str, every: str) -> str:
+        """The word of the loss."""
+        return word
+
+    def explain(self, word: str, every: str) -> str:
+        """What is protected, in words."""
+        return f"event level: one {word} is protected, and nobody with several as a person"
+
+    def written(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"protects": "event"}
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveSteps:
+    """Everything of one unit, of which so many steps count, at least `separation` steps apart.
+
+    In later steps its rows are left out. Which steps count is decided by that unit's rows alone: the first ones.
+    """
+
+    steps: int
+    separation: int = 1
+
+    def __post_init__(self) -> None:
+        checks.whole(active_steps=self.steps)
+        checks.whole(separation=self.separation)
+
+    def unit(self, word: str, every: str) -> str:
+        """The word of the loss: the whole unit, since what does not count is left out."""
+        return word
+
+    def explain(self, word: str, every: str) -> str:
+        """What is protected, in words."""
+        many = f"{self.steps:,} active {every}" + ("" if self.steps == 1 else "s")
+        apart = "" if self.separation == 1 else f", at least {self.separation} {every}s apart"
+        return f"{word} level: everything of one {word} is protected, and at most {many} of it count{apart}"
+
+    def written(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"protects": "unit", "active_steps": self.steps, "separation": self.separation}
+
+
+@dataclass(frozen=True, slots=True)
+class ConsecutiveSteps:
+    """What one unit does in any so many consecutive steps (w-event privacy), and no more than that."""
+
+    steps: int
+
+    def __post_init__(self) -> None:
+        checks.whole(consecutive_steps=self.steps)
+
+    @property
+    def suffix(self) -> str:
+        """What distinguishes its unit from a whole one."""
+        return f" in any {self.steps} consecutive steps" if self.steps > 1 else " in any single step"
+
+    def base(self, word: str) -> str:
+        """The whole unit, where an allowance names its part."""
+        return word.removesuffix(self.suffix)
+
+    def unit(self, word: str, every: str) -> str:
+        """The word of the loss, which no allowance for a whole unit accepts."""
+        return self.base(word) + self.suffix
+
+    def explain(self, word: str, every: str) -> str:
+        """What is protected, in words."""
+        span = f"{self.steps:,} consecutive {every}s" if self.steps > 1 else f"one {every}"
+        who = self.base(word)
+        return f"w-event level: what one {who} does in any {span} is protected, not what it does over a longer time"
+
+    def written(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"protects": "consecutive", "consecutive_steps": self.steps}
+
+
+Protection = Event | ActiveSteps | ConsecutiveSteps
+
+
+def protection_of(
+    plan: Plan,
+    word: str,
+    *,
+    active_steps: int | None = None,
+    separation: int | None = None,
+    consecutive_steps: int | None = None,
+    once: bool = False,
+) -> Protection:
+    """What was asked for; a table about units has to be told how often one is active.
+
+    `once` says that a unit changes nothing but in the step of its first appearance, so that nothing has to be told.
+    """
+    if active_steps is not None and consecutive_steps is not None:
+        why = "and active_steps are two promises"
+        raise InvalidParameter("consecutive_steps", consecutive_steps, why, "Leave one of them out.")
+    if separation is not None and active_steps is None:
+        raise InvalidParameter("separation", separation, "is about active steps", "Write active_steps=7 as well.")
+    if consecutive_steps is not None:
+        return ConsecutiveSteps(consecutive_steps)
+    if is_each_row(plan):
+        if active_steps is not None:
+            why = "is about a unit with several rows, and in this table every row is a unit of its own"
+            hint = "Leave it out, or open the table with unit='patient_id'."
+            raise InvalidParameter("active_steps", active_steps, why, hint)
+        return Event()
+    if active_steps is None and once:
+        return ActiveSteps(1)
+    if active_steps is None:
+        why = f"in how many steps one {word} counts at most has to be said, for that is what noise must hide"
+        hint = (
+            f"Write active_steps=30 (of more, the first count); or consecutive_steps=7 to protect what a {word} does "
+            "in any 7 consecutive steps, which is less; or open the table with unit=lw.EACH_ROW to protect events."
+        )
+        raise InvalidParameter("active_steps", None, why, hint)
+    return ActiveSteps(active_steps, 1 if separation is None else separation)
+
+
+def read(data: dict[str, Any]) -> Protection:
+    """The protection that was written."""
+    if data["protects"] == "event":
+        return Event()
+    if data["protects"] == "unit":
+        return ActiveSteps(data["active_steps"], data["separation"])
+    return ConsecutiveSteps(data["consecutive_steps"])

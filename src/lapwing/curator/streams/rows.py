@@ -1,0 +1,118 @@
+"""The rows of a step, in whatever form somebody brings them, as a table that the question can be asked of.
+
+They are read by the declarations of the table that was opened, cell by cell, as in any question: which columns there
+are and of which types is public, and nothing else about them can be a reason to refuse them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from lapwing.calls import closest
+from lapwing.curator.engines.cells import text_of
+from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
+from lapwing.curator.plan.expressions import Column
+from lapwing.curator.plan.nodes import Scan
+from lapwing.curator.plan.text_forms import NUMBER, PLAIN, Notation
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from lapwing.curator.engines.engine import Source
+
+Find = Callable[..., "Source"]
+"""How a file, a frame or a database becomes a source: `tables.sources.find_source`."""
+Cells = Mapping[str, Any]
+"""One row by the names of its columns."""
+_PLAIN_NUMBER = re.compile(NUMBER)
+_HINT = "Pass what lw.open takes, or a list of dictionaries."
+
+
+def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: Any) -> Source | None:
+    """The table that rows are, with every column that the stream reads; None if there are none."""
+    if rows is None:
+        return None
+    if hasattr(rows, "fetchall") and not isinstance(rows, str | os.PathLike):
+        rows = _fetched(rows)
+    if isinstance(rows, list | tuple):
+        return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
+    origin = find(rows, **{"table": scan.table if _is_frame(rows) else None, "notation": notation} | options)
+    return _declared(origin, scan)
+
+
+def _is_frame(rows: Any) -> bool:
+    return not isinstance(rows, str | os.PathLike)
+
+
+def _declared(origin: Source, scan: Scan) -> Source:
+    """The source, if its columns can be read as what they were declared to be."""
+    wanted = {field.name: field.kind for field in scan.fields}
+    for name in wanted:
+        if name not in origin.kinds:
+            meant = closest(name, origin.kinds)
+            hint = f"Did you mean {meant!r}?" if meant else f"There are: {', '.join(origin.kinds)}."
+            raise InvalidParameter("rows", name, "is a column that the stream reads, and is not there", hint)
+        if name in origin.opaque:
+            why = f"{name} is of a type whose cells are not checked, so that one of them could stop the engine"
+            raise InvalidParameter("rows", name, why, "Convert the column in the source.")
+    declared_fields({name: origin.kinds[name] for name in wanted}, EACH_ROW, {}, {}, wanted)
+    return origin
+
+
+def _fetched(cursor: Any) -> list[dict[str, Any]]:
+    """The result of a query: a relation of DuckDB, or a cursor of any database that was asked."""
+    names = getattr(cursor, "columns", None)
+    if names is None:
+        names = [column[0] for column in getattr(cursor, "description", None) or ()]
+    if not names:
+        raise InvalidParameter("rows", type(cursor), "is no result of a query", _HINT)
+    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+
+def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:
+    """A list of dictionaries as columns, by one rule for each cell: what is no dictionary, or not there, is missing."""
+    import numpy as np
+
+    columns: dict[str, Any] = {}
+    for field in fields:
+        cells = [row.get(field.name) if isinstance(row, Mapping) else None for row in rows]
+        if field.kind == "number":
+            columns[field.name] = np.array([_number(cell) for cell in cells], dtype=np.float64)
+        else:
+            texts = np.empty(len(cells), dtype=object)
+            texts[:] = [_text(cell) for cell in cells]
+            columns[field.name] = texts
+    return columns
+
+
+def _number(cell: Any) -> float:
+    """A number as a double; text only if it is plainly one. NaN is missing."""
+    try:
+        if isinstance(cell, str):
+            return float(cell) if _PLAIN_NUMBER.fullmatch(cell.strip(" ")) else math.nan
+        if isinstance(cell, bool) or cell is None:
+            return math.nan
+        if isinstance(cell, int | float | Fraction | Decimal) or hasattr(cell, "dtype"):
+            return float(cell)
+    except Exception:  # whatever a class of somebody's does
+        return math.nan
+    return math.nan
+
+
+def _text(cell: Any) -> str | None:
+    """Anything else as text, which the declarations are then read from."""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return cell.isoformat() if isinstance(cell, dt.date) else text_of(cell)
+
+
+def plainly(source: Source) -> Source:
+    """The same table, whose text is in no notation but the plain one."""
+    return replace(source, relation=replace(source.relation, notation=PLAIN))

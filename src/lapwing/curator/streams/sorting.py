@@ -1,0 +1,171 @@
+"""Which step a row belongs to: by its own time where a column has it, by the declared rule where it comes late.
+
+A row that comes alone for one step is asked for by the engine. Where several steps are closed together, or rows were
+kept for a step that was still open, all of them are fetched once and sorted here.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.plan.expressions import Expression
+from lapwing.curator.plan.language import call
+from lapwing.curator.streams.reading import Reader, StepRows, between, later, not_beyond
+from lapwing.curator.streams.rows import Find, plainly, source_of
+from lapwing.curator.streams.saving import cells_reread, cells_written
+from lapwing.curator.streams.schedule import Schedule
+from lapwing.noise import Entropy
+from lapwing.privacy.journal import Database
+
+if TYPE_CHECKING:
+    from lapwing.curator.engines.engine import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Rows that were kept for a step that was still open."""
+
+    last: int = 0
+    """The number of the last of them."""
+    rows: tuple[dict[str, Any], ...] = ()
+
+
+@dataclass(slots=True)
+class Brought:
+    """What the steps to be closed add, and where the source stands afterwards."""
+
+    steps: dict[int, StepRows] = field(default_factory=dict)
+    position: Any = None
+    """The largest value of the watermark that was read; None where there is none."""
+    waited: int = 0
+    """Rows up to this number were waiting, and are used up as far as their step is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sorter:
+    """Brings rows to the steps of a stream."""
+
+    reader: Reader
+    schedule: Schedule
+    find: Find
+    entropy: Entropy
+
+    def brought(self, source: Source | None, waiting: Waiting, first: int, last: int, *, after: Any) -> Brought:
+        """The rows of the steps first … last, from a source and from those that were waiting."""
+        found = Brought(waited=waiting.last)
+        new: Expression | None = None
+        if source is not None and self.schedule.watermark is not None:
+            new, found.position = self._since(source, self.schedule.watermark, after)
+        if source is None and not waiting.rows:
+            return found
+        if first == last and not waiting.rows:
+            found.steps[first] = self.reader.step(source, _both(new, self._within(first)), self.entropy)
+        elif self.schedule.time is None and first == last:
+            found.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)])
+        elif self.schedule.time is None:  # what was waiting came while the first step was open
+            found.steps[first] = self._counted(waiting.rows)
+            found.steps[last] = self.reader.step(source, new, self.entropy)
+        else:
+            rows = [*waiting.rows, *self._fetched(source, _both(new, self._before(last)))]
+            for step, part in self._sorted(rows, first, last).items():
+                found.steps[step] = self._counted(part)
+        return found
+
+    def _since(self, source: Source, watermark: str, after: Any) -> tuple[Expression | None, Any]:
+        """Rows beyond the place where the source stood, up to where it stands now; and that place."""
+        scan = self.reader.scan
+        position = self.reader.largest(source, watermark, after)
+        if position is None:
+            return None, None
+        upto = not_beyond(scan, watermark, position)
+        return (upto if after is None else call("and", later(scan, watermark, after), upto)), position
+
+    def _within(self, step: int) -> Expression | None:
+        """Whether a row is of a step, or late for an earlier one and counts in this."""
+        if self.schedule.time is None:
+            return None
+        low, high = self.schedule.period(step)
+        return between(self.reader.scan, self.schedule.time, None if self.schedule.late == "next" else low, high)
+
+    def _before(self, step: int) -> Expression:
+        assert self.schedule.time is not None
+        return between(self.reader.scan, self.schedule.time, None, self.schedule.period(step)[1])
+
+    def _fetched(self, source: Source | None, within: Expression | None) -> list[dict[str, Any]]:
+        if source is None:
+            return []
+        names = [column.name for column in self.reader.scan.fields]
+        return [dict(zip(names, row, strict=True)) for row in self.reader.cells(source, within)]
+
+    def _counted(self, rows: Sequence[dict[str, Any]]) -> StepRows:
+        source = source_of(list(rows), self.reader.scan, self.reader.notation, self.find)
+        return self.reader.step(None if source is None else plainly(source), None, self.entropy)
+
+    def _sorted(self, rows: Sequence[dict[str, Any]], first: int, last: int) -> dict[int, list[dict[str, Any]]]:
+        """Rows by step. Those without a time are left out; so are late ones, or they count in the first step."""
+        by_step: dict[int, list[dict[str, Any]]] = {}
+        for row in rows:
+            moment = moment_in(row, self.schedule.time)
+            if moment is None:
+                continue
+            step = self.schedule.place(moment)
+            if step < first and self.schedule.late == "next":
+                step = first
+            if first <= step <= last:
+                by_step.setdefault(step, []).append(row)
+        return by_step
+
+    def keep(self, database: Database, rows: Sequence[dict[str, Any]]) -> None:
+        """Write rows down that wait for their step; of those without a time nothing would ever be done."""
+        names = [column.name for column in self.reader.scan.fields]
+        for row in rows:
+            moment = moment_in(row, self.schedule.time)
+            if moment is None and self.schedule.time is not None:
+                continue
+            kept = {
+                "moment": None if moment is None else moment.isoformat(),
+                "cells": cells_written(names, tuple(row[name] for name in names)),
+            }
+            database.execute("INSERT INTO pending (moment, cells) VALUES (:moment, :cells)", kept)
+
+    def fetched(self, source: Source | None) -> list[dict[str, Any]]:
+        """All rows of a source, to be kept."""
+        return self._fetched(source, None)
+
+
+def waiting_rows(database: Database, schedule: Schedule, last: int) -> Waiting:
+    """The rows that wait for the steps up to this one."""
+    if schedule.time is None:
+        found = database.execute("SELECT number, cells FROM pending ORDER BY number")
+    else:
+        end = schedule.period(last)[1].isoformat()
+        found = database.execute("SELECT number, cells FROM pending WHERE moment < :end ORDER BY number", {"end": end})
+    rows = [(row["number"], cells_reread(row["cells"])) for row in found]
+    return Waiting(max((number for number, _ in rows), default=0), tuple(row for _, row in rows))
+
+
+def use_up(database: Database, schedule: Schedule, last: int, waited: int) -> None:
+    """Forget the rows that were waiting for a step that is closed now."""
+    if schedule.time is None:
+        database.execute("DELETE FROM pending WHERE number <= :waited", {"waited": waited})
+        return
+    end = schedule.period(last)[1].isoformat()
+    row = {"end": end, "waited": waited}
+    database.execute("DELETE FROM pending WHERE moment < :end AND number <= :waited", row)
+
+
+def moment_in(row: dict[str, Any], column: str | None) -> dt.datetime | None:
+    """When a row happened."""
+    value = None if column is None else row.get(column)
+    if isinstance(value, dt.datetime):
+        return value
+    return None if value is None else dt.datetime(value.year, value.month, value.day)
+
+
+def _both(first: Expression | None, second: Expression | None) -> Expression | None:
+    if first is None or second is None:
+        return first if second is None else second
+    return call("and", first, second)

@@ -1,0 +1,372 @@
+"""An open stream: it is paid for, its state is in a file, and every step is closed by one transaction, once.
+
+A step is on disk before anybody sees an answer. A closed step is never drawn again, whatever rows a second try brings:
+it returns what is stored. Steps end by the clock, never by how many rows there are. Proof: streams.md
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from lapwing import checks
+from lapwing.curator.plan.text_forms import Notation
+from lapwing.curator.show.answer import Answer, Column
+from lapwing.curator.streams import saving, state
+from lapwing.curator.streams.activity import vectors
+from lapwing.curator.streams.answers import History, Teller
+from lapwing.curator.streams.definition import Definition
+from lapwing.curator.streams.pricing import StreamItem
+from lapwing.curator.streams.protection import ConsecutiveSteps
+from lapwing.curator.streams.quote import notes_of
+from lapwing.curator.streams.reading import Reader, StepRows
+from lapwing.curator.streams.rows import Find, source_of
+from lapwing.curator.streams.schedule import moment_of, now
+from lapwing.curator.streams.sorting import Brought, Sorter, use_up, waiting_rows
+from lapwing.curator.streams.state import Estimates, StateFile
+from lapwing.errors import InvalidCall, InvalidParameter, StreamDamaged
+from lapwing.mechanisms import BudgetDistribution
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Loss
+from lapwing.privacy.explanation import Explanation
+from lapwing.privacy.journal import Database, append
+
+Clock = Callable[[], dt.datetime]
+LARGEST_ERROR = 1e300
+
+
+@dataclass(frozen=True, repr=False)
+class Stream:
+    """Answers that go on. Everything it shows was paid for when it was opened.
+
+    `observe` closes a step; `estimate`, `window`, `between`, `history` and `top` show what is known, and cost nothing.
+    """
+
+    file: StateFile
+    definition: Definition
+    find: Find = field(repr=False, compare=False)
+    notation: Notation
+    clock: Clock = field(default=now, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"<Stream {self.definition.explain()}: {self.closed} closed>"
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What was written down when the stream was opened."""
+        with self.file.transaction(write=False) as database:
+            return state.facts(database)
+
+    @cached_property
+    def items(self) -> tuple[StreamItem, ...]:
+        """The counters."""
+        pairs = zip(self.facts["items"], self.definition.statistics, strict=True)
+        return tuple(saving.item_reread(data, self.definition, statistic) for data, statistic in pairs)
+
+    @property
+    def loss(self) -> Loss:
+        """What the whole stream costs: charged once, when it was opened."""
+        return saving.loss_reread(self.facts["loss"])
+
+    @property
+    def steps(self) -> int:
+        """How many steps the stream has."""
+        return self.definition.schedule.steps
+
+    @property
+    def closed(self) -> int:
+        """How many steps are closed."""
+        with self.file.transaction(write=False) as database:
+            return state.closed_steps(database)
+
+    @property
+    def left(self) -> int:
+        """How many steps are left; none if the stream was ended."""
+        with self.file.transaction(write=False) as database:
+            ended = "ended" in state.facts(database)
+            return 0 if ended else self.steps - state.closed_steps(database)
+
+    @property
+    def over(self) -> int:
+        """How many steps are over by the clock, whether they are closed or not."""
+        return self.definition.schedule.over(moment_of("clock", self.clock()))
+
+    @property
+    def position(self) -> Any:
+        """How far the source was read, where there is a watermark. Secret: it is a value of a row."""
+        with self.file.transaction(write=False) as database:
+            return saving.known(state.facts(database).get("position"))
+
+    # --------------------------------------------------------------------------------------------------- observing
+
+    def observe(
+        self,
+        rows: Any = None,
+        *,
+        step: Any = None,
+        entropy: Entropy = SYSTEM,
+        **options: Any,
+    ) -> Answer:
+        """Close a step with these rows, and every earlier one that is still open; the estimate after it.
+
+        `rows` are what `lw.open` takes, a list of dictionaries, or the result of a query; without any, the step had
+        none. `step` is a number, or a date in the step; left out, the next one. With `time=` rows go to their own step.
+        With a watermark, rows are read from where the last step left off. A step that is closed already returns its
+        stored answer, and `rows` are not read. `options` say how a file is written (`delimiter=`, `encoding=`) or which
+        `table=` of a database is meant.
+        """
+        closed, target = self._target(step)
+        if target > closed:
+            source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
+            with self.file.transaction(write=False) as database:
+                waiting = waiting_rows(database, self.definition.schedule, target)
+                after = saving.known(state.facts(database).get("position"))
+            sorter = Sorter(self._reader, self.definition.schedule, self.find, entropy)
+            found = sorter.brought(source, waiting, closed + 1, target, after=after)
+            self._close(found, target, entropy)
+        return self.at(target)
+
+    def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
+        """Close every step that is over by the clock, as `observe` does; None if there is none to show yet."""
+        last = self.over
+        if last > self.closed and self.left:
+            return self.observe(rows, step=last, **options)
+        return self.estimate() if self.closed else None
+
+    def add(self, rows: Any, *, batch: tuple[str, int] | None = None, **options: Any) -> bool:
+        """Keep rows for a step that is still open, durably; `observe` or `catch_up` closes it when its time is over.
+
+        A `batch` (a name of its source, and a number) is taken once: if it was before, nothing happens, and False is
+        returned. Rows lie in the state's file, in plain, until their step is closed.
+        """
+        with self.file.transaction(write=False) as database:
+            self._must_go_on(database)
+            if _is_known(database, batch):
+                return False
+        source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
+        sorter = Sorter(self._reader, self.definition.schedule, self.find, SYSTEM)
+        kept = sorter.fetched(source)
+        with self.file.transaction() as database:
+            self._must_go_on(database)
+            if _is_known(database, batch):
+                return False
+            if batch is not None:
+                row = {"source": batch[0], "number": batch[1]}
+                database.execute("INSERT INTO batch VALUES (:source, :number)", row)
+            sorter.keep(database, kept)
+        return True
+
+    def end(self) -> None:
+        """End the stream for good and wipe its secrets; what was shown stays, and nothing is paid back."""
+        with self.file.transaction() as database:
+            facts = state.facts(database)
+            if "ended" not in facts:
+                state.remember(database, "ended", True)
+                append(database, "end", {"step": state.closed_steps(database)})
+                for table in ("counter", "activity", "appeared", "pending", "batch"):
+                    database.execute(f"DELETE FROM {table}")
+                database.execute("DELETE FROM fact WHERE name = 'position'")
+        self.file.write_anchor()
+
+    def _target(self, step: Any) -> tuple[int, int]:
+        """How many steps are closed, and which one to close; refused before rows are looked at."""
+        schedule = self.definition.schedule
+        with self.file.transaction(write=False) as database:
+            closed, ended = state.closed_steps(database), "ended" in state.facts(database)
+        if step is None and closed == self.steps:
+            why = f"all {schedule.words(self.steps)} of this stream are closed"
+            raise InvalidCall("observe", why, "Open another stream for what comes next; it costs again.")
+        target = closed + 1 if step is None else schedule.step_of(step)
+        if target > closed and ended:
+            raise InvalidCall("observe", "this stream was ended", "Open another one; it costs again.")
+        if target > closed and target > self.over:
+            end = schedule.period(target)[1] + schedule.grace
+            why = f"step {target:,} is not over before {end:%Y-%m-%d %H:%M} UTC, and steps end by the clock"
+            raise InvalidParameter("step", step if step is not None else target, why, "Wait, or keep rows with add().")
+        return closed, target
+
+    def _must_go_on(self, database: Database) -> None:
+        if "ended" in state.facts(database) or state.closed_steps(database) == self.steps:
+            raise InvalidCall("add", "this stream has ended", "Open another one; it costs again.")
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
+
+    def _close(self, found: Brought, target: int, entropy: Entropy) -> None:
+        """Close the steps up to this one, in one transaction; those that somebody else closed meanwhile stay theirs."""
+        definition, items = self.definition, self.items
+        with self.file.transaction() as database:
+            closed = state.closed_steps(database)
+            if closed >= target or "ended" in state.facts(database):
+                return
+            kept = state.counters(database)
+            states: list[Any] = [item.counter.state_from_bytes(kept[place]) for place, item in enumerate(items)]
+            if any(one.step != closed for one in states):
+                raise StreamDamaged(self.file.name, "its counters, which are not those of the last step")
+            for step in range(closed + 1, target + 1):
+                sums = vectors(
+                    database, step, found.steps.get(step, StepRows()), definition.statistics,
+                    groups=definition.groups, appearing=definition.appearing, protection=definition.protection,
+                    most_groups=definition.query.effective.touched,
+                )  # fmt: skip
+                states = [
+                    item.counter.observe(before, _values(item.fed(values)), entropy)
+                    for item, before, values in zip(items, states, sums, strict=True)
+                ]
+                estimates = [list(map(float, item.counter.estimate(s))) for item, s in zip(items, states, strict=True)]
+                state.close_step(database, step, estimates, self._errors(states))
+            state.keep_counters(database, {place: after.to_bytes() for place, after in enumerate(states)})
+            use_up(database, definition.schedule, target, found.waited)
+            if found.position is not None:
+                state.remember(database, "position", saving.value(found.position))
+        self.file.write_anchor()
+
+    def _errors(self, states: Sequence[Any]) -> list[float] | None:
+        """How far answers may be off where that depends on what was released before; public."""
+        if not isinstance(self.definition.protection, ConsecutiveSteps):
+            return None
+        errors = []
+        for item, after in zip(self.items, states, strict=True):
+            assert isinstance(item.counter, BudgetDistribution)
+            errors.append(min(LARGEST_ERROR, item.counter.error_bound(after, self.facts["confidence"])))
+        return errors
+
+    # ----------------------------------------------------------------------------------------------------- showing
+
+    @cached_property
+    def _teller(self) -> Teller:
+        return Teller(self.definition, self.items, self.loss, self.facts["confidence"], notes_of(self.definition))
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether answers are totals since the start; otherwise each is about its own step."""
+        return not isinstance(self.definition.protection, ConsecutiveSteps)
+
+    def at(self, step: Any) -> Answer:
+        """What was shown after a closed step: totals from the start to its end, each with its interval."""
+        with self.file.transaction(write=False) as database:
+            place = self._closed(database, step)
+            columns = self._columns(state.shown_at(database, place), place)
+        schedule = self.definition.schedule
+        so_far = f"totals after {schedule.words(place)}" if self.adds_up else f"of {schedule.every} {place} alone"
+        return self._teller.answer(columns, place, says=f"{so_far}, of {self.steps:,}")
+
+    def estimate(self) -> Answer:
+        """The totals so far, each with its interval."""
+        return self.at(self._last())
+
+    def window(self, steps: int, *, until: Any = None) -> Answer:
+        """The sums over the last so many closed steps, or those that end with `until`."""
+        last = self._last() if until is None else self.definition.schedule.step_of(until)
+        return self._over(max(0, last - checks.whole(steps=steps)), last)
+
+    def between(self, first: Any, last: Any) -> Answer:
+        """The sums over the steps from `first` to `last`, both included: numbers or dates."""
+        schedule = self.definition.schedule
+        start, stop = schedule.step_of(first), schedule.step_of(last)
+        if start > stop:
+            raise InvalidParameter("first", first, f"is after {last}", "Write the earlier step first.")
+        return self._over(start - 1, stop)
+
+    def history(self, window: int | None = None) -> History:
+        """An answer after every closed step: the totals so far, or the sums over the last `window` steps each."""
+        with self.file.transaction(write=False) as database:
+            shown = state.all_shown(database)
+        if not shown:
+            raise _nothing_yet()
+        span = None if window is None else checks.whole(window=window)
+        if span is not None:
+            self._must_add_up()
+        parts: list[tuple[int, tuple[Column, ...]]] = []
+        for place in range(1, len(shown) + 1):
+            start = 0 if span is None else max(0, place - span)
+            if start:
+                columns = self._teller.sums(shown[place - 1][0], shown[start - 1][0], start, place)
+            else:
+                columns = self._columns(shown[place - 1], place)
+            parts.append((place, columns))
+        schedule = self.definition.schedule
+        says = f"totals after each {schedule.every}" if self.adds_up else f"of each {schedule.every} alone"
+        if span is not None:
+            says = f"sums over the last {schedule.words(span)} after each {schedule.every}"
+        answer = self._teller.answer(self._teller.stacked(parts), len(shown), says=says, kind=History)
+        assert isinstance(answer, History)
+        return answer
+
+    def top(self, most: int, output: str | None = None, *, window: int | None = None) -> Answer:
+        """The groups with the largest estimates so far, or over a `window`: sorting what is public, at no cost."""
+        answer = self.estimate() if window is None else self.window(window)
+        values = [column for column in answer.columns if not column.is_key]
+        by = answer.table.column(output) if output is not None else values[0]
+        count = checks.whole(most=most)
+        order = sorted(range(len(by.values)), key=lambda row: (-(by.values[row] or 0), row))[:count]
+        columns = tuple(_reordered(column, order) for column in answer.columns)
+        note = f"the largest {by.name} by noisy values: neighbours in this list may be swapped"
+        return replace(answer, columns=columns, notes=(*answer.notes, note))
+
+    def explain(self) -> Explanation:
+        """The guarantee, and what is shown, in words."""
+        return self.estimate().explain() if self.closed else self.loss.explain()
+
+    def _over(self, start: int, stop: int) -> Answer:
+        self._must_add_up()
+        with self.file.transaction(write=False) as database:
+            stop = self._closed(database, stop)
+            estimates = state.shown_at(database, stop)[0]
+            before: Estimates | None = state.shown_at(database, start)[0] if start else None
+        columns = self._teller.sums(estimates, before, start, stop)
+        schedule = self.definition.schedule
+        says = f"sums over {schedule.words(stop - start)}, from {schedule.name(start + 1)} to {schedule.name(stop)}"
+        return self._teller.answer(columns, stop, says=says)
+
+    def _columns(self, shown: state.Shown, place: int) -> tuple[Column, ...]:
+        estimates, errors = shown
+        if errors is None:
+            return self._teller.sums(estimates, None, 0, place)
+        places = {id(item): number for number, item in enumerate(self.items)}
+        return self._teller.columns(estimates, None, lambda item, _: errors[places[id(item)]] * 2.0**item.shift)
+
+    def _closed(self, database: Database, step: Any) -> int:
+        place, closed = self.definition.schedule.step_of(step), state.closed_steps(database)
+        if place > closed:
+            why = f"is not closed yet: {closed:,} of {self.steps:,} steps are"
+            raise InvalidParameter("step", step, why, "Observe it first.")
+        return place
+
+    def _last(self) -> int:
+        closed = self.closed
+        if not closed:
+            raise _nothing_yet()
+        return closed
+
+    def _must_add_up(self) -> None:
+        if not self.adds_up:
+            why = "this stream protects consecutive steps, and its answers are about one step each"
+            raise InvalidCall("window", why, "Take stream.history(), or open a stream with active_steps=.")
+
+
+def _values(values: list[int]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def _reordered(column: Column, order: Sequence[int]) -> Column:
+    noise, interval = (
+        None if spans is None else tuple(spans[row] for row in order) for spans in (column.noise, column.interval)
+    )
+    return replace(column, values=tuple(column.values[row] for row in order), noise=noise, interval=interval)
+
+
+def _is_known(database: Database, batch: tuple[str, int] | None) -> bool:
+    if batch is None:
+        return False
+    row = {"source": batch[0], "number": batch[1]}
+    found = database.execute("SELECT 1 AS one FROM batch WHERE source = :source AND number = :number", row)
+    return found.fetchone() is not None
+
+
+def _nothing_yet() -> InvalidCall:
+    return InvalidCall("stream", "no step is closed yet", "Write stream.observe(rows) when the first step is over.")
