@@ -423,6 +423,8 @@ def test_counts_of_every_day_go_on_and_are_paid_once(client: TestClient) -> None
     assert {"running-totals", "one-event-is-not-a-person"} <= {rule.id for rule in made.rules}
     page = client.get(f"/guide/advice?{daily.address}").text
     assert "Paid once, for all 365 days together: each of 2 questions gets ε = 0.5." in page
+    assert made.program.count("epsilon=0.5)") == 4, "a quote and a stream for each question"
+    assert "active_steps=5" in made.program
     for other in ({"same": "no"}, {"trust": "two"}, {"ask": ("count", "mean")}, {"often": "monthly"}):
         found = advise(replace(daily, **other)).plan
         assert found is not None

@@ -16,25 +16,30 @@ from lapwing.web.guide.plan import Plan, smallest
 if TYPE_CHECKING:
     from lapwing.noise import Entropy
 
-_START = Template("""from lapwing.mechanisms.continual import best_counter
+_START = Template("""import numpy as np
 
-# Made-up days. Put your own here: how many people came, each on $days at most.""")
+import lapwing as lw
+
+# Made-up people of one day. Put the rows of your own days here.
+day = {"person": np.arange(3 * $times), "region": np.array(["North", "South", "East"] * $times)}
+visits = lw.open(
+    day,  # or the path of a CSV or Parquet file, a data frame, a database
+    name="visits",
+    unit="person",
+    keys={"region": ["North", "South", "East", "West"]},  # public
+    allowance=lw.PureDP($epsilon),
+    ledger="visits-ledger.db",
+)""")
 _PART = Template("""
-# $title
-days = $made
-counter = best_counter(
-    steps=$steps, sensitivity=1, l1_sensitivity=1, width=$width, active_steps=$active, epsilon=$epsilon
-)
-print(counter.privacy_loss(), "for all days together, ±", counter.accuracy(0.95), "on any day")
-state = counter.open()
-for day, came in enumerate(days, 1):
-    state = counter.observe(state, came)  # when the day is over by the clock; keep the state secret and safe
-    if day % 91 == 0:
-        print("after", day, "days:", [round(total) for total in counter.estimate(state)])""")
-_MADE = {
-    "count": ("[9, 7, 8, 9, 6] * $fifths", 1),
-    "histogram": ("[[4, 3, 1], [5, 2, 0], [3, 3, 2], [4, 4, 1], [2, 3, 1]] * $fifths", 3),
-}
+# $title, so far
+question = visits.stream(
+    lw.count()$by, every="day", steps=$steps, start="2026-01-01", active_steps=$active
+)  # a person counts on $days, and later rows are left out
+print(question.quote(epsilon=$part))  # the price for all days, and how far off; nothing is read yet
+stream = question.open("$file.stream", epsilon=$part)  # paid once; goes on here tomorrow, also after a crash
+stream.observe(day)  # when the day is over: its rows
+print(stream.estimate())""")
+_BY = {"count": "", "histogram": ', by="region"'}
 _RUNS = 4
 _MOST_GROUPS = 8
 """Groups that are tried; every group has noise of the same law."""
@@ -97,21 +102,14 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
 RUNNING: dict[str, Callable[[Plan, Entropy], Expectation]] = {"count": count, "histogram": histogram}
 
 
-def program(plan: Plan, titles: Mapping[str, str], epsilon: str) -> str:
-    """One counter for each question, with the part of the budget that it has."""
+def program(plan: Plan, titles: Mapping[str, str], epsilon: str, part: str, times: int) -> str:
+    """One stream for each question, with the part of the budget that it has."""
     active = min(plan.rows, plan.steps)
-    lines = [_START.substitute(days="one day" if active == 1 else f"{active} days")]
+    days = "one day at most" if active == 1 else f"{active} days at most"
+    lines = [_START.substitute(times=times, epsilon=epsilon)]
     for ask in plan.asks:
-        made, width = _MADE[ask]
-        values = {
-            "title": f"{titles[ask]}, so far",
-            "made": Template(made).substitute(fifths=plan.steps // 5),
-            "steps": plan.steps,
-            "width": width,
-            "active": active,
-            "epsilon": epsilon,
-        }
-        lines.append(_PART.substitute(values))
+        values = {"title": titles[ask], "by": _BY[ask], "steps": plan.steps, "active": active, "days": days}
+        lines.append(_PART.substitute(values, part=part, file="all" if ask == "count" else "regions"))
     return "\n".join(lines)
 
 

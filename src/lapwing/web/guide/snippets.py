@@ -190,7 +190,7 @@ def program(plan: Plan) -> str:
     if plan.model == "two servers":
         return two_servers.program(plan, _TITLES, number(plan.part_epsilon), _times(plan))
     if plan.steps > 1:
-        return running_totals.program(plan, _TITLES, number(plan.part_epsilon))
+        return running_totals.program(plan, _TITLES, number(plan.epsilon), number(plan.part_epsilon), _times(plan))
     return _curated(plan)
 
 
