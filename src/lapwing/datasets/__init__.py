@@ -1,7 +1,7 @@
-"""Data to try things on: a clinic and a town where nobody exists, and the old public census extract UCI Adult.
+"""Data to try things on: a clinic, a town and a helpline where nobody exists, and the old public extract UCI Adult.
 
 tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py packed the census from its published files;
-the town is drawn when it is asked for.
+the town and the calls of the helpline are drawn when they are asked for.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.datasets.census import ADULT_BOUNDS, adult, adult_file
+from lapwing.datasets.helpline import helpline
 from lapwing.datasets.town import Town, town
 
-__all__ = ["ADULT_BOUNDS", "Town", "adult", "adult_file", "clinic", "clinic_csv", "town"]
+__all__ = ["ADULT_BOUNDS", "Town", "adult", "adult_file", "clinic", "clinic_csv", "helpline", "town"]
 
 
 def clinic() -> dict[str, list[Any]]:
