@@ -22,9 +22,14 @@ from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
 from lapwing.curator.show.answer import Answer
+from lapwing.curator.streams.answers import History
+from lapwing.curator.streams.opening import StreamQuestion
+from lapwing.curator.streams.quote import StreamQuote
+from lapwing.curator.streams.stream import Stream
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
 from lapwing.curator.tables.proposals import Proposal, bounds
+from lapwing.curator.tables.streams import open_stream
 from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable, open, public
 
 checks.add_examples(
@@ -39,11 +44,15 @@ __all__ = [
     "Aggregate",
     "Answer",
     "Check",
+    "History",
     "PrivateTable",
     "Proposal",
     "PublicTable",
     "Query",
     "Quote",
+    "Stream",
+    "StreamQuestion",
+    "StreamQuote",
     "Unprotected",
     "bounds",
     "correlation",
@@ -57,6 +66,7 @@ __all__ = [
     "median",
     "open",
     "open_described",
+    "open_stream",
     "public",
     "quantile",
     "std",

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Self
 
 from lapwing import checks
@@ -15,6 +14,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
 from lapwing.mechanisms.counter import Counter, CounterState, squared_sensitivity, whole_sensitivity, wrapped
 from lapwing.mechanisms.gaussian import SMALLEST_VARIANCE
+from lapwing.mechanisms.gaussian_sums import weighted_half_width
 from lapwing.mechanisms.laplace import SMALLEST_SCALE
 from lapwing.mechanisms.laplace_sums import sum_half_width
 from lapwing.mechanisms.tails import laplace_variance
@@ -148,12 +148,8 @@ class BinaryTree(Counter):
     def _half_width(self, variance: float, nodes: int, step: int, failure: Fraction) -> float:
         if self.noise == "laplace":
             return sum_half_width(self._scale, nodes, failure)
-        chance = max(float(failure), 1e-300)
         draws = 2 * step if self.refined else nodes
-        normal = -NormalDist().inv_cdf(chance / 2) + math.sqrt(draws) / float(self._scale)
-        moments = math.sqrt(2 * math.log(2 / chance))
-        width = min(normal, moments) if self._scale >= LARGE_SIGMA else moments
-        return math.sqrt(variance) * width * (1 + 1e-9)
+        return weighted_half_width(variance, draws, float(self._scale), failure)
 
     def _rows(self) -> tuple[int, int]:
         return self.levels, self.levels
@@ -198,10 +194,6 @@ class BinaryTree(Counter):
         gaussian = self.noise == "gaussian"
         first = float_up(self._scale**2) if gaussian else laplace_variance(self._scale, Fraction(1))
         return _node_variances(first, self.levels, self.refined)
-
-
-LARGE_SIGMA = 64
-"""In steps of the released numbers: above it their noise is as good as normal."""
 
 
 @lru_cache(maxsize=256)

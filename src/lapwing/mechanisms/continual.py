@@ -91,7 +91,7 @@ def best_counter(
 
     >>> type(best_counter(steps=365, sensitivity=1, epsilon=1, delta=1e-6)).__name__
     'SignedTree'
-    >>> type(best_counter(steps=365, sensitivity=1, epsilon=1, delta=1e-6, width=50, l1_sensitivity=5)).__name__
+    >>> type(best_counter(steps=365, sensitivity=3, epsilon=1, delta=1e-6, width=50)).__name__
     'SquareRootCounter'
     """
     currency = {"rho": rho, "epsilon": epsilon, "delta": delta}

@@ -30,6 +30,8 @@ MAGIC = b"LWC1"
 """The first bytes of a stored state; the digit is the version of the format."""
 MARK = 8
 """Bytes of the fingerprint of a counter, and of the checksum of a stored state."""
+LARGEST_STEPS = 1 << 24
+"""A step every two seconds for a year; what is known beforehand takes room in proportion to the steps."""
 _HEADER = struct.Struct("<4s8sQ")
 _ONE = Fraction(1)
 
@@ -73,7 +75,8 @@ class Counter(Mechanism):
 
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
-        checks.whole(steps=self.steps)
+        if checks.whole(steps=self.steps) > LARGEST_STEPS:
+            raise InvalidParameter("steps", self.steps, f"is more than {LARGEST_STEPS}", "Close a step less often.")
         checks.whole(width=self.width)
         checks.whole(active_steps=self.active_steps)
         checks.whole(separation=self.separation)
@@ -141,6 +144,12 @@ class Counter(Mechanism):
     def variance(self, step: int) -> float:
         """The variance of each sum after so many steps, known beforehand."""
 
+    def variances(self) -> NDArray[np.float64]:
+        """The variance of each sum after 1, 2, …, `steps` steps."""
+        import numpy as np
+
+        return np.array([self.variance(step) for step in range(1, self.steps + 1)])
+
     @abstractmethod
     def window_variance(self, start: int, stop: int) -> float:
         """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
@@ -153,9 +162,9 @@ class Counter(Mechanism):
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
         """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
 
+    @abstractmethod
     def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
         """The half-width of the noise on the sum over the steps start + 1 … stop."""
-        raise NotImplementedError
 
     def state_from_bytes(self, data: bytes) -> CounterState:
         """The state that `to_bytes` wrote, if it is one of this very counter."""

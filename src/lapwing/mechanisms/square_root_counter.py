@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 from operator import mul
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from lapwing import checks
@@ -17,16 +15,15 @@ from lapwing.exact import float_up, sqrt_up
 from lapwing.mechanisms.counter import Counter, CounterState, squared_sensitivity
 from lapwing.mechanisms.dyadic_layout import Layout, layout_of
 from lapwing.mechanisms.gaussian import SMALLEST_VARIANCE, largest_rho
-from lapwing.noise import LARGEST_SCALE, Entropy
+from lapwing.mechanisms.gaussian_sums import weighted_half_width
+from lapwing.mechanisms.square_root_variance import variances, window_variance
+from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy
 from lapwing.noise.gaussian import RejectionGaussian, TableGaussian, discrete_gaussian_sampler
 from lapwing.privacy import ZCDP
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-LARGE_SIGMA = 64
-"""In steps of the released numbers: above it their noise is as good as normal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +59,7 @@ class SquareRootCounter(Counter):
     def __post_init__(self) -> None:
         Counter.__post_init__(self)
         sigma, layout = checks.positive(sigma=self.sigma), layout_of(self.steps, self.bins)
-        if sigma * (1 << layout.bits) > LARGEST_SCALE // 32:
+        if sigma * (1 << layout.bits) > LARGEST_SCALE // 64:
             raise InvalidParameter("sigma", self.sigma, "is too wide to draw", "Count in larger units.")
         squared = squared_sensitivity(self.sensitivity, self.width) * layout.squared_shift(
             self.active_steps, self.separation
@@ -101,16 +98,45 @@ class SquareRootCounter(Counter):
         return total
 
     def _rows(self) -> tuple[int, int]:
-        size = len(self._layout.coefficients)
+        size = len(self._layout.coefficients) - 1
         return size, size
 
     def _advance(self, state: CounterState, row: Any, entropy: Entropy) -> CounterState:
         layout, step = self._layout, state.step
+        first, *others = layout.coefficients
+        noisy = first * row + sum(map(mul, others, state.secret)) + self._noise(entropy)
+        decoded = (noisy - sum(map(mul, others, state.public))) / first
         sums = layout.push(state.secret, step, row, self._zero(int))
-        noisy = sum(map(mul, layout.coefficients, sums)) + self._noise(entropy)
-        decoded = layout.push(state.public, step, self._zero(float), self._zero(float))
-        decoded[0] = (noisy - sum(map(mul, layout.coefficients, decoded))) / layout.coefficients[0]
-        return CounterState(step + 1, self._fingerprint, tuple(sums), tuple(decoded))
+        return CounterState(
+            step + 1, self._fingerprint, tuple(sums), tuple(layout.push(state.public, step, decoded, self._zero(float)))
+        )
+
+    def observe_many(
+        self, state: CounterState, values: Any, entropy: Entropy = SYSTEM
+    ) -> tuple[CounterState, NDArray[np.float64]]:
+        """Several steps at once: the state after them, and the estimates after each, in a row of `width` numbers."""
+        import numpy as np
+
+        from lapwing.mechanisms.square_root_batch import batch_of, next_batch
+
+        array = self._table(values)
+        self._check(state, len(array))
+        estimates, done = np.empty(array.shape), 0
+        while done < len(array):
+            exponent, count = next_batch(self._layout, state.step, len(array) - done)
+            if not count:
+                state = self._advance(state, int(array[done, 0]) if self.width == 1 else array[done], entropy)
+                estimates[done], done = self.estimate(state), done + 1
+                continue
+            end = done + (count << exponent)
+            batch, before = batch_of(self._layout, exponent), self.estimate(state)
+            noise = self._sampler().draws((end - done) * self.width, entropy).reshape(-1, self.width)
+            noisy, sums = batch.encode(array[done:end], state.secret, state.step)
+            decoded, blocks = batch.decode(noisy + noise, state.public, state.step)
+            np.cumsum(decoded, axis=0, out=estimates[done:end])
+            estimates[done:end] += before
+            state, done = CounterState(state.step + end - done, self._fingerprint, sums, blocks), end
+        return state, estimates
 
     def _noise(self, entropy: Entropy) -> Any:
         sampler = self._sampler()
@@ -121,23 +147,25 @@ class SquareRootCounter(Counter):
 
     def variance(self, step: int) -> float:
         """The variance of each sum after so many steps."""
-        return float(self._variances()[self._step(step) - 1]) if step else 0.0
+        return float(self.variances()[self._step(step) - 1]) if step else 0.0
+
+    def variances(self) -> NDArray[np.float64]:
+        """The variance of each sum after 1, 2, …, `steps` steps."""
+        found: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
+        return found
 
     def window_variance(self, start: int, stop: int) -> float:
         """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
-        start, stop = self._window(start, stop)
-        rows = _inverse_rows(self._layout)
-        early = rows[start - 1] if start else 0.0
-        return float(((rows[stop - 1] - early) ** 2).sum() * float(self._variance))
+        return window_variance(self._layout, *self._window(start, stop)) * float_up(self._variance)
 
     def rms(self) -> float:
         """The root of the mean variance over all steps."""
-        return math.sqrt(self._variances().mean())
+        return math.sqrt(self.variances().mean())
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
         """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""
         failure = self._failures(confidence, simultaneous=simultaneous)
-        variance = float(self._variances().max()) if step is None else self.variance(step)
+        variance = float(self.variances().max()) if step is None else self.variance(step)
         return self._half_width(variance, self.steps if step is None else step, failure)
 
     def window_accuracy(self, start: int, stop: int, confidence: float = 0.95) -> float:
@@ -146,25 +174,4 @@ class SquareRootCounter(Counter):
         return self._half_width(self.window_variance(start, stop), stop, failure)
 
     def _half_width(self, variance: float, draws: int, failure: Fraction) -> float:
-        """From normal tails where the noise is wide, else from the moments (square_root_counter.md, Accuracy)."""
-        sigma, chance = math.sqrt(self._variance), max(float(failure), 1e-300)
-        if sigma < LARGE_SIGMA:
-            return math.sqrt(variance * 2 * math.log(2 / chance)) * (1 + 1e-9)
-        quantile = -NormalDist().inv_cdf(chance / 2)
-        return math.sqrt(variance) * (quantile + math.sqrt(draws) / sigma) * (1 + 1e-9)
-
-    def _variances(self) -> NDArray[np.float64]:
-        rows = _inverse_rows(self._layout)
-        variances: NDArray[np.float64] = (rows**2).sum(axis=1) * float(self._variance)
-        return variances
-
-
-@lru_cache(maxsize=4)
-def _inverse_rows(layout: Layout) -> NDArray[np.float64]:
-    """The rows of the inverse, summed up: what each released number adds to each estimate."""
-    import numpy as np
-
-    matrix = np.zeros((layout.steps, layout.steps))
-    for step in range(layout.steps):
-        matrix[step, : step + 1] = layout.row(step)
-    return np.cumsum(np.linalg.inv(matrix), axis=0)
+        return weighted_half_width(variance, draws, math.sqrt(self._variance), failure)

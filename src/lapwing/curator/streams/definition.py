@@ -33,6 +33,11 @@ class Definition:
         """The table, with the columns that are read."""
         return next(scans(self.query.plan))
 
+    @cached_property
+    def bare(self) -> Query:
+        """The question about rows whose step is known: without the columns that only tell when they happened."""
+        return replace(self.query, plan=_narrowed(self.query, set()))
+
     @property
     def statistics(self) -> tuple[Statistic, ...]:
         """What is counted: one counter for each, over all groups."""

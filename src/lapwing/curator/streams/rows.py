@@ -11,7 +11,6 @@ import math
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,7 @@ from lapwing.curator.engines.cells import text_of
 from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.nodes import Scan
-from lapwing.curator.plan.text_forms import NUMBER, PLAIN, Notation
+from lapwing.curator.plan.text_forms import MOMENT, NUMBER, WHOLE, Notation
 from lapwing.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -31,7 +30,8 @@ Find = Callable[..., "Source"]
 """How a file, a frame or a database becomes a source: `tables.sources.find_source`."""
 Cells = Mapping[str, Any]
 """One row by the names of its columns."""
-_PLAIN_NUMBER = re.compile(NUMBER)
+_PLAIN_NUMBER, _PLAIN_WHOLE, _PLAIN_MOMENT = map(re.compile, (NUMBER, WHOLE, MOMENT))
+LARGEST = 10**18
 _HINT = "Pass what lw.open takes, or a list of dictionaries."
 
 
@@ -83,29 +83,65 @@ def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
     for field in fields:
         cells = [row.get(field.name) if isinstance(row, Mapping) else None for row in rows]
+        values = [_CELLS.get(field.kind, _text)(cell) for cell in cells]
         if field.kind == "number":
-            columns[field.name] = np.array([_number(cell) for cell in cells], dtype=np.float64)
+            columns[field.name] = np.array([math.nan if value is None else value for value in values], dtype=np.float64)
+        elif field.kind == "integer":
+            missing = [value is None for value in values]
+            whole = np.array([0 if value is None else value for value in values], dtype=np.int64)
+            columns[field.name] = np.ma.MaskedArray(whole, missing)
+        elif field.kind == "timestamp":
+            columns[field.name] = np.array(values, dtype="datetime64[us]")
         else:
-            texts = np.empty(len(cells), dtype=object)
-            texts[:] = [_text(cell) for cell in cells]
-            columns[field.name] = texts
+            columns[field.name] = np.empty(len(values), dtype=object)
+            columns[field.name][:] = values
     return columns
 
 
-def _number(cell: Any) -> float:
-    """A number as a double; text only if it is plainly one. NaN is missing."""
-    try:
-        if isinstance(cell, str):
-            return float(cell) if _PLAIN_NUMBER.fullmatch(cell.strip(" ")) else math.nan
-        if isinstance(cell, bool) or cell is None:
-            return math.nan
-        if isinstance(cell, int | float | Fraction | Decimal) or hasattr(cell, "dtype"):
-            return float(cell)
-    except Exception:  # whatever a class of somebody's does
-        return math.nan
-    return math.nan
+def _total(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The same rule, by which whatever fails is missing: a class of somebody's may do anything."""
+
+    def tried(cell: Any) -> Any:
+        try:
+            return read(cell.item() if hasattr(cell, "dtype") else cell)
+        except Exception:
+            return None
+
+    return tried
 
 
+@_total
+def _number(cell: Any) -> float | None:
+    """A number as a double; text only if it is plainly one."""
+    if isinstance(cell, str):
+        return float(cell) if _PLAIN_NUMBER.fullmatch(cell.strip(" ")) else None
+    if isinstance(cell, int | float | Fraction | Decimal) and not isinstance(cell, bool):
+        return float(cell)
+    return None
+
+
+@_total
+def _whole(cell: Any) -> int | None:
+    """A whole number of at most 18 digits, as in text."""
+    value: int | None = None
+    if isinstance(cell, str):
+        value = int(cell.strip(" ").removesuffix(".0")) if _PLAIN_WHOLE.fullmatch(cell.strip(" ")) else None
+    elif isinstance(cell, int | float | Fraction | Decimal) and not isinstance(cell, bool) and cell == int(cell):
+        value = int(cell)
+    return value if value is not None and abs(value) < LARGEST else None
+
+
+@_total
+def _moment(cell: Any) -> dt.datetime | None:
+    """A moment in UTC."""
+    if isinstance(cell, str):
+        cell = dt.datetime.fromisoformat(cell.strip(" ")) if _PLAIN_MOMENT.fullmatch(cell.strip(" ")) else None
+    if isinstance(cell, dt.datetime):
+        return cell if cell.tzinfo is None else cell.astimezone(dt.UTC).replace(tzinfo=None)
+    return dt.datetime(cell.year, cell.month, cell.day) if isinstance(cell, dt.date) else None
+
+
+@_total
 def _text(cell: Any) -> str | None:
     """Anything else as text, which the declarations are then read from."""
     if isinstance(cell, bool):
@@ -113,6 +149,10 @@ def _text(cell: Any) -> str | None:
     return cell.isoformat() if isinstance(cell, dt.date) else text_of(cell)
 
 
-def plainly(source: Source) -> Source:
-    """The same table, whose text is in no notation but the plain one."""
-    return replace(source, relation=replace(source.relation, notation=PLAIN))
+@_total
+def _day(cell: Any) -> str | None:
+    """A day as text."""
+    return cell.date().isoformat() if isinstance(cell, dt.datetime) else _text(cell)
+
+
+_CELLS = {"number": _number, "integer": _whole, "timestamp": _moment, "date": _day}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.curator.plan.expressions import Expression
 from lapwing.curator.plan.language import call
 from lapwing.curator.streams.reading import Reader, StepRows, between, later, not_beyond
-from lapwing.curator.streams.rows import Find, plainly, source_of
+from lapwing.curator.streams.rows import Find, source_of
 from lapwing.curator.streams.saving import cells_reread, cells_written
 from lapwing.curator.streams.schedule import Schedule
 from lapwing.noise import Entropy
@@ -49,6 +49,8 @@ class Sorter:
     """Brings rows to the steps of a stream."""
 
     reader: Reader
+    sorted_reader: Reader
+    """For rows whose step is known."""
     schedule: Schedule
     find: Find
     entropy: Entropy
@@ -101,8 +103,8 @@ class Sorter:
         return [dict(zip(names, row, strict=True)) for row in self.reader.cells(source, within)]
 
     def _counted(self, rows: Sequence[dict[str, Any]]) -> StepRows:
-        source = source_of(list(rows), self.reader.scan, self.reader.notation, self.find)
-        return self.reader.step(None if source is None else plainly(source), None, self.entropy)
+        source = source_of(list(rows), self.sorted_reader.scan, self.reader.notation, self.find)
+        return self.sorted_reader.step(source, None, self.entropy)
 
     def _sorted(self, rows: Sequence[dict[str, Any]], first: int, last: int) -> dict[int, list[dict[str, Any]]]:
         """Rows by step. Those without a time are left out; so are late ones, or they count in the first step."""

@@ -124,7 +124,7 @@ class Stream:
             with self.file.transaction(write=False) as database:
                 waiting = waiting_rows(database, self.definition.schedule, target)
                 after = saving.known(state.facts(database).get("position"))
-            sorter = Sorter(self._reader, self.definition.schedule, self.find, entropy)
+            sorter = self._sorter(entropy)
             found = sorter.brought(source, waiting, closed + 1, target, after=after)
             self._close(found, target, entropy)
         return self.at(target)
@@ -147,7 +147,7 @@ class Stream:
             if _is_known(database, batch):
                 return False
         source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
-        sorter = Sorter(self._reader, self.definition.schedule, self.find, SYSTEM)
+        sorter = self._sorter(SYSTEM)
         kept = sorter.fetched(source)
         with self.file.transaction() as database:
             self._must_go_on(database)
@@ -192,9 +192,10 @@ class Stream:
         if "ended" in state.facts(database) or state.closed_steps(database) == self.steps:
             raise InvalidCall("add", "this stream has ended", "Open another one; it costs again.")
 
-    @property
-    def _reader(self) -> Reader:
-        return Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
+    def _sorter(self, entropy: Entropy) -> Sorter:
+        reader = Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
+        bare = replace(reader, query=self.definition.bare)
+        return Sorter(reader, bare, self.definition.schedule, self.find, entropy)
 
     def _close(self, found: Brought, target: int, entropy: Entropy) -> None:
         """Close the steps up to this one, in one transaction; those that somebody else closed meanwhile stay theirs."""
