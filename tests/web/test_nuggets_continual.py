@@ -110,7 +110,7 @@ def test_days_and_nodes_can_be_moved(visit: Callable[..., Any]) -> None:
     expect(daily.locator(".seen")).to_contain_text("For so few days the tree is no help")
     daily.locator("select").select_option("price")
     expect(daily.locator(".seen")).to_contain_text("A fresh noisy total each day would cost")
-    for name in ("days 1 to 8", "days 9 to 12"):
+    for name in ("days 1–8", "days 9–12"):
         tree.get_by_role("button", name=name, exact=True).press("Enter")
     expect(tree.locator(".seen")).to_contain_text("Not yet: 1 day missing (13)")
     tree.get_by_role("button", name="day 13", exact=True).press("Enter")

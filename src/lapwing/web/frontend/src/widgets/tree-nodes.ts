@@ -71,7 +71,7 @@ export class TreeNodes extends Story {
       ${NODES.map((node) => {
         const [from, to] = node;
         const level = Math.log2(to - from + 1) + 2;
-        return html`<button type="button" aria-pressed=${chosen.includes(node)} aria-label=${named(node)} style="--from: ${from}; --to: ${to + 1}; --level: ${level}" @click=${() => this.toggle(node)}>${from === to ? from : html`${from}–${to}`}</button>`;
+        return html`<button type="button" aria-pressed=${chosen.includes(node)} aria-label=${from === to ? `day ${from}` : `days ${from}–${to}`} style="--from: ${from}; --to: ${to + 1}; --level: ${level}" @click=${() => this.toggle(node)}>${from === to ? from : html`${from}–${to}`}</button>`;
       })}
     </div>
     <p class="legend">Days with their calls come first, then the nodes. Each node has noise of its own. Press nodes to choose them.</p>`;
