@@ -62,10 +62,9 @@ def helpline(callers: int = 4000, *, seed: int = 0) -> dict[str, list[Any]]:
             minutes = 1 + min(LONGEST - 1, int(-14 * math.log(1 - share())))
             rows.append((FIRST + datetime.timedelta(days=day), caller, region, town, topic, minutes))
     rows.sort()
-    columns = list(zip(*rows, strict=True))
-    day, caller_ids, *others = (list(column) for column in columns)
-    names = ("region", "town", "topic", "minutes")
-    return {"caller": caller_ids, "day": day, **dict(zip(names, others, strict=True))}
+    names = ("day", "caller", "region", "town", "topic", "minutes")
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
+    return {"caller": columns.pop("caller"), **columns}
 
 
 def _weight(place: int) -> float:

@@ -257,7 +257,7 @@ def _lines(stream: Stream, window: int) -> Result:
         groups: dict[str, list[Value]] = {}
         for row, value in enumerate(column.values):
             label = " · ".join(str(key.values[row]) for key in keys) or column.name
-            low, high = column.noise[row] if column.noise else (None, None)
+            low, high = (column.noise and column.noise[row]) or (None, None)
             step = steps.values[row]
             groups.setdefault(label, []).append(Value(str(step), _number(value), low, high, numbers[step]))
         series += [Series(label, tuple(values), column.name) for label, values in groups.items()]

@@ -61,7 +61,7 @@ def show(request: Request, mark: str, bench: TheBench, site: TheSite, person: As
     kept = streams.found(bench, mark)
     _catch_up(bench, kept)
     told = _told(kept, window)
-    values = {"bench": bench, "kept": kept, "told": told, "shown": SHOWN, "paces": streams.PACES}
+    values: dict[str, Any] = {"bench": bench, "kept": kept, "told": told, "shown": SHOWN, "paces": streams.PACES}
     values |= {"windows": streams.WINDOWS, "window": told["window"], "statement": bench.stated}
     schedule = kept.stream.definition.schedule
     values["promise"] = kept.stream.definition.protection.explain(bench.stated.unit_word, schedule.every)
