@@ -145,6 +145,15 @@ def w_event_without_a_memory(counts: Sequence[int], entropy: Entropy) -> list[in
     return answers
 
 
+@control(
+    Pair((4, 2, 3), (5, 2, 3), note="one person more, in a town, its region and the country"), shows=2.72, spread=0.04
+)
+def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
+    """The whole epsilon for each level of a tree: a person is on every one of them, and the losses add up."""
+    exact = (sum(towns), towns[0] + towns[1], *towns)
+    return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -155,5 +164,6 @@ CLASSICS: tuple[Control, ...] = (
     mean_with_the_true_number_of_people,
     count_with_a_reused_seed,
     keys_from_the_data,
+    tree_whose_levels_are_paid_once,
     w_event_without_a_memory,
 )

@@ -24,6 +24,7 @@ from lapwing.mechanisms import (
     DummyReports,
     Exponential,
     Gaussian,
+    Hierarchy,
     Histogram,
     KaryResponse,
     KeySelection,
@@ -42,6 +43,7 @@ from lapwing.mechanisms import (
     SparseVector,
     StableMedian,
     Sum,
+    Tree,
     UniformBudget,
 )
 from lapwing.mechanisms.mechanism import Mechanism
@@ -73,7 +75,7 @@ class Witness:
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
-    families = (_noise, _totals, _coins, _selections, _streams, _windows, _quantiles, _keys, _crowds, _stable)
+    families = (_noise, _totals, _coins, _selections, _streams, _windows, _quantiles, _keys, _crowds, _stable, _trees)
     return tuple(witness for family in families for witness in family())
 
 
@@ -254,3 +256,19 @@ def _stable() -> Iterator[Witness]:
         epsilon=4, function=max, bounds=(0, 1), granularity=1, blocks=2, aggregate="median", relation="replace"
     )
     yield _witness(ranked, [0, 1], [1, 1], "one block's output crosses the median")
+
+
+def _trees() -> Iterator[Witness]:
+    small = Tree([[2], [2, 0]])
+    plain = Hierarchy(tree=small, epsilon=2, weights=[1, 1, 2], integers=False)
+    yield _witness(plain, [3, 1, 2], [4, 1, 2], "one person more, on every level", samples=SLOW)
+    whole = Hierarchy(tree=small, epsilon=2, weights=[1, 1, 1])
+    yield _witness(whole, [0, 0, 0], [1, 0, 0], "the first person, as whole numbers of at least 0", samples=SLOW)
+    published = Hierarchy(
+        tree=Tree([[2], [2, 2]]), epsilon=4, weights="leaves", sensitivity=2, invariants={(0, 0): 4}, relation="replace"
+    )
+    yield _witness(published, [2, 1, 1, 0], [1, 2, 1, 0], "one person moves below a published total", samples=SLOW)
+    rounded = Hierarchy(tree=Tree.over(4), rho=2, weights="ranges")
+    yield _witness(
+        rounded, [3, 1, 2, 0], [3, 1, 2, 1], "one person more, with Gaussian noise", samples=SLOW, delta=DELTA
+    )

@@ -13,6 +13,7 @@ from lapwing.mechanisms.crowd_threshold import CrowdThreshold
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.mechanisms.exponential import Exponential
 from lapwing.mechanisms.gaussian import Gaussian, analytic_sigma, classical_sigma
+from lapwing.mechanisms.hierarchy import Hierarchy, TreeEstimate
 from lapwing.mechanisms.histogram import Histogram
 from lapwing.mechanisms.kary_response import KaryResponse
 from lapwing.mechanisms.key_selection import KeySelection
@@ -29,6 +30,7 @@ from lapwing.mechanisms.share_estimate import ShareEstimate
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
 from lapwing.mechanisms.totals import Count, Mean, Sum
+from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
 
 checks.add_examples(
@@ -49,6 +51,7 @@ __all__ = [
     "DummyReports",
     "Exponential",
     "Gaussian",
+    "Hierarchy",
     "Histogram",
     "KaryResponse",
     "KeySelection",
@@ -68,6 +71,8 @@ __all__ = [
     "SparseVector",
     "StableMedian",
     "Sum",
+    "Tree",
+    "TreeEstimate",
     "UniformBudget",
     "WEventState",
     "analytic_sigma",

@@ -1,0 +1,244 @@
+"""Numbers of a whole public tree, noisy and yet adding up: every parent is the sum of its children."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from lapwing import checks
+from lapwing.checks import Number
+from lapwing.errors import InvalidCall, InvalidParameter
+from lapwing.exact import float_up
+from lapwing.mechanisms.additive import vector_steps
+from lapwing.mechanisms.consistency import LeastSquares, whole_numbers
+from lapwing.mechanisms.gaussian import Gaussian
+from lapwing.mechanisms.known_nodes import KnownNodes
+from lapwing.mechanisms.laplace import Laplace
+from lapwing.mechanisms.level_weights import Workload, given_weights, level_weights
+from lapwing.mechanisms.linear_tails import deviations
+from lapwing.mechanisms.mechanism import Mechanism
+from lapwing.mechanisms.trees import Tree
+from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy import Loss
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_SUM = 1 << 62
+"""No sum over leaves is larger: each leaf is clamped to its part of that."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEstimate:
+    """What a hierarchy releases: one array of values a level, and the least-squares estimates they were made of."""
+
+    tree: Tree
+    levels: tuple[NDArray[Any], ...]
+    """Values that add up: whole numbers, or the estimates themselves."""
+    estimates: tuple[NDArray[np.float64], ...]
+    """Unbiased, and possibly negative or broken; intervals are around these."""
+
+    @property
+    def leaves(self) -> NDArray[Any]:
+        """The values of the leaves, from left to right."""
+        return self.tree.leaf_values(self.levels)
+
+    def __eq__(self, other: object) -> bool:
+        import numpy as np
+
+        if not isinstance(other, TreeEstimate):
+            return NotImplemented
+        return self.tree == other.tree and all(
+            np.array_equal(mine, theirs)
+            for mine, theirs in zip((*self.levels, *self.estimates), (*other.levels, *other.estimates), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash(tuple(level.tobytes() for level in self.levels))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hierarchy(Mechanism):
+    """Noisy sums of every node of a public tree that agree with each other.
+
+    Data is one whole number for each leaf, from left to right. Each level gets noise of its own: discrete Laplace noise
+    for an `epsilon`, discrete Gaussian noise for a `rho`. `sensitivity` bounds how far one unit moves the numbers of
+    one level, in l1 for an epsilon and in l2 for a rho: one number for all levels, or one for each. `weights` is
+    what will be read ("levels", "leaves", "nodes" or "ranges"), or a number for each level; a level of weight 0 is
+    not measured, but added up. `integers` asks for whole numbers, `non_negative` for none below 0.
+
+    `invariants` are numbers of nodes, {(level, place): value}, that were published exactly: the answer agrees with
+    them, levels of which all nodes are known cost nothing, and what they tell about people is **not protected**.
+
+    Privacy: the sum over the levels, ε or ρ exactly, because every unit is on every level.
+    Proof: hierarchy.md
+
+    >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
+    >>> country, regions, cities = towns.release([10, 20, 30, 40, 50]).levels
+    >>> regions.sum() == country[0] and cities[:2].sum() == regions[0]
+    True
+    >>> print(towns.privacy_loss())
+    ε = 1 (add_remove, per person)
+    """
+
+    _instead: ClassVar[dict[str, str]] = {"levels": "Write tree=Tree([[3], [2, 2, 1]])."}
+
+    tree: Tree
+    epsilon: Number | None = None
+    rho: Number | None = None
+    sensitivity: Number | Sequence[Number] = 1
+    weights: Workload | Sequence[Number] = "levels"
+    integers: bool = True
+    non_negative: bool = True
+    invariants: Mapping[tuple[int, int], int] = field(default_factory=dict, hash=False)
+    _shares: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
+    _noise: tuple[Laplace | Gaussian | None, ...] = field(init=False, repr=False, compare=False)
+    _known: KnownNodes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        Mechanism.__post_init__(self)
+        checks.of_kind(Tree, "is no tree", "Write tree=Tree([[3], [2, 2, 1]]).", tree=self.tree)
+        checks.true_or_false(integers=self.integers)
+        checks.true_or_false(non_negative=self.non_negative)
+        if (self.epsilon is None) == (self.rho is None):
+            raise InvalidCall("Hierarchy", "say how much to spend, in one way", "Write epsilon=1, or rho=0.5.")
+        if self.non_negative and not self.integers:
+            self._set(non_negative=False)
+        known = KnownNodes.of(self.tree, self.invariants, non_negative=self.non_negative)
+        sizes = self._sensitivities()
+        size = checks.positive(epsilon=self.epsilon) if self.rho is None else checks.positive(rho=self.rho)
+        if isinstance(self.weights, str):
+            shares = level_weights(self.tree, self.weights, sizes, concentrated=self.rho is not None, free=known.levels)
+        else:
+            shares = given_weights(self.weights, self.tree, known.levels)
+            self._set(weights=tuple(self.weights))
+        noise = [self._level_noise(level, sizes[level], size * share) for level, share in enumerate(shares)]
+        self._set(_shares=shares, _noise=tuple(noise), _known=known, invariants=dict(known.given))
+
+    def _sensitivities(self) -> tuple[Fraction, ...]:
+        given: Any = self.sensitivity
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            if len(given) != self.tree.levels:
+                why, hint = (
+                    f"must be one number, or one for each of the {self.tree.levels} levels",
+                    "Write sensitivity=1.",
+                )
+                raise InvalidParameter("sensitivity", given, why, hint)
+            self._set(sensitivity=tuple(given))
+            return tuple(checks.positive(sensitivity=size) for size in given)
+        return (checks.positive(sensitivity=given),) * self.tree.levels
+
+    def _level_noise(self, level: int, sensitivity: Fraction, size: Fraction) -> Laplace | Gaussian | None:
+        """The noise of one level; None if it is not measured."""
+        if not size:
+            return None
+        options: dict[str, Any] = {"on_grid": True, "relation": self.relation, "unit": self.unit}
+        if self.rho is None:
+            return Laplace(epsilon=size, sensitivity=sensitivity, dimensions=self.tree.sizes[level], **options)
+        nodes = max(2, self.tree.sizes[level])  # one number alone would be priced as if it were rounded down
+        return Gaussian.for_rho(size, sensitivity=sensitivity, dimensions=nodes, **options)
+
+    def privacy_loss(self) -> Loss:
+        """The sum of what the levels lose, each from the integers of its own sampler."""
+        return reduce(add, (noise.privacy_loss() for noise in self._noise if noise is not None))
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The part of the loss that each level gets."""
+        return self._shares
+
+    def release(self, data: Any, entropy: Entropy = SYSTEM) -> TreeEstimate:
+        """Values of every node, from the exact number of each leaf."""
+        return self.consistent(self.measure(data, entropy))
+
+    def measure(self, data: Any, entropy: Entropy = SYSTEM) -> list[NDArray[np.int64]]:
+        """The noisy numbers of every level, which do not add up: all that is ever read of the data.
+
+        What is not measured is 0, what is known is itself.
+        """
+        import numpy as np
+
+        leaves = vector_steps(data, Fraction(1), self.tree.leaves)
+        most = LARGEST_SUM // self.tree.leaves
+        exact = self.tree.sums(np.clip(leaves, -most, most))
+        noisy = []
+        for level, noise in enumerate(self._noise):
+            if noise is None:
+                noisy.append(np.zeros(self.tree.sizes[level], np.int64))
+            elif isinstance(noise, Gaussian) and len(exact[level]) == 1:
+                noisy.append(noise.release(np.append(exact[level], 0), entropy)[:1])
+            else:
+                noisy.append(noise.release(exact[level], entropy))
+        return self._known.put_into(noisy)
+
+    def consistent(self, noisy: Sequence[NDArray[Any]]) -> TreeEstimate:
+        """What adds up and is nearest to noisy numbers of this mechanism: post-processing."""
+        squares = self.least_squares()
+        estimates = squares.estimate(noisy)
+        values: list[Any] = estimates
+        if self.integers:
+            known = self._known.values if self._known else None
+            values = whole_numbers(squares, estimates, non_negative=self.non_negative, known=known)
+        return TreeEstimate(self.tree, tuple(values), tuple(estimates))
+
+    def least_squares(self) -> LeastSquares:
+        """The solver for this noise, which also knows the variance of every node, range and prefix."""
+        return LeastSquares(self.tree, self._known.without_noise(self._variances()))
+
+    def _variances(self) -> list[float]:
+        """The variance of the noise of each level, as of continuous noise of that scale, which is a little larger."""
+        variances = []
+        for noise in self._noise:
+            if noise is None:
+                variances.append(float("inf"))
+            else:
+                steps = 2 * noise._scale**2 if isinstance(noise, Laplace) else noise._variance
+                variances.append(float_up(steps))
+        return variances
+
+    def half_widths(self, confidence: float = 0.95, *, simultaneous: bool = False) -> list[NDArray[np.float64]]:
+        """How far each node's estimate may be off, level by level; with `simultaneous`, all of them at once."""
+        return [
+            self.width(variances, confidence, simultaneous=simultaneous)
+            for variances in self.least_squares().variances()
+        ]
+
+    def width(self, variance: Any, confidence: float = 0.95, *, simultaneous: bool = False) -> Any:
+        """How far an estimate of this variance may be off: a node, or a range by `LeastSquares.variance_of`."""
+        import numpy as np
+
+        failure = 1 - checks.probability(confidence=confidence)
+        if simultaneous:
+            failure /= self.tree.nodes
+        reach = deviations(failure, concentrated=self.rho is not None)
+        spread = np.asarray(variance, float)
+        return np.where(spread > 0, reach * np.sqrt(spread) + 0.5, 0.0)
+
+    def intervals(
+        self, estimate: TreeEstimate, confidence: float = 0.95
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+        """Where the exact number of each node lies, level by level: low and high ends.
+
+        Around the least-squares estimate, cut to whole numbers and at 0 where these are asked for, and then stretched
+        to the value that is shown, if rounding has moved it outside: a larger interval covers no less.
+        """
+        import numpy as np
+
+        ends = []
+        for value, centre, width in zip(estimate.levels, estimate.estimates, self.half_widths(confidence), strict=True):
+            low, high = centre - width, centre + width
+            if self.integers:
+                low, high = np.ceil(low), np.floor(high)
+            if self.non_negative:
+                low, high = np.maximum(low, 0), np.maximum(high, 0)
+            ends.append((np.minimum(low, value), np.maximum(high, value)))
+        return ends
+
+    def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
+        """How far the worst node's estimate may be off, or with `simultaneous` the worst of all nodes at once."""
+        return max(float(widths.max()) for widths in self.half_widths(confidence, simultaneous=simultaneous))

@@ -1,0 +1,101 @@
+"""Invariants: nodes of a tree whose numbers were published exactly, and what follows. Nothing protects them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lapwing.errors import InvalidParameter
+from lapwing.mechanisms.trees import Tree
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+LARGEST_INVARIANT = 1 << 53
+_HINT = "Write invariants={(0, 0): 1000} if the root is known to be 1,000."
+
+
+@dataclass(frozen=True)
+class KnownNodes:
+    """Which nodes are known, by what was published and by adding up."""
+
+    given: tuple[tuple[tuple[int, int], int], ...]
+    masks: tuple[NDArray[np.bool_], ...]
+    values: tuple[NDArray[np.int64], ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.given)
+
+    @staticmethod
+    def of(tree: Tree, invariants: Mapping[tuple[int, int], int], *, non_negative: bool) -> KnownNodes:
+        """The known nodes of a tree; published numbers that contradict each other are refused."""
+        import numpy as np
+
+        if not isinstance(invariants, Mapping):
+            raise InvalidParameter("invariants", invariants, "must be a mapping", _HINT)
+        masks = [np.zeros(size, bool) for size in tree.sizes]
+        values = [np.zeros(size, np.int64) for size in tree.sizes]
+        for node, value in invariants.items():
+            level, place = _node(node, tree)
+            if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST_INVARIANT:
+                raise InvalidParameter("invariants", value, "must be a whole number that fits a double", _HINT)
+            if non_negative and value < 0:
+                raise InvalidParameter("invariants", value, "is below 0, where no number may be", _HINT)
+            masks[level][place], values[level][place] = True, value
+        given = tuple(sorted((_node(node, tree), int(value)) for node, value in invariants.items()))
+        if given:
+            _add_up(tree, masks, values, non_negative)
+        return KnownNodes(given, tuple(masks), tuple(values))
+
+    @property
+    def levels(self) -> frozenset[int]:
+        """The levels of which every node is known: nothing is paid for them."""
+        return frozenset(level for level, mask in enumerate(self.masks) if mask.all())
+
+    def put_into(self, noisy: list[NDArray[Any]]) -> list[NDArray[Any]]:
+        """Noisy numbers, and what is known in its place."""
+        import numpy as np
+
+        if not self:
+            return noisy
+        return [np.where(mask, value, level) for mask, value, level in zip(self.masks, self.values, noisy, strict=True)]
+
+    def without_noise(self, variances: Sequence[float]) -> list[NDArray[np.float64]]:
+        """The variance of each node, from that of each level: 0 for what is known."""
+        import numpy as np
+
+        return [np.where(mask, 0.0, variance) for mask, variance in zip(self.masks, variances, strict=True)]
+
+
+def _node(node: object, tree: Tree) -> tuple[int, int]:
+    pair = tuple(node) if isinstance(node, Sequence) and not isinstance(node, str) else ()
+    if len(pair) != 2 or not all(isinstance(part, int) and not isinstance(part, bool) for part in pair):
+        raise InvalidParameter("invariants", node, "must be a pair of a level and a place in it", _HINT)
+    level, place = pair
+    if not (0 <= level < tree.levels and 0 <= place < tree.sizes[level]):
+        raise InvalidParameter("invariants", node, "is no node of the tree", _HINT)
+    return level, place
+
+
+def _add_up(tree: Tree, masks: list[NDArray[np.bool_]], values: list[NDArray[np.int64]], non_negative: bool) -> None:
+    """What is known through the children is known as well; what does not fit together is refused."""
+    import numpy as np
+
+    least = [np.zeros(size, np.int64) for size in tree.sizes]
+    for level in reversed(range(tree.levels)):
+        if level + 1 < tree.levels:
+            inner = tree.counts(level) > 0
+            every = inner & (tree.add(masks[level + 1].astype(np.int64), level) == tree.counts(level))
+            below = tree.add(np.where(masks[level + 1], values[level + 1], 0), level)
+            least[level] = tree.add(least[level + 1], level)
+            wrong = masks[level] & every & (values[level] != below)
+            if non_negative:
+                wrong |= masks[level] & inner & (values[level] < least[level])
+            if wrong.any():
+                node = (level, int(np.flatnonzero(wrong)[0]))
+                raise InvalidParameter("invariants", node, "does not fit what is known of its children", _HINT)
+            values[level] = np.where(every, below, values[level])
+            masks[level] |= every
+        least[level] = np.where(masks[level], values[level], least[level])
