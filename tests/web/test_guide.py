@@ -439,6 +439,26 @@ def test_totals_that_go_on_are_better_than_a_fresh_answer_every_day() -> None:
     assert 10 * expected(totals, "count").error < expected(fresh, "count").error
 
 
+def test_groups_within_groups_add_up_and_cost_their_part() -> None:
+    for often in ("once", "daily"):
+        made = advise(answered(ask=("nested", "mean"), groups=60, people=10**7, need="rough", often=often))
+        assert made.plan is not None
+        assert "a-hierarchy" in {rule.id for rule in made.rules}
+        known: dict[str, Any] = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(made.program, "<the guide>", "exec"), known)
+        country, regions, towns = (known[name] for name in ("country", "regions", "in_towns"))
+        assert country.sum() == regions.sum() == towns.sum()
+        assert regions.tolist() == [towns[:2].sum(), towns[2:].sum()]
+        loss = known["places"].privacy_loss()
+        assert (loss.rho <= made.plan.part_rho) if made.plan.part_rho else (loss.epsilon <= made.plan.part_epsilon)
+    elsewhere = advise(answered(ask=("nested",), groups=8, people=10**6, trust="nobody", need="rough"))
+    assert elsewhere.plan is not None
+    assert elsewhere.plan.asks == ("histogram",)
+    assert [reply.enough for reply in elsewhere.replies] == [True]
+    assert "sums-of-the-smallest" in {rule.id for rule in elsewhere.rules}
+
+
 def test_a_word_that_is_said_to_be_found_is_found() -> None:
     given = answered(trust="nobody", form="text", ask=("words",), people=15_000, need="rough")
     made = plan(given, first_rules(given))

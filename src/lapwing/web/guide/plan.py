@@ -14,14 +14,14 @@ from lapwing.web.guide.answers import Answers
 from lapwing.web.guide.rules import Rule, settled
 
 POSSIBLE = {
-    "central": ("count", "histogram", "top", "mean", "quantile", "table", "words", "model"),
+    "central": ("count", "histogram", "nested", "top", "mean", "quantile", "table", "words", "model"),
     "secure sum": ("count", "histogram", "top", "mean", "table"),
     "two servers": ("count", "histogram", "top", "mean", "table"),
     "shuffled": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
     "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
 }
 """What each model can answer."""
-GROUPED = ("histogram", "top", "table")
+GROUPED = ("histogram", "nested", "top", "table")
 """Questions about groups. Where none of them is asked, but results are split, all others are split."""
 IN_GROUPS = {"count": "histogram", "mean": "table"}
 """What a count and a mean become in every group."""
@@ -102,7 +102,12 @@ def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
 
 
 def named(answers: Answers, ask: str) -> str:
-    """The question that is planned for one of the interview: where results are split, about every group."""
+    """The question that is planned for one of the interview: where results are split, about every group.
+
+    Without a curator the smallest groups are estimated, and larger ones are their sums.
+    """
+    if ask == "nested" and answers.trust != "us":
+        return "histogram"
     return IN_GROUPS.get(ask, ask) if _split(answers) else ask
 
 
