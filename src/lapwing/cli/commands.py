@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from lapwing._version import __version__
-from lapwing.cli import attack, collect, experiment, ledger, pair, query, school, serve, theme
+from lapwing.cli import attack, collect, experiment, ledger, pair, query, school, serve, stream, theme
 
 
 class Overview(TyperGroup):
@@ -136,6 +136,7 @@ app.command()(query.query)
 app.command()(query.quote)
 app.command()(query.describe)
 app.command()(query.check)
+app.add_typer(stream.app, name="stream")
 app.add_typer(collect.app, name="collect")
 app.add_typer(pair.app, name="pair")
 app.add_typer(school.app, name="school")

@@ -18,7 +18,7 @@ from lapwing.privacy.journal import Database
 def vectors(
     database: Database,
     step: int,
-    found: StepRows,
+    rows: StepRows,
     statistics: Sequence[Statistic],
     *,
     groups: int,
@@ -29,11 +29,11 @@ def vectors(
     """What each counter is fed in a step: for each statistic one exact integer for each group."""
     sums = [[0] * groups for _ in statistics]
     adding = [place for place, appears in enumerate(appearing) if not appears]
-    for group, numbers in found.totals.items():
+    for group, numbers in rows.totals.items():
         for place in adding:
             sums[place][group] += numbers[place]
     firsts = [place for place, statistic in enumerate(statistics) if appearing[place] and statistic.kind == "units"]
-    for unit, parts in found.by_unit.items():
+    for unit, parts in rows.by_unit.items():
         if adding and _counts(database, unit, step, protection):
             for group, numbers in parts.items():
                 for place in adding:
@@ -41,7 +41,7 @@ def vectors(
         for place in firsts:
             for group in _new_groups(database, place, unit, sorted(parts), most_groups):
                 sums[place][group] += 1
-    for place, group, value in found.values:
+    for place, group, value in rows.values:
         sums[place][group] += _is_new(database, place, value, group)
     return sums
 
@@ -63,15 +63,15 @@ def _counts(database: Database, unit: str, step: int, protection: Protection) ->
 
 def _new_groups(database: Database, place: int, unit: str, groups: Sequence[int], most: int) -> list[int]:
     """The groups in which a unit appears for the first time, as long as it has appeared in few enough."""
-    found = {"place": place, "value": unit}
-    rows = database.execute("SELECT section FROM appeared WHERE place = :place AND value = :value", found)
-    known = {row["section"] for row in rows}
+    place_of_unit = {"place": place, "value": unit}
+    sections = database.execute("SELECT section FROM appeared WHERE place = :place AND value = :value", place_of_unit)
+    known = {row["section"] for row in sections}
     new = [group for group in groups if group not in known]
     if len(known) + len(new) > most:  # a fair choice of its own, as within a step
         new.sort(key=lambda group: sha256(f"{unit} {group}".encode()).digest())
         new = new[: max(0, most - len(known))]
     for group in new:
-        database.execute("INSERT INTO appeared VALUES (:place, :value, :section)", {**found, "section": group})
+        database.execute("INSERT INTO appeared VALUES (:place, :value, :section)", {**place_of_unit, "section": group})
     return new
 
 

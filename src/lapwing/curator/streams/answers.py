@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing._version import __version__
 from lapwing.checks import Number
 from lapwing.curator.ask.columns import columns_from
+from lapwing.curator.ask.quote import leaves_rows_out
 from lapwing.curator.ask.release import afterwards
 from lapwing.curator.plan.statistics import Bounding, Statistic
 from lapwing.curator.show.answer import Answer, Column
@@ -105,8 +106,17 @@ class Teller:
             "step": step,
             "steps": schedule.steps,
             "until": name,
+            "counted": self._counted(),
         }
         return kind(columns, self.loss, None, self.confidence, (says, *self.notes), provenance, repeated=True)
+
+    def _counted(self) -> str | None:
+        """Which rows an answer is about, where a unit may have more."""
+        query = self.definition.query
+        if self.definition.scan.each_row or not leaves_rows_out(query):
+            return None
+        rows = query.effective.counted(query.context.unit, grouped=bool(query.grouping.keys))
+        return f"{rows}, in each {self.definition.schedule.every}"
 
     def stacked(self, parts: Sequence[tuple[int, tuple[Column, ...]]]) -> tuple[Column, ...]:
         """The columns of several steps below one another, with the step before them."""

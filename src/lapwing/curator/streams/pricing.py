@@ -162,18 +162,18 @@ def _item(
     room = SquareRootCounter(sigma=1, sensitivity=1, **public).largest_value  # others have more
     l1, squared, shift = scaled(statistic, bounding, room)
     distance: Number = l1 if definition.groups == 1 else float_up(sqrt_up(Fraction(squared)))  # of one number the same
-    found: Sequence[Any]
+    families: Sequence[Any]
     if currency == "gaussian":
-        found = [SquareRootCounter.for_rho(size, sensitivity=distance, **public)]
+        families = [SquareRootCounter.for_rho(size, sensitivity=distance, **public)]
     else:
         paid: dict[str, Any] = {currency: size}
-        found = counters(sensitivity=distance, l1_sensitivity=l1, **paid, **public)
-    candidates = tuple(Candidate(FAMILIES[type(counter)], counter.rms() * 2.0**shift) for counter in found)
-    return StreamItem(statistic, _chosen(found), shift, outputs, concentrated, bounding, candidates)
+        families = counters(sensitivity=distance, l1_sensitivity=l1, **paid, **public)
+    candidates = tuple(Candidate(FAMILIES[type(counter)], counter.rms() * 2.0**shift) for counter in families)
+    return StreamItem(statistic, _chosen(families), shift, outputs, concentrated, bounding, candidates)
 
 
-def _chosen(found: Sequence[Any]) -> Mechanism:
-    best: Mechanism = found[0]
+def _chosen(families: Sequence[Any]) -> Mechanism:
+    best: Mechanism = families[0]
     return best
 
 

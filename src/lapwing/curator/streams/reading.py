@@ -1,4 +1,4 @@
-"""From the rows of a step to exact integers: the statements of any question, asked of that step. All secret.
+"""From the rows of a step to exact integers: the statements of any question, wanted of that step. All secret.
 
 What one unit adds to a step is bounded by the limits of the question, as in a release. For streams that protect units,
 every unit's part is fetched by itself, because which units still count is known only where the state is (`activity`).
@@ -25,7 +25,6 @@ from lapwing.curator.plan.nodes import JoinPublic, Plan, Scan, Select, Where, is
 from lapwing.curator.plan.statistics import Statistic
 from lapwing.curator.plan.text_forms import Notation
 from lapwing.errors import UnsupportedQuery
-from lapwing.noise import Entropy
 
 if TYPE_CHECKING:
     from lapwing.curator.engines.engine import Source
@@ -60,12 +59,11 @@ class Reader:
         """The table, with the columns that are read."""
         return next(scans(self.query.plan))
 
-    def step(self, source: Source | None, within: Expression | None, entropy: Entropy) -> StepRows:
+    def step(self, source: Source | None, within: Expression | None, salt: Salt) -> StepRows:
         """The integers of the rows for which a condition holds."""
         if source is None:
             return StepRows()
         query = self._about(source, within)
-        salt = Salt(entropy.bits(256).to_bytes(32, "big"))
         counted: StepRows = self._read(query, partial(_counted, query, salt))
         return counted
 
@@ -123,18 +121,18 @@ def _counted(query: Query, salt: Salt, session: Reading) -> StepRows:
     different = [place for place, statistic in enumerate(query.statistics) if statistic.kind == "distinct"]
     again = len(different) > 0
     rows = session.keep(statement.rows()) if again else statement.rows().subquery("b", copy=False)
-    asked = [Statistic("rows") if statistic.kind in APPEARING else statistic for statistic in query.statistics]
-    totals: Any = statement.totals(rows, asked)
+    wanted = [Statistic("rows") if statistic.kind in APPEARING else statistic for statistic in query.statistics]
+    totals: Any = statement.totals(rows, wanted)
     grouped = bool(query.grouping.keys)
-    found = StepRows()
+    rows_of_step = StepRows()
     if each_row:
         for place, numbers in _placed(session.fetch(totals), grouped):
-            found.totals[place] = numbers
+            rows_of_step.totals[place] = numbers
     else:
         totals = totals.select(exp.column("u").as_("of_unit"), copy=False).group_by(exp.column("u"), copy=False)
         for row in session.fetch(totals):
             for place, numbers in _placed([row[:-1]], grouped):
-                found.by_unit.setdefault(written(row[-1]), {})[place] = numbers
+                rows_of_step.by_unit.setdefault(written(row[-1]), {})[place] = numbers
     for place in different:
         column = exp.column(f"d{query.contents[1].index(query.statistics[place].of)}")
         keys = [exp.column(name) for name in statement.groups]
@@ -144,8 +142,8 @@ def _counted(query: Query, salt: Salt, session: Reading) -> StepRows:
         for row in session.fetch(values):
             group = row[0] if grouped else 0
             if group is not None:
-                found.values.append((place, int(group), written(row[-1])))
-    return found
+                rows_of_step.values.append((place, int(group), written(row[-1])))
+    return rows_of_step
 
 
 def _placed(rows: Iterable[Sequence[Any]], grouped: bool) -> Iterator[tuple[int, list[int]]]:

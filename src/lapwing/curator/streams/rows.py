@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from lapwing.calls import closest
 from lapwing.curator.engines.cells import text_of
+from lapwing.curator.engines.containment import contained
 from lapwing.curator.plan.declarations import EACH_ROW, declared_fields
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.nodes import Scan
@@ -39,7 +40,7 @@ def source_of(rows: Any, scan: Scan, notation: Notation, find: Find, **options: 
     """The table that rows are, with every column that the stream reads; None if there are none."""
     if rows is None:
         return None
-    if hasattr(rows, "fetchall") and not isinstance(rows, str | os.PathLike):
+    if hasattr(rows, "fetchall") and "table" not in options:
         rows = _fetched(rows)
     if isinstance(rows, list | tuple):
         return find(_arrays(rows, scan.fields), table=scan.table) if rows else None
@@ -73,7 +74,8 @@ def _fetched(cursor: Any) -> list[dict[str, Any]]:
         names = [column[0] for column in getattr(cursor, "description", None) or ()]
     if not names:
         raise InvalidParameter("rows", type(cursor), "is no result of a query", _HINT)
-    return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    rows = contained("the database", cursor.fetchall)  # whatever it says may be about a record
+    return [dict(zip(names, row, strict=True)) for row in rows]
 
 
 def _arrays(rows: Sequence[Any], fields: Sequence[Column]) -> dict[str, Any]:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.expressions import Expression
 from lapwing.curator.plan.language import call
 from lapwing.curator.streams.reading import Reader, StepRows, between, later, not_beyond
 from lapwing.curator.streams.rows import Find, source_of
 from lapwing.curator.streams.saving import cells_reread, cells_written
 from lapwing.curator.streams.schedule import Schedule
-from lapwing.noise import Entropy
 from lapwing.privacy.journal import Database
 
 if TYPE_CHECKING:
@@ -53,28 +54,29 @@ class Sorter:
     """For rows whose step is known."""
     schedule: Schedule
     find: Find
-    entropy: Entropy
+    seed: bytes
+    """What rows are drawn by where a unit has many: independent of all data."""
 
     def brought(self, source: Source | None, waiting: Waiting, first: int, last: int, *, after: Any) -> Brought:
         """The rows of the steps first … last, from a source and from those that were waiting."""
-        found = Brought(waited=waiting.last)
+        brought = Brought(waited=waiting.last)
         new: Expression | None = None
         if source is not None and self.schedule.watermark is not None:
-            new, found.position = self._since(source, self.schedule.watermark, after)
+            new, brought.position = self._since(source, self.schedule.watermark, after)
         if source is None and not waiting.rows:
-            return found
+            return brought
         if first == last and not waiting.rows:
-            found.steps[first] = self.reader.step(source, _both(new, self._within(first)), self.entropy)
+            brought.steps[first] = self.reader.step(source, _both(new, self._within(first)), self._salt(first))
         elif self.schedule.time is None and first == last:
-            found.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)])
+            brought.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)], first)
         elif self.schedule.time is None:  # what was waiting came while the first step was open
-            found.steps[first] = self._counted(waiting.rows)
-            found.steps[last] = self.reader.step(source, new, self.entropy)
+            brought.steps[first] = self._counted(waiting.rows, first)
+            brought.steps[last] = self.reader.step(source, new, self._salt(last))
         else:
             rows = [*waiting.rows, *self._fetched(source, _both(new, self._before(last)))]
             for step, part in self._sorted(rows, first, last).items():
-                found.steps[step] = self._counted(part)
-        return found
+                brought.steps[step] = self._counted(part, step)
+        return brought
 
     def _since(self, source: Source, watermark: str, after: Any) -> tuple[Expression | None, Any]:
         """Rows beyond the place where the source stood, up to where it stands now; and that place."""
@@ -102,9 +104,12 @@ class Sorter:
         names = [column.name for column in self.reader.scan.fields]
         return [dict(zip(names, row, strict=True)) for row in self.reader.cells(source, within)]
 
-    def _counted(self, rows: Sequence[dict[str, Any]]) -> StepRows:
+    def _salt(self, step: int) -> Salt:
+        return Salt(sha256(self.seed + step.to_bytes(8, "big")).digest())
+
+    def _counted(self, rows: Sequence[dict[str, Any]], step: int) -> StepRows:
         source = source_of(list(rows), self.sorted_reader.scan, self.reader.notation, self.find)
-        return self.sorted_reader.step(source, None, self.entropy)
+        return self.sorted_reader.step(source, None, self._salt(step))
 
     def _sorted(self, rows: Sequence[dict[str, Any]], first: int, last: int) -> dict[int, list[dict[str, Any]]]:
         """Rows by step. Those without a time are left out; so are late ones, or they count in the first step."""
@@ -141,11 +146,11 @@ class Sorter:
 def waiting_rows(database: Database, schedule: Schedule, last: int) -> Waiting:
     """The rows that wait for the steps up to this one."""
     if schedule.time is None:
-        found = database.execute("SELECT number, cells FROM pending ORDER BY number")
+        stored = database.execute("SELECT number, cells FROM pending ORDER BY number")
     else:
         end = schedule.period(last)[1].isoformat()
-        found = database.execute("SELECT number, cells FROM pending WHERE moment < :end ORDER BY number", {"end": end})
-    rows = [(row["number"], cells_reread(row["cells"])) for row in found]
+        stored = database.execute("SELECT number, cells FROM pending WHERE moment < :end ORDER BY number", {"end": end})
+    rows = [(row["number"], cells_reread(row["cells"])) for row in stored]
     return Waiting(max((number for number, _ in rows), default=0), tuple(row for _, row in rows))
 
 

@@ -125,8 +125,8 @@ class Stream:
                 waiting = waiting_rows(database, self.definition.schedule, target)
                 after = saving.known(state.facts(database).get("position"))
             sorter = self._sorter(entropy)
-            found = sorter.brought(source, waiting, closed + 1, target, after=after)
-            self._close(found, target, entropy)
+            brought = sorter.brought(source, waiting, closed + 1, target, after=after)
+            self._close(brought, target, entropy)
         return self.at(target)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
@@ -195,9 +195,9 @@ class Stream:
     def _sorter(self, entropy: Entropy) -> Sorter:
         reader = Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
         bare = replace(reader, query=self.definition.bare)
-        return Sorter(reader, bare, self.definition.schedule, self.find, entropy)
+        return Sorter(reader, bare, self.definition.schedule, self.find, entropy.bits(256).to_bytes(32, "big"))
 
-    def _close(self, found: Brought, target: int, entropy: Entropy) -> None:
+    def _close(self, brought: Brought, target: int, entropy: Entropy) -> None:
         """Close the steps up to this one, in one transaction; those that somebody else closed meanwhile stay theirs."""
         definition, items = self.definition, self.items
         with self.file.transaction() as database:
@@ -206,11 +206,11 @@ class Stream:
                 return
             kept = state.counters(database)
             states: list[Any] = [item.counter.state_from_bytes(kept[place]) for place, item in enumerate(items)]
-            if any(one.step != closed for one in states):
+            if any(known.step != closed for known in states):
                 raise StreamDamaged(self.file.name, "its counters, which are not those of the last step")
             for step in range(closed + 1, target + 1):
                 sums = vectors(
-                    database, step, found.steps.get(step, StepRows()), definition.statistics,
+                    database, step, brought.steps.get(step, StepRows()), definition.statistics,
                     groups=definition.groups, appearing=definition.appearing, protection=definition.protection,
                     most_groups=definition.query.effective.touched,
                 )  # fmt: skip
@@ -221,9 +221,9 @@ class Stream:
                 estimates = [list(map(float, item.counter.estimate(s))) for item, s in zip(items, states, strict=True)]
                 state.close_step(database, step, estimates, self._errors(states))
             state.keep_counters(database, {place: after.to_bytes() for place, after in enumerate(states)})
-            use_up(database, definition.schedule, target, found.waited)
-            if found.position is not None:
-                state.remember(database, "position", saving.value(found.position))
+            use_up(database, definition.schedule, target, brought.waited)
+            if brought.position is not None:
+                state.remember(database, "position", saving.value(brought.position))
         self.file.write_anchor()
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
@@ -365,8 +365,8 @@ def _is_known(database: Database, batch: tuple[str, int] | None) -> bool:
     if batch is None:
         return False
     row = {"source": batch[0], "number": batch[1]}
-    found = database.execute("SELECT 1 AS one FROM batch WHERE source = :source AND number = :number", row)
-    return found.fetchone() is not None
+    known = database.execute("SELECT 1 AS one FROM batch WHERE source = :source AND number = :number", row)
+    return known.fetchone() is not None
 
 
 def _nothing_yet() -> InvalidCall:

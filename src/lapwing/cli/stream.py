@@ -1,0 +1,243 @@
+"""`lapwing stream …`: a question that is answered again after every day, for one price."""
+
+from __future__ import annotations
+
+import datetime as dt
+import shutil
+import sys
+import tempfile
+import time as clock_time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lapwing.cli.question import ENCODING, Question, asks
+from lapwing.cli.theme import console, readable_errors
+from lapwing.errors import InvalidParameter
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from lapwing.curator.streams.answers import History
+    from lapwing.curator.streams.stream import Stream
+
+app = typer.Typer(no_args_is_help=True, help="Answers that go on, for one price: open, observe, show, close.")
+
+State = Annotated[Path, typer.Argument(help="The file of the stream, which only you may read.", show_default=False)]
+LedgerPlace = Annotated[
+    str | None, typer.Option(help="The ledger, if it is on a server (postgresql://…).", show_default=False)
+]
+Anchor = Annotated[str | None, typer.Option(help="The anchor of the stream, if it was moved.", show_default=False)]
+_STEPS = "Steps"
+
+
+def _option(help: str, *names: str, metavar: str | None = None) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=_STEPS, metavar=metavar, show_default=False)
+
+
+def _open(
+    question: Question,
+    state: Annotated[Path, typer.Option(help="A new file for the stream, which only you may read.")],
+    steps: Annotated[int, _option("How many steps the stream has.")],
+    every: Annotated[str, typer.Option(help="minute, hour, day, week, month or step.", rich_help_panel=_STEPS)] = "day",
+    start: Annotated[str | None, _option("When the first step begins: 2026-01-01.")] = None,
+    time: Annotated[str | None, _option("The column that says when a row happened.")] = None,
+    late: Annotated[
+        str, typer.Option(help="Rows that come late: drop, or next (count in the next step).", rich_help_panel=_STEPS)
+    ] = "drop",
+    grace: Annotated[float, _option("Minutes that a step stays open after its end.", metavar="MINUTES")] = 0.0,
+    watermark: Annotated[
+        str | None, _option("A column that only grows: a database is read from where the last step left off.")
+    ] = None,
+    active_steps: Annotated[int | None, _option("In how many steps one unit counts at most.")] = None,
+    separation: Annotated[int | None, _option("How far apart these steps are at least.")] = None,
+    consecutive_steps: Annotated[
+        int | None, _option("Instead: protect what a unit does in any so many consecutive steps, which is less.")
+    ] = None,
+    quote: Annotated[bool, typer.Option("--quote", help="Only say what it costs; nothing is spent.")] = False,
+) -> None:
+    """Pay for a stream, once for all its steps. The question is a SELECT as for lapwing query; no record is read."""
+    from lapwing.curator.streams.schedule import Schedule
+    from lapwing.curator.tables.streams import streamed
+
+    with readable_errors():
+        options: Any = {"every": every, "late": late}
+        schedule = Schedule(
+            steps=steps, start=start, time=time, grace=dt.timedelta(minutes=grace), watermark=watermark, **options
+        )
+        stream = streamed(
+            question.query(), schedule, active_steps=active_steps, separation=separation,
+            consecutive_steps=consecutive_steps,
+        )  # fmt: skip
+        spending = {name: getattr(question, name) for name in ("epsilon", "delta", "rho", "confidence")}
+        screen = console()
+        screen.print(stream.quote(**spending))
+        if quote:
+            return
+        opened = stream.open(state, **spending)
+        screen.print(f"[private]✓[/] {state} is open and paid for: {opened.loss}", soft_wrap=True)
+        screen.print(f"  next: lapwing stream observe {state} ROWS.csv", soft_wrap=True)
+
+
+_open.__name__ = "open"
+open_stream = app.command("open")(asks(_open, leaving=("save", "within", "count")))
+
+
+@app.command()
+def observe(
+    state: State,
+    rows: Annotated[
+        str | None,
+        typer.Argument(help="A CSV or Parquet file, - for CSV on standard input, or the URL of a database."),
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table or view of a database.", show_default=False)] = None,
+    step: Annotated[
+        str | None, typer.Option(help="The step to close, with all before it: a number or a date.", show_default="next")
+    ] = None,
+    clock: Annotated[bool, typer.Option("--clock", help="Close every step that is over by the clock.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Close nothing: keep the rows for the open step.")] = False,
+    delimiter: Annotated[str | None, typer.Option(help="What separates the columns of a CSV.")] = None,
+    encoding: Annotated[str | None, typer.Option(help=ENCODING)] = None,
+    ledger: LedgerPlace = None,
+    anchor: Anchor = None,
+) -> None:
+    """Close a step with its rows, or without any. A step that is closed already shows its stored answer again."""
+    with readable_errors():
+        if clock + keep + (step is not None) > 1:
+            raise InvalidParameter("step", step, "one of --step, --clock and --keep is enough", "Leave the others out.")
+        stream = _stream(state, ledger, anchor)
+        options: dict[str, Any] = {"table": table, "delimiter": delimiter, "encoding": encoding}
+        options = {name: given for name, given in options.items() if given is not None}
+        screen = console()
+        with _source(rows) as source:
+            if keep:
+                stream.add(source, **options)
+                screen.print("[private]✓[/] kept for the open step")
+                return
+            before = stream.closed
+            if clock:
+                stream.catch_up(source, **options)
+            else:
+                stream.observe(source, step=_step(step), **options)
+        closed = stream.closed - before
+        word = stream.definition.schedule.words(closed)
+        screen.print(f"[private]✓[/] {word} closed, {stream.left:,} left" if closed else "nothing to close yet")
+        if stream.closed:
+            screen.print(stream.at(before if not closed and step is None else stream.closed if closed else _step(step)))
+
+
+@app.command()
+def show(
+    state: State,
+    window: Annotated[int | None, typer.Option(help="Sums over so many steps instead of totals.")] = None,
+    top: Annotated[int | None, typer.Option(help="Only so many groups, the largest first.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every closed step as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print every closed step as CSV.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw lines with their bands into this file.")] = None,
+    watch: Annotated[float | None, typer.Option(help="Look again after so many seconds, until Ctrl-C.")] = None,
+    ledger: LedgerPlace = None,
+    anchor: Anchor = None,
+) -> None:
+    """What is known so far: the last answer, how it came about step by step, the price, and how many steps are left."""
+    with readable_errors():
+        stream = _stream(state, ledger, anchor)
+        if as_json or as_csv:
+            history = stream.history(window)
+            typer.echo(history.to_json() if as_json else history.to_csv(), nl=as_json)
+        else:
+            screen = console()
+            screen.print(_page(stream, window, top))
+            while watch is not None:
+                try:
+                    clock_time.sleep(watch)
+                except KeyboardInterrupt:
+                    break
+                screen.clear()
+                screen.print(_page(stream, window, top))
+        if plot is not None:
+            stream.history(window).plot(plot)
+
+
+@app.command()
+def close(state: State, ledger: LedgerPlace = None, anchor: Anchor = None) -> None:
+    """End a stream for good: no step follows, exact counts are wiped, what was shown stays, nothing is paid back."""
+    with readable_errors():
+        stream = _stream(state, ledger, anchor)
+        stream.end()
+        console().print(f"[private]✓[/] ended after {stream.closed:,} of {stream.steps:,} steps; its secrets are wiped")
+
+
+def _stream(state: Path, ledger: str | None, anchor: str | None) -> Stream:
+    from lapwing.curator.tables.streams import open_stream
+
+    return open_stream(state, ledger=ledger, anchor=anchor)
+
+
+def _step(text: str | None) -> Any:
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text
+
+
+@contextmanager
+def _source(rows: str | None) -> Iterator[str | None]:
+    """What to read: standard input goes through a file of ours, so that it is read like any other CSV."""
+    if rows != "-":
+        yield rows
+        return
+    with tempfile.TemporaryDirectory() as folder:  # which only its owner can enter
+        place = Path(folder) / "rows.csv"
+        with place.open("wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield str(place)
+
+
+def _page(stream: Stream, window: int | None, top: int | None) -> RenderableType:
+    """The standing of a stream on a terminal."""
+    from rich.console import Group
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from lapwing.curator.show.digits import visible
+
+    schedule, closed = stream.definition.schedule, stream.closed
+    progress = f"{closed:,} of {schedule.words(stream.steps)} closed, {stream.left:,} left"
+    if stream.over > closed and stream.left:
+        progress += f"; {stream.over - closed:,} more over by the clock"
+    head: list[RenderableType] = [
+        Text(visible(stream.definition.explain()), style="bold"),
+        Text(f"{progress} · cost {stream.loss}, paid once"),
+    ]
+    if not closed:
+        return Padding(Group(*head, Text("no step is closed yet: lapwing stream observe …")), (0, 1))
+    history = stream.history(window if window is not None or not stream.adds_up else 1)
+    answer = stream.estimate() if window is None else stream.window(window)
+    if top is not None:
+        answer = stream.top(top, window=window)
+    return Group(Padding(Group(*head), (0, 1)), _lines(history, stream, window), answer)
+
+
+def _lines(history: History, stream: Stream, window: int | None) -> RenderableType:
+    """A small line for each group and output: what every step brought."""
+    from rich import box
+    from rich.padding import Padding
+    from rich.table import Table
+    from rich.text import Text
+
+    from lapwing.curator.show import digits
+    from lapwing.curator.show.lines import groups_of, sparkline
+
+    steps, *keys = [column for column in history.columns if column.is_key]
+    outputs = [column for column in history.columns if not column.is_key and column.is_number]
+    every = stream.definition.schedule.every
+    each = f"each {every}" if window is None else f"over {stream.definition.schedule.words(window)}"
+    grid = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for key in keys:
+        grid.add_column(digits.visible(key.name))
+    for output in outputs:
+        grid.add_column(f"{digits.visible(output.name)}, {each}")
+    for group, rows in groups_of(keys, len(steps.values)).items():
+        drawn = [sparkline([float(output.values[row] or 0) for row in rows]) for output in outputs]
+        grid.add_row(*(Text(digits.key(value)) for value in group), *(Text(line, style="private") for line in drawn))
+    return Padding(grid, (1, 1))

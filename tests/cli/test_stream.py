@@ -1,0 +1,86 @@
+"""`lapwing stream`: opened once, fed by files, standard input and databases, shown with lines, and closed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lapwing.cli.commands import app
+from lapwing.privacy import Ledger, PureDP
+
+SELECT = "SELECT region, COUNT(*) AS n, SUM(cost) AS spent FROM visits GROUP BY region"
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    lines = ["patient,region,cost,at", "1,N,3,2026-01-01", "2,S,4,2026-01-01", "3,S,4,2026-01-02"]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def run(*words: str, code: int = 0, typed: str | None = None) -> Result:
+    result = CliRunner().invoke(app, ["stream", *words], input=typed)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def opened(*more: str, code: int = 0) -> Result:
+    return run(
+        "open", "visits.csv", SELECT, "--unit", "patient", "--keys", "region=N,S", "--bounds", "cost=0:10", "--types",
+        "at=date", "--time", "at", "--start", "2026-01-01", "--steps", "31", "--epsilon", "1", "--ledger", "ledger.db",
+        "--allowance", "3", "--state", "visits.stream", *more, code=code,
+    )  # fmt: skip
+
+
+def test_a_stream_from_the_quote_to_its_end(place: Path) -> None:
+    assert "in all" in opened("--active-steps", "5", "--quote").output
+    assert not (place / "visits.stream").exists()
+    assert "paid for" in opened("--active-steps", "5").output
+    assert Ledger(place / "ledger.db").spent("visits") == PureDP(1, unit="patient")
+    assert "no step is closed yet" in run("show", "visits.stream").output
+    assert "1 day closed, 30 left" in run("observe", "visits.stream", "visits.csv").output
+    again = run("observe", "visits.stream", "visits.csv", "--step", "1")
+    assert "nothing to close" in again.output
+    typed = (place / "visits.csv").read_text()
+    assert "1 day closed" in run("observe", "visits.stream", "-", "--step", "2026-01-02", typed=typed).output
+    run("observe", "visits.stream", "visits.csv", "--keep")
+    assert "29 days closed, 0 left" in run("observe", "visits.stream", "--clock").output
+    shown = run("show", "visits.stream", "--top", "1").output
+    assert "31 of 31 days closed" in shown
+    assert "█" in shown
+    rows = run("show", "visits.stream", "--csv", "--window", "7").output.splitlines()
+    assert rows[0] == "day,region,n,n_low,n_high,spent,spent_low,spent_high"
+    assert len(rows) == 1 + 2 * 31
+    assert json.loads(run("show", "visits.stream", "--json").output)
+    run("show", "visits.stream", "--plot", "lines.png")
+    assert (place / "lines.png").exists()
+    assert "secrets are wiped" in run("close", "visits.stream").output
+    assert "all 31 days" in run("observe", "visits.stream", code=2).output
+    assert Ledger(place / "ledger.db").spent("visits") == PureDP(1, unit="patient")
+
+
+def test_mistakes_are_told_in_one_line(place: Path) -> None:
+    assert "active_steps" in opened(code=2).output
+    assert "no such file" in run("show", "nothing.stream", code=2).output
+    opened("--active-steps", "5")
+    assert "is enough" in run("observe", "visits.stream", "--clock", "--keep", code=2).output
+    assert "there is no such file" in run("observe", "visits.stream", "nothing.csv", code=2).output
+
+
+def test_a_database_is_read_from_where_the_last_step_left_off(place: Path) -> None:
+    import duckdb
+
+    with duckdb.connect("log.duckdb") as connection:
+        connection.execute("CREATE TABLE log AS SELECT i AS id, 'N' AS region FROM range(5) AS r(i)")
+    run(
+        "open", "log.duckdb", "SELECT COUNT(*) AS n FROM log", "--table", "log", "--each-row", "--every", "step",
+        "--steps", "3", "--watermark", "id", "--rho", "10000", "--state", "log.stream",
+    )  # fmt: skip
+    for expected in (5, 0):
+        run("observe", "log.stream", "log.duckdb", "--table", "log")
+        last = run("show", "log.stream", "--csv", "--window", "1").output.splitlines()[-1]
+        assert last.split(",")[1] == str(expected)

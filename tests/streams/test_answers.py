@@ -1,0 +1,175 @@
+"""What a stream shows: totals, windows, histories, the largest groups; bands that hold as often as they say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from streaming import REGIONS, long_after, opened, table
+
+import lapwing as lw
+from lapwing.errors import InvalidCall, InvalidParameter
+from lapwing.noise import Reproducible
+
+FALSE_ALARM = 1e-6
+STEPS = 12
+
+
+def counting(*asks: Any, **options: Any) -> lw.StreamQuestion:
+    return table().stream(*(asks or (lw.count(),)), by="region", every="step", steps=STEPS, **options)
+
+
+def visits(north: int, south: int, cost: float = 5.0) -> list[dict[str, Any]]:
+    return [
+        {"region": region, "cost": cost}
+        for region, count in zip(REGIONS, (north, south), strict=True)
+        for _ in range(count)
+    ]
+
+
+def missed(answer: lw.Answer, exact: list[float]) -> int:
+    noise = answer.table.column("sum_cost").noise
+    assert noise is not None
+    return sum(not (span is not None and span[0] <= value <= span[1]) for span, value in zip(noise, exact, strict=True))
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.5}, {"epsilon": 2}])
+def test_bands_of_totals_and_windows_hold_as_often_as_they_say(tmp_path: Path, budget: dict[str, Any]) -> None:
+    """Of sums over nothing: the noise does not depend on what it is added to, and engines need not be asked."""
+    question, runs = counting(lw.sum("cost")), 150
+    totals = windows = 0
+    for run in range(runs):  # one number of each run, for those of one run depend on each other
+        stream = opened(tmp_path / str(run), question, **budget)
+        stream.observe(step=STEPS, entropy=Reproducible(run))
+        totals += missed(stream.at(7), [0.0, 0.0])
+        windows += missed(stream.between(5, 9), [0.0, 0.0])
+    most = int(binom.isf(FALSE_ALARM, 2 * runs, 0.05))  # two groups, whose noise is independent
+    assert totals <= most
+    assert windows <= most
+    if "rho" in budget:  # Gaussian bands are exact, and not only safe
+        assert totals + windows > 0
+
+
+def test_windows_are_differences_of_totals(tmp_path: Path) -> None:
+    stream = opened(tmp_path, counting(), rho=10_000)
+    for step in range(1, STEPS + 1):
+        stream.observe(visits(step, 2 * step))
+    assert stream.estimate()["count"] == (78, 156)
+    assert stream.window(1)["count"] == (12, 24)
+    assert stream.window(3, until=5)["count"] == (12, 24)
+    assert stream.between(2, 4)["count"] == (9, 18)
+    assert stream.window(1000)["count"] == (78, 156)
+    assert stream.history()["count"][:4] == (1, 2, 3, 6)
+    assert stream.history(window=2)["count"][-2:] == (23, 46)
+    assert stream.top(1)["region"] == ("S",)
+    assert stream.at(3).provenance["step"] == 3
+    with pytest.raises(InvalidParameter, match="earlier step first"):
+        stream.between(4, 2)
+
+
+def test_means_are_made_of_sums_that_go_on(tmp_path: Path) -> None:
+    stream = opened(tmp_path, counting(lw.mean("cost")), rho=10_000)
+    stream.observe(visits(100, 0, cost=2))
+    stream.observe(visits(300, 0, cost=4))
+    assert stream.estimate()["mean_cost"][0] == pytest.approx(3.5, abs=0.05)
+    assert stream.window(1)["mean_cost"][0] == pytest.approx(4, abs=0.05)
+
+
+def test_bands_of_a_quote_are_those_of_the_answers(tmp_path: Path) -> None:
+    question = counting(lw.count())
+    quoted = {entry.output: entry.error for entry in question.quote(rho=0.1).expected}
+    stream = opened(tmp_path, question, rho=0.1)
+    stream.observe(visits(10_000, 10_000), step=STEPS)
+    [low, high] = stream.estimate().table.column("count").noise[0]  # type: ignore[index,misc]
+    assert (high - low) / 2 == pytest.approx(quoted[f"count after {STEPS} steps"])
+
+
+def test_a_history_is_an_answer_with_lines_and_frames(tmp_path: Path) -> None:
+    question = table().stream(lw.count(), by="region", every="month", steps=12, start="2026-01-01", time="at")
+    stream = opened(tmp_path, question)
+    rows = [{"region": "N", "at": dt.datetime(2026, month, 28)} for month in (1, 2, 2)]
+    stream.observe(rows, step=3)
+    history = stream.history()
+    assert [column.name for column in history.columns] == ["month", "region", "count"]
+    assert history["month"][::2] == (dt.date(2026, 1, 1), dt.date(2026, 2, 1), dt.date(2026, 3, 1))
+    assert lw.Answer.from_json(history.to_json()).columns == history.columns
+    assert list(history.to_frame().columns) == ["month", "region", "count", "count_low", "count_high"]
+    figure = history.plot(tmp_path / "lines.png")
+    assert (tmp_path / "lines.png").stat().st_size > 1000
+    assert len(figure.axes[0].lines) >= 2  # one line for each region
+    assert len(figure.axes[0].collections) == 2  # and one band
+    assert "month" in stream.explain().text or "region" in stream.explain().text
+
+
+def test_rows_come_in_every_form_that_tables_have(tmp_path: Path) -> None:
+    import duckdb
+    import pandas as pd
+
+    rows = [{"region": "N", "cost": 1.5}, {"region": "S", "cost": None}, {"region": "S", "cost": 0.25}]
+    frame = pd.DataFrame(rows)
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    frame.to_parquet(tmp_path / "rows.parquet")
+    with duckdb.connect(str(tmp_path / "rows.duckdb")) as connection:
+        connection.execute("CREATE TABLE rows AS SELECT * FROM frame")
+    memory = duckdb.connect()
+    arrays = {"region": np.array(["N", "S", "S"], dtype=object), "cost": np.array([1.5, np.nan, 0.25])}
+    forms: list[tuple[Any, dict[str, Any]]] = [
+        (rows, {}), (frame, {}), (tmp_path / "rows.csv", {}), (str(tmp_path / "rows.parquet"), {}), (arrays, {}),
+        (tmp_path / "rows.duckdb", {"table": "rows"}), (memory.sql("SELECT * FROM frame"), {}),
+        (duckdb.connect().execute("SELECT cost, region FROM frame"), {}),
+    ]  # fmt: skip
+    stream = opened(tmp_path, counting(lw.count(), lw.sum("cost")), rho=10_000_000)
+    for place, (form, options) in enumerate(forms, start=1):
+        stream.observe(form, **options)
+        assert stream.window(1)["count"] == (1, 2), place
+        assert stream.window(1)["sum_cost"] == pytest.approx((1.5, 0.25), abs=0.1)
+    with pytest.raises(InvalidParameter, match="is not there"):
+        stream.observe(frame.rename(columns={"cost": "price"}))
+
+
+def test_a_watermark_reads_every_row_once(tmp_path: Path) -> None:
+    import duckdb
+
+    log = duckdb.connect()
+    log.execute("CREATE TABLE log (id BIGINT, region TEXT)")
+    source = lw.open(log, table="log", unit=lw.EACH_ROW, keys={"region": REGIONS})
+    stream = opened(tmp_path, source.stream(lw.count(), by="region", every="step", steps=5, watermark="id"), rho=10_000)
+    for first, count in ((0, 3), (3, 0), (3, 2)):
+        log.execute(f"INSERT INTO log SELECT {first} + i, 'N' FROM range({count}) AS r(i)")
+        stream.observe(log, table="log")
+        assert stream.window(1)["count"] == (count, 0)
+    assert stream.position == 4
+    assert stream.estimate()["count"] == (5, 0)
+
+
+def test_late_rows_count_in_the_next_step_where_that_was_declared(tmp_path: Path) -> None:
+    for late, expected in (("drop", (1, 0)), ("next", (2, 0))):
+        question = table().stream(
+            lw.count(),
+            by="region",
+            every="day",
+            steps=3,
+            start="2026-02-26",
+            time="at",
+            late=late,  # type: ignore[arg-type]
+        )
+        stream = opened(tmp_path / late, question, rho=10_000)
+        stream.observe([{"region": "N", "at": "2026-02-26 10:00"}])
+        stream.observe([{"region": "N", "at": "2026-02-26 23:59:59"}, {"region": "N", "at": "2026-02-27"}])
+        assert stream.window(1)["count"] == expected
+
+
+def test_nothing_is_shown_before_the_first_step(tmp_path: Path) -> None:
+    stream = opened(tmp_path, counting())
+    for act in (stream.estimate, lambda: stream.window(2), stream.history, lambda: stream.top(1)):
+        with pytest.raises(InvalidCall, match="no step is closed"):
+            act()
+    with pytest.raises(InvalidParameter, match="not closed yet"):
+        stream.at(1)
+    assert "ε" in stream.explain().text
+    assert "0 closed" in repr(stream)
+    assert lw.open_stream(tmp_path / "state.db", clock=long_after).left == STEPS

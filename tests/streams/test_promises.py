@@ -1,0 +1,259 @@
+"""One price, charged once, for a unit that is never sold as another; what cannot be counted is refused first."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streaming import long_after, opened, table
+
+import lapwing as lw
+from lapwing.errors import BudgetExceeded, IncompatibleLosses, InvalidCall, InvalidParameter, LapwingError
+from lapwing.privacy import ZCDP, ApproxDP, Ledger, PureDP
+
+
+def daily(book: lw.PrivateTable, *asks: Any, **options: Any) -> lw.StreamQuestion:
+    usual: dict[str, Any] = {"every": "day", "steps": 30, "start": "2026-02-01"}
+    return book.stream(*(asks or (lw.count(),)), **{**usual, **options})
+
+
+def test_a_stream_is_charged_once_before_any_row_is_read(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    rows = table("patient", ledger=book, allowance=PureDP(1), dataset="visits")
+    question = daily(rows, active_steps=5)
+    assert question.quote(epsilon=0.25).loss == PureDP(0.25, unit="patient")
+    assert book.spent("visits") == PureDP(0, unit="patient")
+    stream = opened(tmp_path, question, epsilon=0.25)
+    assert book.spent("visits") == PureDP(0.25, unit="patient")
+    for step in range(1, 31):
+        stream.observe([{"patient": step}], step=step)
+    opened(tmp_path, question, epsilon=0.25)  # goes on with the same file
+    lw.open_stream(tmp_path / "state.db").estimate()
+    assert book.spent("visits") == PureDP(0.25, unit="patient")
+    with pytest.raises(BudgetExceeded):
+        opened(tmp_path / "second", question, epsilon=0.875)
+    with pytest.raises(InvalidParameter, match="not paid for"):  # what failed to be paid for is no stream
+        lw.open_stream(tmp_path / "second" / "state.db")
+    with pytest.raises(InvalidCall, match="all 30 days"):
+        stream.observe()
+
+
+@pytest.mark.parametrize("budget", [{"rho": 0.2}, {"epsilon": 1}, {"epsilon": 1, "delta": 1e-6}])
+def test_the_counters_cost_no_more_than_the_quote(tmp_path: Path, budget: dict[str, Any]) -> None:
+    asks = (lw.count(), lw.mean("cost"), lw.variance("cost"), lw.units())
+    question = daily(table("patient"), *asks, by="region", active_steps=4, separation=2)
+    quote, stream = question.quote(**budget), opened(tmp_path, question, **budget)
+    losses = [item.privacy_loss() for item in stream.items]
+    total = sum(losses[1:], losses[0])
+    assert stream.loss == quote.loss
+    if isinstance(quote.loss, ApproxDP) and isinstance(total, ZCDP):
+        total = total.to_approx(quote.loss.delta)
+    assert total <= quote.loss
+    assert quote.state_bytes == sum(len(item.counter.open().to_bytes()) for item in stream.items)
+    assert {line.what for line in quote.lines} == {item.label for item in stream.items}
+
+
+def test_the_better_family_is_taken_and_both_are_shown() -> None:
+    question = daily(table())
+    concentrated, pure = question.quote(rho=0.5), question.quote(epsilon=1)
+    assert [(family, taken) for _, family, _, taken in concentrated.families] == [
+        ("square root", True),
+        ("signed tree", False),
+    ]
+    assert [(family, taken) for _, family, _, taken in pure.families] == [("signed tree", True), ("binary tree", False)]
+    for quote in (concentrated, pure):
+        errors = [rms for _, _, rms, _ in quote.families]
+        assert errors == sorted(errors)
+        assert "would be" in str(quote)
+    wide = daily(table(), by="region").quote(epsilon=1, delta=1e-6)
+    assert isinstance(wide.loss, PureDP | ApproxDP)
+
+
+def test_bands_are_quoted_for_first_middle_last_and_worst_steps() -> None:
+    quote = daily(table()).quote(rho=0.5)
+    errors = {entry.output: entry.error for entry in quote.expected}
+    assert list(errors) == [
+        "count after 1 day", "count after 15 days", "count after 30 days", "count at worst",
+        "count over the last 7 days",
+    ]  # fmt: skip
+    assert all(error is not None and error > 0 for error in errors.values())
+    assert errors["count at worst"] == max(errors.values())  # type: ignore[type-var]
+    unknown = daily(table(), lw.mean("cost")).quote(rho=0.5)
+    assert all(entry.error is None for entry in unknown.expected)  # a mean depends on how many rows there are
+
+
+# ------------------------------------------------------------------------------------------------------------ units
+
+
+def test_a_table_about_people_must_say_in_how_many_steps_one_counts() -> None:
+    with pytest.raises(InvalidParameter, match="active_steps=30"):
+        daily(table("patient"))
+    assert daily(table("patient"), lw.units()).definition.protection.steps == 1  # a first appearance is one step
+
+
+def test_events_are_not_charged_to_a_promise_to_people(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    book.open("visits", PureDP(1, unit="patient"))
+    with pytest.raises(InvalidParameter, match="per patient"):  # the table itself is refused
+        table(ledger=book, dataset="visits")
+    book.open("rows", PureDP(1, unit="row"))
+    book.open("rows", PureDP(1, unit="patient"))
+    both = table(ledger=book, dataset="rows")
+    with pytest.raises(InvalidParameter, match="max_units_per"):
+        opened(tmp_path, daily(both), epsilon=1 / 64)
+    few = table(ledger=book, dataset="rows", max_units_per={"patient": 16})
+    opened(tmp_path / "few", daily(few), epsilon=1 / 64)
+    assert book.spent("rows", "row") == PureDP(1 / 64, unit="row")
+    assert book.spent("rows", "patient") == PureDP(0.25, unit="patient")  # sixteen rows of one patient
+
+
+def test_consecutive_steps_are_not_charged_to_a_promise_to_people(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.db")
+    rows = table("patient", ledger=book, allowance=PureDP(1), dataset="visits")
+    question = daily(rows, consecutive_steps=7)
+    assert question.quote(epsilon=0.5).loss == PureDP(0.5, unit="patient in any 7 consecutive steps")
+    with pytest.raises(IncompatibleLosses, match=r"which is less.*active_steps"):
+        opened(tmp_path, question, epsilon=0.5)
+    assert book.spent("visits") == PureDP(0, unit="patient")
+    allowance = PureDP(1, unit="patient in any 7 consecutive steps")
+    apart = table("patient", ledger=book, allowance=allowance, dataset="weeks")
+    opened(tmp_path / "weeks", daily(apart, consecutive_steps=7), epsilon=0.5)
+    assert book.remaining("weeks") == PureDP(0.5, unit="patient in any 7 consecutive steps")
+
+
+def test_every_protection_has_words_of_its_own(tmp_path: Path) -> None:
+    people, rows = table("patient"), table()
+    notes = [
+        daily(rows).quote(epsilon=1).notes[0],
+        daily(people, active_steps=7, separation=2).quote(epsilon=1).notes[0],
+        daily(people, consecutive_steps=7).quote(epsilon=1).notes[0],
+    ]
+    assert notes == [
+        "event level: one row is protected, and nobody with several as a person",
+        "patient level: everything of one patient is protected, and at most 7 active days of it count, at least 2 days "
+        "apart",
+        "w-event level: what one patient does in any 7 consecutive days is protected, not what it does over a longer "
+        "time",
+    ]
+    stream = opened(tmp_path, daily(people, active_steps=7, separation=2))
+    assert notes[1] in stream.observe().notes
+
+
+def test_a_stream_that_protects_weeks_shows_each_day_by_itself(tmp_path: Path) -> None:
+    stream = opened(tmp_path, daily(table("patient"), by="region", consecutive_steps=7), epsilon=20)
+    visits = [{"patient": person, "region": "N"} for person in range(500)]
+    for _ in range(4):
+        answer = stream.observe(visits)
+    [low, high] = answer.table.column("count").noise[0]  # type: ignore[index,misc]
+    assert low <= 500 <= high
+    assert not stream.adds_up
+    assert len(stream.history().table) == 8
+    for act in (lambda: stream.window(2), lambda: stream.history(window=2)):
+        with pytest.raises(InvalidCall, match="about one step each"):
+            act()
+    with pytest.raises(InvalidParameter, match="epsilon=1 alone"):
+        daily(table("patient"), consecutive_steps=7).quote(rho=1)
+
+
+# ----------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"steps": 0}, "steps"),
+        ({"steps": 1 << 30}, "longer steps"),
+        ({"start": None}, "never read from rows"),
+        ({"start": "2026-02-01 12:00"}, "beginning of a day"),
+        ({"every": "month", "start": "2026-02-02"}, "2026-02-01"),
+        ({"start": "soon"}, "neither a date"),
+        ({"steps": 4_000_000}, "year 9999"),
+        ({"every": "year"}, "every"),
+        ({"late": "never"}, "late"),
+        ({"late": "next"}, "time='at'"),
+        ({"every": "step"}, "Leave it out"),
+        ({"grace": -1}, "span of time"),
+        ({"time": "when"}, "not a column"),
+        ({"time": "region"}, "types="),
+        ({"watermark": "region"}, "only grow"),
+        ({"by": "patient"}, "Name them"),
+        ({"by": 7}, "must name columns"),
+        ({"active_steps": 3}, "every row is a unit"),
+        ({"consecutive_steps": 3}, "every row is a unit"),
+        ({"separation": 3}, "active_steps"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_what_to_write(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(LapwingError, match=says):
+        daily(table(), **options)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lw.median("cost"), "nothing of them adds up"),
+        (lw.top_k("region", 2), r"stream\.top"),
+        (lw.count_distinct("cost"), "EACH_ROW"),
+    ],
+)
+def test_what_has_no_sums_is_refused(ask: Any, says: str) -> None:
+    with pytest.raises(LapwingError, match=says):
+        daily(table("patient"), ask, active_steps=3)
+
+
+def test_rows_of_a_unit_that_are_looked_at_together_are_refused() -> None:
+    totals = table("patient").query("SELECT COUNT(*) FROM (SELECT DISTINCT patient, region FROM visits) AS d")
+    from lapwing.curator.streams.schedule import Schedule
+    from lapwing.curator.tables.streams import streamed
+
+    with pytest.raises(LapwingError, match="step by step"):
+        streamed(totals, Schedule(every="step", steps=3), active_steps=1)
+
+
+def test_steps_end_by_the_clock(tmp_path: Path) -> None:
+    time = dt.datetime(2026, 2, 3, 12)
+    question = daily(table(), grace=dt.timedelta(hours=13))
+    stream = question.open(tmp_path / "state.db", epsilon=1, clock=lambda: time)
+    assert stream.over == 1  # the second day is over, and its grace is not
+    stream.observe()
+    with pytest.raises(InvalidParameter, match="not over before 2026-02-03 13:00"):
+        stream.observe([{"region": "N"}])
+    assert stream.catch_up() is not None
+    assert stream.closed == 1
+    time = dt.datetime(2026, 2, 10)
+    stream.catch_up()
+    assert stream.closed == 8  # days on which nobody came are closed as well
+    assert stream.observe(step="2026-02-04").provenance["step"] == 4  # it was closed: what is stored
+    with pytest.raises(InvalidParameter, match="the steps 1 to 30"):
+        stream.observe(step="2027-01-01")
+
+
+def test_a_stream_reopens_by_its_file_alone(tmp_path: Path) -> None:
+    zips = lw.public([{"region": "N", "height": 1}, {"region": "S", "height": 2}], name="heights")
+    rows = table("patient", ledger=tmp_path / "ledger.db", allowance=PureDP(2), dataset="visits", population=100)
+    question = (
+        rows.where("cost > 1")
+        .join(zips, on="region")
+        .stream(
+            lw.mean("cost"),
+            lw.units(),
+            by={"height": [1, 2]},
+            every="week",
+            steps=10,
+            start=dt.date(2026, 2, 2),
+            time="at",
+            active_steps=2,
+            separation=2,
+        )
+    )
+    stream = opened(tmp_path, question)
+    visits = [{"patient": 1, "region": "S", "cost": 3.5, "at": "2026-02-03"}]
+    first = stream.observe(visits, step=2)
+    again = lw.open_stream(tmp_path / "state.db", clock=long_after)
+    assert again.definition.digest() == stream.definition.digest()
+    assert again.at(2) == first
+    assert again.loss == stream.loss
+    assert [item.counter for item in again.items] == [item.counter for item in stream.items]
+    assert again.observe(visits).provenance["step"] == 3
