@@ -57,7 +57,7 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     january = f"{dt.date.today().year - 1}-01-01"
     nothing = ("", "no column")
     groups = tuple(column for column in grouping.usable(statement) if len(grouping.values(column)) <= MOST_GROUPS)
-    asked = [
+    entries = [
         forms.chosen("time", "A row happened on", dated(statement)),
         Field("measure", "Add up", (("count", "rows"), ("sum", "a column")), "count"),
         Field("column", "Column to add up", (nothing, *forms.choices(statement.bounded)), ""),
@@ -68,11 +68,11 @@ def fields(statement: Statement) -> tuple[Field, ...]:
     ]
     if statement.unit:
         word = statement.unit_word
-        asked += [
+        entries += [
             Field("active", "Active steps", value="3", kind="number", hint=f"In so many steps one {word} counts."),
             Field("rows", "Rows in a step", value="1", kind="number", hint=f"So many rows of one {word} count in it."),
         ]
-    return tuple(asked)
+    return tuple(entries)
 
 
 @dataclass(frozen=True, slots=True)

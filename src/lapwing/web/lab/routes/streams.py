@@ -60,9 +60,9 @@ def show(request: Request, mark: str, bench: TheBench, site: TheSite, person: As
     """The line so far with its band, the price, and how many steps are left."""
     kept = streams.found(bench, mark)
     _catch_up(bench, kept)
-    told = _told(kept, window)
-    values: dict[str, Any] = {"bench": bench, "kept": kept, "told": told, "shown": SHOWN, "paces": streams.PACES}
-    values |= {"windows": streams.WINDOWS, "window": told["window"], "statement": bench.stated}
+    details = _told(kept, window)
+    values: dict[str, Any] = {"bench": bench, "kept": kept, "told": details, "shown": SHOWN, "paces": streams.PACES}
+    values |= {"windows": streams.WINDOWS, "window": details["window"], "statement": bench.stated}
     schedule = kept.stream.definition.schedule
     values["promise"] = kept.stream.definition.protection.explain(bench.stated.unit_word, schedule.every)
     values["odds"] = kept.stream.loss.explain().data
@@ -118,8 +118,8 @@ def _catch_up(bench: Bench, kept: LabStream) -> None:
         kept.advance(bench, kept.due)
 
 
-def _window(asked: int) -> int:
-    return asked if asked in streams.WINDOWS else 0
+def _window(steps: int) -> int:
+    return steps if steps in streams.WINDOWS else 0
 
 
 def _told(kept: LabStream, window: int) -> dict[str, Any]:
@@ -147,11 +147,11 @@ def _asked(bench: Bench, sent: list[tuple[str, str]]) -> dict[str, str]:
     return known | {name: value for name, value in sent if name in known}
 
 
-def _understood(bench: Bench, asked: dict[str, str]) -> tuple[Wish | None, str, str]:
+def _understood(bench: Bench, form: dict[str, str]) -> tuple[Wish | None, str, str]:
     """The stream that is meant; or what is wrong, and in which field."""
     fields = streams.fields(bench.stated)
     try:
-        wish = Wish.of(bench.stated, asked)
+        wish = Wish.of(bench.stated, form)
         streams.notes(wish, bench.stated)  # what the curator refuses, it refuses now
     except InvalidParameter as error:
         wrong = error.name if any(field.name == error.name for field in fields) else ""
@@ -172,10 +172,10 @@ def _form(
     status: int = 200,
 ) -> Response:
     statement, budget = bench.stated, releases.budget(bench)
-    able, asked = bool(streams.dated(statement)), _asked(bench, sent)
-    wish, complaint, wrong = _understood(bench, asked) if able else (None, "", "")
+    able, form = bool(streams.dated(statement)), _asked(bench, sent)
+    wish, complaint, wrong = _understood(bench, form) if able else (None, "", "")
     values = {"bench": bench, "statement": statement, "able": able, "fields": streams.fields(statement)}
-    values |= {"asked": asked, "wish": wish, "complaint": complaint or refused, "wrong": wrong, "budget": budget}
+    values |= {"asked": form, "wish": wish, "complaint": complaint or refused, "wrong": wrong, "budget": budget}
     values["epsilon"] = releases.linked_epsilon(epsilon) or f"{releases.offered(budget['left'])}"
     values["quoted"] = streams.quoted(wish, statement, budget["left"]) if wish else []
     values["notes"] = streams.notes(wish, statement) if wish else ()
