@@ -303,7 +303,15 @@ REFUSED: dict[str, tuple[str, str, str]] = {
     "distinct": ("SELECT DISTINCT region FROM visits", "DISTINCT", "GROUP BY"),
     "distinct with aggregate": ("SELECT DISTINCT COUNT(*) FROM visits GROUP BY region", "DISTINCT", "GROUP BY"),
     "cube": ("SELECT region, COUNT(*) FROM visits GROUP BY CUBE (region, smoker)", "CUBE", "add up"),
-    "rollup": ("SELECT region, COUNT(*) FROM visits GROUP BY ROLLUP (region)", "ROLLUP", "add up"),
+    "two rollups": ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (region), ROLLUP (smoker)", "ROLLUP", "ROLLUP (a, b)"),
+    "a rollup twice": ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP (region, region)", "ROLLUP", "once"),
+    "a rollup of pairs": ("SELECT COUNT(*) FROM visits GROUP BY ROLLUP ((region, smoker))", "smoker", "ROLLUP (a, b)"),
+    "a rollup of medians": (
+        "SELECT region, MEDIAN(age) FROM visits GROUP BY ROLLUP (region)", "quantile", "separately"
+    ),
+    "a rollup of different values": (
+        "SELECT region, COUNT(DISTINCT age) FROM visits GROUP BY ROLLUP (region)", "count distinct", "separately"
+    ),
     "grouping sets": ("SELECT COUNT(*) FROM visits GROUP BY GROUPING SETS ((region), ())", "GROUPING SETS", "add up"),
     "group by all": ("SELECT region, COUNT(*) FROM visits GROUP BY ALL", "ALL", "names of the keys"),
     "order by all": ("SELECT region, COUNT(*) FROM visits GROUP BY region ORDER BY ALL", "ORDER BY ALL", "Name"),

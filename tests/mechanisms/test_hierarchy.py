@@ -159,6 +159,10 @@ def test_one_unit_moves_every_level_by_the_stated_sensitivity_at_most(seed: int)
     for one, other in zip(first, second, strict=True):
         moved = [abs(int(a) - int(b)) for a, b in zip(one, other, strict=True)]
         assert sum(moved) <= 1
+    whole = [min(max(leaf, -(2**63)), 2**63 - 1) if isinstance(leaf, int) else 0 for leaf in leaves]
+    exact = [int(sum(leaf for leaf, part in zip(whole, row, strict=True) if part)) for row in matrix(tree)]
+    clamped = [min(max(number, -(2**62)), 2**62) for number in exact]
+    assert [int(number) for level in first for number in level] == clamped
 
 
 @together(

@@ -21,6 +21,7 @@ from lapwing.curator.aggregates import (
 from lapwing.curator.ask.query import Query
 from lapwing.curator.ask.quote import NO_LEDGER, Quote
 from lapwing.curator.ask.unprotected import Unprotected
+from lapwing.curator.plan.ladders import Ladder, bins, dates
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.streams.answers import History
 from lapwing.curator.streams.opening import StreamQuestion
@@ -45,6 +46,7 @@ __all__ = [
     "Answer",
     "Check",
     "History",
+    "Ladder",
     "PrivateTable",
     "Proposal",
     "PublicTable",
@@ -54,11 +56,13 @@ __all__ = [
     "StreamQuestion",
     "StreamQuote",
     "Unprotected",
+    "bins",
     "bounds",
     "correlation",
     "count",
     "count_distinct",
     "covariance",
+    "dates",
     "describe",
     "geometric_mean",
     "histogram",

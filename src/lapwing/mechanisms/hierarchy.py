@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import add
@@ -23,14 +23,15 @@ from lapwing.mechanisms.linear_tails import deviations
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.mechanisms.trees import Tree
 from lapwing.noise import SYSTEM, Entropy
-from lapwing.privacy import Loss
+from lapwing.privacy import Loss, Trust
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
 LARGEST_SUM = 1 << 62
-"""No sum over leaves is larger: each leaf is clamped to its part of that."""
+"""Sums over leaves are clamped to this, so that none wraps around."""
+_HALF = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,8 @@ class Hierarchy(Mechanism):
     integers: bool = True
     non_negative: bool = True
     invariants: Mapping[tuple[int, int], int] = field(default_factory=dict, hash=False)
+    published: Sequence[str] = ()
+    """What the invariants are called, in words; left out, their levels and places."""
     _shares: tuple[Fraction, ...] = field(init=False, repr=False, compare=False)
     _noise: tuple[Laplace | Gaussian | None, ...] = field(init=False, repr=False, compare=False)
     _known: KnownNodes = field(init=False, repr=False, compare=False)
@@ -118,7 +121,8 @@ class Hierarchy(Mechanism):
             shares = given_weights(self.weights, self.tree, known.levels)
             self._set(weights=tuple(self.weights))
         noise = [self._level_noise(level, sizes[level], size * share) for level, share in enumerate(shares)]
-        self._set(_shares=shares, _noise=tuple(noise), _known=known, invariants=dict(known.given))
+        words = tuple(self.published) or tuple(f"node {place} of level {level}" for (level, place), _ in known.given)
+        self._set(_shares=shares, _noise=tuple(noise), _known=known, invariants=dict(known.given), published=words)
 
     def _sensitivities(self) -> tuple[Fraction, ...]:
         given: Any = self.sensitivity
@@ -144,8 +148,13 @@ class Hierarchy(Mechanism):
         return Gaussian.for_rho(size, sensitivity=sensitivity, dimensions=nodes, **options)
 
     def privacy_loss(self) -> Loss:
-        """The sum of what the levels lose, each from the integers of its own sampler."""
-        return reduce(add, (noise.privacy_loss() for noise in self._noise if noise is not None))
+        """The sum of what the levels lose, each from the integers of its own sampler; and what it does not cover."""
+        loss = reduce(add, (loss for loss in self.level_losses() if loss is not None))
+        return replace(loss, trust=Trust.except_published(*self.published)) if self.invariants else loss
+
+    def level_losses(self) -> tuple[Loss | None, ...]:
+        """What each level loses by itself; None if it is not measured."""
+        return tuple(None if noise is None else noise.privacy_loss() for noise in self._noise)
 
     @property
     def shares(self) -> tuple[Fraction, ...]:
@@ -163,9 +172,7 @@ class Hierarchy(Mechanism):
         """
         import numpy as np
 
-        leaves = vector_steps(data, Fraction(1), self.tree.leaves)
-        most = LARGEST_SUM // self.tree.leaves
-        exact = self.tree.sums(np.clip(leaves, -most, most))
+        exact = clamped_sums(self.tree, vector_steps(data, Fraction(1), self.tree.leaves))
         noisy = []
         for level, noise in enumerate(self._noise):
             if noise is None:
@@ -188,9 +195,9 @@ class Hierarchy(Mechanism):
 
     def least_squares(self) -> LeastSquares:
         """The solver for this noise, which also knows the variance of every node, range and prefix."""
-        return LeastSquares(self.tree, self._known.without_noise(self._variances()))
+        return LeastSquares(self.tree, self._known.without_noise(self.level_variances()))
 
-    def _variances(self) -> list[float]:
+    def level_variances(self) -> list[float]:
         """The variance of the noise of each level, as of continuous noise of that scale, which is a little larger."""
         variances = []
         for noise in self._noise:
@@ -242,3 +249,20 @@ class Hierarchy(Mechanism):
     def accuracy(self, confidence: float = 0.95, *, simultaneous: bool = False) -> float:
         """How far the worst node's estimate may be off, or with `simultaneous` the worst of all nodes at once."""
         return max(float(widths.max()) for widths in self.half_widths(confidence, simultaneous=simultaneous))
+
+
+def clamped_sums(tree: Tree, leaves: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Every node's sum over its leaves, exact and then clamped, level by level.
+
+    Leaves are added in two halves of 32 bits, which cannot wrap around for as many nodes as a tree has.
+    """
+    import numpy as np
+
+    high, low = tree.sums(leaves >> _HALF), tree.sums(leaves & ((1 << _HALF) - 1))
+    sums = []
+    for above, below in zip(high, low, strict=True):
+        whole = above + (below >> _HALF)
+        fits = (whole >= -(LARGEST_SUM >> _HALF)) & (whole < LARGEST_SUM >> _HALF)
+        exact = np.where(fits, whole, 0) * (1 << _HALF) + (below & ((1 << _HALF) - 1))
+        sums.append(np.where(fits, exact, np.where(whole < 0, -LARGEST_SUM, LARGEST_SUM)))
+    return sums

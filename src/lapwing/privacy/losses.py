@@ -85,7 +85,7 @@ class Loss(metaclass=Helpful):
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def __str__(self) -> str:
-        towards = "" if self.trust is None else f", towards {self.trust.towards}"
+        towards = "" if self.trust is None else f", {self.trust.brief}"
         return f"{self._words()} ({self.relation}, per {self.unit}{towards})"
 
     @property

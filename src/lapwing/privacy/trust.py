@@ -15,6 +15,9 @@ from lapwing.calls import Helpful
 from lapwing.errors import InvalidParameter
 
 Kind = TypeVar("Kind", bound=type[Any])
+EVERYBODY = "everybody who sees the answers"
+_TOLD = "with it, somebody who knows all others can tell whether a person takes part"
+_NOBODY, _ANY = "nobody", "whatever they do"
 _HINT = 'Write Trust(towards="either server alone", not_towards="both together", behaviour="semi-honest").'
 
 
@@ -35,18 +38,43 @@ class Trust(metaclass=Helpful):
     """What those against whom it holds may do: "semi-honest" if they follow the protocol and are curious."""
     assumes: tuple[str, ...] = ()
     """What else: the problems that must be hard, in the order of the alphabet."""
+    published: tuple[str, ...] = ()
+    """What it does not cover, against anybody: exact numbers that were published, in the order of the alphabet."""
 
     def __post_init__(self) -> None:
         for name in ("towards", "not_towards", "behaviour"):
             _words(name, getattr(self, name))
-        given: object = self.assumes
-        if not isinstance(given, tuple | list):
-            raise InvalidParameter("assumes", given, "must be a list of texts", "Write assumes=('AES-128',).")
-        object.__setattr__(self, "assumes", tuple(sorted({_words("assumes", text) for text in given})))
+        for name, example in (("assumes", "('AES-128',)"), ("published", "('count of total',)")):
+            given: object = getattr(self, name)
+            if not isinstance(given, tuple | list):
+                raise InvalidParameter(name, given, "must be a list of texts", f"Write {name}={example}.")
+            object.__setattr__(self, name, tuple(sorted({_words(name, text) for text in given})))
+
+    @classmethod
+    def except_published(cls, *what: str) -> Trust:
+        """Against everybody, but not of what was published exactly.
+
+        >>> Trust.except_published("count of total").brief
+        'not protected: count of total'
+        """
+        return cls(towards=EVERYBODY, not_towards=_NOBODY, behaviour=_ANY, published=what)
 
     def __str__(self) -> str:
         assumed = f", and assumes {' and '.join(self.assumes)}" if self.assumes else ""
-        return f"this holds against {self.towards} ({self.behaviour}), not against {self.not_towards}{assumed}"
+        exact = f"does not protect what was published exactly ({', '.join(self.published)}): {_TOLD}"
+        if self.towards == EVERYBODY:
+            return f"this holds against everybody, but {exact}{assumed}"
+        exception = f"; it {exact}" if self.published else ""
+        return (
+            f"this holds against {self.towards} ({self.behaviour}), not against {self.not_towards}{assumed}{exception}"
+        )
+
+    @property
+    def brief(self) -> str:
+        """In a few words, to stand beside the relation and the unit."""
+        exception = f"not protected: {', '.join(self.published)}" if self.published else ""
+        towards = "" if self.towards == EVERYBODY else f"towards {self.towards}"
+        return ", ".join(filter(None, (towards, exception)))
 
     @property
     def parties(self) -> tuple[str, str, str]:
@@ -60,6 +88,7 @@ class Trust(metaclass=Helpful):
             "not_towards": self.not_towards,
             "behaviour": self.behaviour,
             "assumes": list(self.assumes),
+            **({"published": list(self.published)} if self.published else {}),
         }
 
     @staticmethod
@@ -99,7 +128,7 @@ def implied(given: Trust | None, promised: Trust | None) -> bool:
         return True
     if promised is None or given.parties != promised.parties:
         return False
-    return set(given.assumes) <= set(promised.assumes)
+    return set(given.assumes) <= set(promised.assumes) and set(given.published) <= set(promised.published)
 
 
 def jointly(first: Trust | None, second: Trust | None) -> Trust | None:
@@ -112,7 +141,8 @@ def jointly(first: Trust | None, second: Trust | None) -> Trust | None:
     if first.parties != second.parties:
         why = f"{first}, and {second}: no party is in both"
         raise InvalidParameter("trust", second, why, "Count them in two ledgers, or state both against the same party.")
-    return replace(first, assumes=(*first.assumes, *second.assumes))
+    published = (*first.published, *second.published)
+    return replace(first, assumes=(*first.assumes, *second.assumes), published=published)
 
 
 def _words(name: str, text: object) -> str:

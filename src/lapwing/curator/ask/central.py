@@ -13,6 +13,8 @@ from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.pricing import Budget, budget, price, price_top
 from lapwing.curator.ask.quote import NO_LEDGER, noise_notes, plan_notes, rows_notes
 from lapwing.curator.ask.release import answer_of
+from lapwing.curator.ask.rollup_checks import rollup_notes, trust_of
+from lapwing.curator.ask.tree_noise import price_tree
 from lapwing.curator.show.answer import Answer
 from lapwing.curator.show.progress import shown
 from lapwing.errors import InvalidParameter
@@ -68,13 +70,18 @@ class Central:
             hint = f"Name them all, keys={{{declared}}}, or write delta=1e-6 (far below one over the number of people)."
             raise InvalidParameter("delta", None, why, hint)
         spend = budget(epsilon=epsilon, delta=delta, rho=rho, secret_keys=bool(secret), unit=context.unit)
+        trust = trust_of(question)
+        if trust is not None:
+            spend = replace(spend, stated=replace(spend.stated, trust=trust))
         people = context.population
         chance = getattr(spend.stated, "delta", Fraction(0))
         if people is not None and chance * people >= 1:
             why = f"with {people} units or more, it allows to publish one of them"
             raise InvalidParameter("delta", delta, why, f"Write delta={1 / (100 * people):.0e} or less.")
         if spend.noise_delta and not any(item.concentrated for item in self.items(question, spend)):
-            return replace(spend, stated=PureDP(spend.size, unit=context.unit))  # no delta is lost, so none is paid
+            return replace(
+                spend, stated=PureDP(spend.size, unit=context.unit, trust=trust)
+            )  # no delta is lost, so none is paid
         return spend
 
     def items(self, question: Question, spend: Budget) -> tuple[Item, ...]:
@@ -82,12 +89,20 @@ class Central:
         unit, top, grouping = question.context.unit, question.top, question.grouping
         if top is not None:
             return price_top(top.most, spend, candidates=grouping.size, unit=unit, outputs=(top.output,))
+        if question.rollup is not None:
+            return price_tree(question, spend)
         return price(question.bounds, spend, question.effective, unit=unit, secret_keys=grouping.secret)
 
     def notes(self, question: Question, spend: Budget, items: tuple[Any, ...]) -> tuple[str, ...]:
         """Which rows count, what the plan leaves out, whether nobody keeps count, and which noise a delta bought."""
         unrecorded = () if self.keeps_count(question.context) else (NO_LEDGER,)
-        return (*rows_notes(question), *plan_notes(question), *unrecorded, *noise_notes(items, spend))
+        return (
+            *rows_notes(question),
+            *plan_notes(question),
+            *rollup_notes(question),
+            *unrecorded,
+            *noise_notes(items, spend),
+        )
 
     def answer(
         self,

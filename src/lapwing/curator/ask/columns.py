@@ -15,6 +15,7 @@ from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.quote import ranks_note
 from lapwing.curator.ask.releaser import NoisyStatistic
 from lapwing.curator.ask.room import limited
+from lapwing.curator.ask.tree_columns import tree_columns
 from lapwing.curator.engines.arrays import bin_counts, cells_of
 from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.engine import Session
@@ -74,6 +75,8 @@ def look(
         again = picks and not each_row  # what took a sort to find is not looked for twice
         rows = session.keep(statement.rows()) if again else statement.rows().subquery("b", copy=False)
         fetched = session.fetch(statement.totals(rows, query.statistics)) if query.statistics else []
+    if query.rollup is not None:
+        return tree_columns(query, items, fetched, confidence, entropy)
     if query.grouping.secret:
         places, groups, counts = _secret(query, items, fetched, entropy)
     else:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from lapwing import checks
 from lapwing.checks import Number
@@ -26,6 +26,7 @@ from lapwing.noise import Entropy
 from lapwing.privacy import ZCDP, ApproxDP, Loss, PureDP
 
 if TYPE_CHECKING:
+    from lapwing.curator.ask.tree_noise import TreeNoise
     from lapwing.mechanisms.quantile_draw import Cell
 
 DEFAULT_CONFIDENCE = 0.95
@@ -204,6 +205,7 @@ class Keys:
     outputs: tuple[str, ...] = ()
 
     label = "which keys occur"
+    called = "keys"
     error = 0.0  # nothing is chosen: a delta is for the test itself
 
     @property
@@ -268,11 +270,11 @@ class Tops:
         return chosen
 
 
-Item = Noise | Picks | Keys | Tops
-ReleaseItem = Item | NoisyStatistic
+Item: TypeAlias = "Noise | Picks | Keys | Tops | TreeNoise"
+ReleaseItem: TypeAlias = "Item | NoisyStatistic"
 """What any releaser may release: what the trusted curator does, or a statistic with noise of another making."""
-Purpose = Statistic | Pick | None
-"""What an item is for: a statistic, a quantile, or (None) keys."""
+Purpose = Statistic | Pick | int | None
+"""What an item is for: a statistic, a quantile, or keys (None), of a rollup those of one level."""
 
 
 class PricedOutput(Protocol):
@@ -331,6 +333,7 @@ def price(
     def item(purpose: Purpose, size: Fraction, concentrated: bool) -> Item:
         if purpose is None:
             return Keys(size, concentrated, spend.key_delta, bounding, unit)
+        assert not isinstance(purpose, int)  # levels are of rollups (tree_noise)
         served = shares[purpose].outputs
         if isinstance(purpose, Statistic):
             return Noise(purpose, size, concentrated, bounding, unit, served)

@@ -19,11 +19,13 @@ from lapwing.curator.ask.context import Context
 from lapwing.curator.ask.question import Post, Question, bounding_of
 from lapwing.curator.ask.quote import Quote, epsilon_within, quote
 from lapwing.curator.ask.release import release
+from lapwing.curator.ask.rollup_checks import check_rollup
 from lapwing.curator.ask.room import check_reads
 from lapwing.curator.ask.unprotected import Unprotected, unprotected
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.nodes import Plan, check_depth
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.statistics import Bounding
 from lapwing.curator.show import digits
 from lapwing.errors import InvalidParameter, UnsupportedQuery
@@ -50,7 +52,7 @@ class Query(Question):
             raise UnsupportedQuery("agg()", "nothing is asked", "Write .agg(lw.count()), for example.")
         check_reads(self.plan)
         check_depth(self.plan)
-        names = [key.name for key in self.grouping.keys] + [aggregate.output for aggregate in self.aggregates]
+        names = [*self.labels, *(aggregate.output for aggregate in self.aggregates)]
         double = [name for name in names if names.count(name) > 1]
         if double:
             raise UnsupportedQuery(
@@ -58,6 +60,8 @@ class Query(Question):
             )
         if self.top is None:
             self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
+        if self.rollup is not None:
+            check_rollup(self)
         checker.check(self)
 
     def bounded(self, **bounds: int) -> Query:
@@ -150,11 +154,18 @@ class Query(Question):
 
 
 def ask(
-    context: Context, plan: Plan, grouping: Grouping, aggregates: tuple[Aggregate, ...], bounding: Bounding
+    context: Context,
+    plan: Plan,
+    grouping: Grouping,
+    aggregates: tuple[Aggregate, ...],
+    bounding: Bounding,
+    rollup: Rollup | None = None,
 ) -> Query:
     """The question for these aggregates; what makes rows of its own is asked alone, in other words."""
     for aggregate in aggregates:
         if isinstance(aggregate, Alone):
+            if rollup is not None:
+                raise UnsupportedQuery(str(aggregate), "it makes rows of its own", "Roll up lw.count(), say.")
             if len(aggregates) > 1:
                 why = "it makes rows of its own"
                 raise UnsupportedQuery(str(aggregate), why, "Ask it in a query of its own.")
@@ -163,7 +174,7 @@ def ask(
             if arrangement.shown is not None:
                 post = Post(order=((Column(instead.output, "integer"), True),), limit=arrangement.shown)
             return Query(context, plan, arrangement.grouping, (instead,), bounding, post)
-    return Query(context, plan, grouping, aggregates, bounding)
+    return Query(context, plan, grouping, aggregates, bounding, rollup=rollup)
 
 
 def named(aggregates: Sequence[Aggregate], called: Mapping[str, Aggregate] | None = None) -> tuple[Aggregate, ...]:

@@ -18,6 +18,7 @@ from lapwing.curator.plan.grids import GridExpression
 from lapwing.curator.plan.groups import Grouping
 from lapwing.curator.plan.narrowing import narrowed
 from lapwing.curator.plan.nodes import Plan, is_each_row
+from lapwing.curator.plan.rollups import Nodes, Rollup, public_nodes
 from lapwing.curator.plan.statistics import Bounding, Statistic
 
 
@@ -45,6 +46,8 @@ class Question:
     post: Post = field(default_factory=Post)
     text: str | None = None
     """The SQL it was written in, if it was."""
+    rollup: Rollup | None = None
+    """How its groups are put together into levels, if they are."""
 
     @cached_property
     def bounds(self) -> tuple[Bound, ...]:
@@ -90,6 +93,19 @@ class Question:
             wanted.append(Statistic("units"))
         return tuple(dict.fromkeys(wanted))
 
+    @property
+    def labels(self) -> list[str]:
+        """The columns of the answer that name its rows."""
+        if self.rollup is None:
+            return [key.name for key in self.grouping.keys]
+        return [*([self.rollup.level_column] if self.rollup.level_column else []), *self.rollup.names]
+
+    @cached_property
+    def nodes(self) -> tuple[Nodes, list[int]]:
+        """The public tree of a rollup, and the number of the group that each leaf is."""
+        assert self.rollup is not None
+        return public_nodes(self.rollup, self.grouping)
+
     @cached_property
     def contents(self) -> tuple[tuple[GridExpression, ...], tuple[Expression, ...]]:
         """What is needed of each row: numbers on their grids, and expressions whose different values are counted."""
@@ -108,7 +124,11 @@ class Question:
     def output_columns(self) -> dict[str, Column]:
         """The columns of the answer, for HAVING and ORDER BY."""
         columns = {}
-        for key in self.grouping.keys:
+        if self.rollup is not None and self.rollup.level_column is not None:
+            columns[self.rollup.level_column] = Column(self.rollup.level_column, "text")
+        if self.rollup is not None and self.rollup.paths is not None:
+            columns |= {name: Column(name, "text") for name in self.rollup.names}
+        for key in self.grouping.keys if self.rollup is None or self.rollup.paths is None else ():
             shown: Kind = "text" if key.labels or key.everything_else else key.expression.kind or "text"
             columns[key.name] = Column(key.name, shown)
         for aggregate in self.aggregates:
@@ -117,15 +137,17 @@ class Question:
 
     def digest(self) -> str:
         """A fingerprint of the question."""
-        return hashlib.sha256(
-            repr((self.plan, self.grouping, self.aggregates, self.effective, self.post)).encode()
-        ).hexdigest()
+        parts: tuple[Any, ...] = (self.plan, self.grouping, self.aggregates, self.effective, self.post)
+        parts += () if self.rollup is None else (self.rollup,)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()
 
     def explain(self) -> str:
         """What happens, step by step."""
         steps = [self.plan.explain()]
         if self.grouping.keys:
-            steps.append("group by " + ", ".join(key.name for key in self.grouping.keys))
+            by = "group by " if self.rollup is None else "roll up by "
+            names = [key.name for key in self.grouping.keys] if self.rollup is None else self.rollup.names
+            steps.append(by + ", ".join(names))
         steps.append(", ".join(f"{aggregate} as {aggregate.output}" for aggregate in self.aggregates))
         return " → ".join(steps)
 

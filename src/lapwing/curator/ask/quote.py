@@ -13,6 +13,7 @@ from lapwing.curator.aggregates import Bound
 from lapwing.curator.ask.pricing import Budget, Item, Keys, Picks, ReleaseItem, noisy_statistics, ranks_off
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.room import limited
+from lapwing.curator.ask.tree_noise import TreeNoise, tree_items
 from lapwing.curator.plan.expressions import Column
 from lapwing.curator.plan.multiplicity import limits_of, most_rows
 from lapwing.curator.plan.narrowing import carries_text
@@ -73,14 +74,14 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
     """The quote for a budget."""
     sure = float(checks.probability(confidence=confidence))
     items = query.items(spend)
-    lines = tuple(Line(item.label, item.privacy_loss(), serves=item.outputs) for item in items)
+    lines = tuple(line for item in items for line in _lines(item))
     remaining = query.context.remaining(query.context.analyst)
-    expected = [_expected(query, bound, items, sure, count) for bound in query.bounds]
-    for item in items:
-        if isinstance(item, Keys):
-            expected.insert(
-                0, Expectation("keys", item.mechanism.accuracy(sure), "units", "a key is shown from so many on")
-            )
+    expected = [
+        expectation for bound in query.bounds for expectation in _expectations(query, bound, items, sure, count)
+    ]
+    tests = [item for item in items if isinstance(item, Keys)]
+    shown = [Expectation(test.called, test.mechanism.accuracy(sure), "units", _SHOWN_FROM) for test in tests]
+    expected = [*shown, *expected]
     return Quote(
         question=query.explain(),
         loss=spend.stated,
@@ -90,6 +91,35 @@ def quote(query: Question, spend: Budget, confidence: Number, count: int | None)
         remaining=remaining,
         notes=query.context.releaser.notes(query, spend, items),
     )
+
+
+_SHOWN_FROM = "a key is shown from so many on"
+
+
+def _lines(item: ReleaseItem) -> list[Line]:
+    """What an item costs; of a rollup, what each level does."""
+    if isinstance(item, TreeNoise):
+        return [Line(label, loss, serves=item.outputs) for label, loss in item.level_losses()]
+    return [Line(item.label, item.privacy_loss(), serves=item.outputs)]
+
+
+def _expectations(
+    query: Question, bound: Bound, items: Sequence[ReleaseItem], confidence: float, count: int | None
+) -> list[Expectation]:
+    """How far an output may be off; of a rollup, on each level."""
+    if query.rollup is None:
+        return [_expected(query, bound, items, confidence, count)]
+    by_statistic = tree_items(items)
+    each = 1 - (1 - Fraction(confidence)) / len(bound.statistics)
+    widths = [by_statistic[statistic].half_widths(each) for statistic in bound.statistics]
+    expected = []
+    for level, reach in zip(query.rollup.levels, zip(*widths, strict=True), strict=True):
+        name = f"{bound.output} ({level})"
+        try:
+            expected.append(Expectation(name, bound.aggregate.error(bound, reach, count), ""))
+        except UnsupportedQuery as unknown:
+            expected.append(Expectation(name, None, "", unknown.instead))
+    return expected
 
 
 def rows_notes(query: Question) -> tuple[str, ...]:

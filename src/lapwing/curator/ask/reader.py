@@ -39,11 +39,24 @@ from lapwing.curator.plan.nodes import (
     Where,
     scans,
 )
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.values import storable
 from lapwing.errors import InvalidParameter, LapwingError
 
 DEEPEST = 100
-_FIELDS = ("lapwing_query", "rows", "group_by", "ask", "bounding", "outputs", "having", "order_by", "limit", "offset")
+_FIELDS = (
+    "lapwing_query",
+    "rows",
+    "group_by",
+    "rollup",
+    "ask",
+    "bounding",
+    "outputs",
+    "having",
+    "order_by",
+    "limit",
+    "offset",
+)
 _HINT = "Save a question with query.to_yaml() to see how it is written."
 Columns = Mapping[str, Column]
 T = TypeVar("T")
@@ -80,7 +93,8 @@ def _query(data: Mapping[str, Any], table: OpenedTable, known: Mapping[str, Open
     bounding = bounding_of(_mapping(data["bounding"], "bounding")) if "bounding" in data else table.bounding
     keys = tuple(_key(entry, plan.by_name) for entry in _list(data.get("group_by", []), "group_by"))
     aggregates = [_aggregate(entry, plan.by_name) for entry in _list(data.get("ask"), "ask")]
-    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(aggregates), bounding)
+    rollup = _rollup(data["rollup"], keys) if "rollup" in data else None
+    query = ask(context_of(plan, table, known), plan, Grouping(keys), tuple(aggregates), bounding, rollup)
     return replace(query, post=_post(data, _Answer(query.output_columns())))
 
 
@@ -265,6 +279,45 @@ def _key(data: Any, columns: Columns) -> Key:
     if len(labels) != len(values):
         raise InvalidParameter("labels", name, "must be as many as values", "Write one for each, or none.")
     return replace(key, labels=labels)
+
+
+def _rollup(data: Any, keys: tuple[Key, ...]) -> Rollup:
+    """Labels of paths are those of the keys or texts; a question about others would ask for nothing."""
+    fields = ("names", "given", "paths", "weights", "integers", "level_column", "invariants")
+    parts = _mapping(data, "rollup", fields)
+    names = tuple(_text(name, "names") for name in _list(parts.get("names"), "names"))
+    given = checks.whole(given=parts.get("given", 0), minimum=0)
+    paths = None
+    if "paths" in parts:
+        paths = tuple(_path(path) for path in _list(parts["paths"], "paths"))
+        if len(paths) != Grouping(keys).size or any(path and len(path) != len(names) for path in paths):
+            raise InvalidParameter("paths", len(paths), "must be one for each group, with a label a level", _HINT)
+    elif names != tuple(key.name for key in keys):
+        raise InvalidParameter("names", list(names), "must be those of the keys", _HINT)
+    weights: Any = parts.get("weights", "levels")
+    if not isinstance(weights, str):
+        weights = tuple(_number(number, "weights") for number in _list(weights, "weights"))
+    invariants = []
+    for entry in _list(parts.get("invariants", []), "invariants"):
+        path, value = _list(entry, "invariants")
+        invariants.append((_path(path), checks.whole(invariants=value, minimum=0)))
+    column = parts.get("level_column")
+    return Rollup(
+        names,
+        given,
+        paths,
+        weights,
+        checks.true_or_false(integers=parts.get("integers", True)),
+        None if column is None else _text(column, "level_column"),
+        tuple(invariants),
+    )
+
+
+def _path(data: Any) -> tuple[Any, ...]:
+    path = tuple(_list(data, "paths"))
+    if any(not isinstance(label, bool | int | float | str) for label in path):
+        raise InvalidParameter("paths", len(path), "must hold texts and numbers", _HINT)
+    return path
 
 
 def _value(value: Any, kind: Kind | None) -> Any:

@@ -19,9 +19,12 @@ from lapwing.curator.ask.columns import largest, look
 from lapwing.curator.ask.pricing import DEFAULT_CONFIDENCE, Draw, Item, Keys, Noise, Picks, Tops
 from lapwing.curator.ask.question import Question
 from lapwing.curator.ask.release import afterwards
+from lapwing.curator.ask.tree_noise import LevelKeys, TreeNoise
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.show.answer import Column, Table
 from lapwing.curator.show.progress import shown
 from lapwing.errors import InvalidParameter
+from lapwing.mechanisms import Tree, TreeEstimate
 from lapwing.mechanisms.quantile_draw import Cell
 from lapwing.noise import SYSTEM, Entropy
 
@@ -80,10 +83,47 @@ def _items(query: Question) -> tuple[Item, ...]:
     unit, size = query.context.unit, Fraction(1)
     if query.top is not None:
         return (_Tops(query.top.most, query.grouping.size, size, False, unit, (query.top.output,)),)
+    if query.rollup is not None:
+        return _tree_items(query, query.rollup)
     keys = [_Keys(size, False, Fraction(0), query.effective, unit)] if query.grouping.secret else []
     sums = [_Statistic(statistic, size, False, query.effective, unit, ()) for statistic in query.statistics]
     picks = dict.fromkeys(bound.pick for bound in query.bounds if bound.pick is not None)
     return (*keys, *sums, *(_Picks(pick, size, False, query.effective, unit, ()) for pick in picks))
+
+
+def _tree_items(query: Question, rollup: Rollup) -> tuple[Item, ...]:
+    """The same of a rollup."""
+    unit, size, bounding, keys = query.context.unit, Fraction(1), query.effective, query.grouping.keys
+    secret = [
+        _LevelKeys(size, False, Fraction(0), bounding, unit, level=key.name, depth=depth)
+        for depth, key in enumerate(keys)
+        if key.values is None
+    ]
+    nodes = None if secret else query.nodes[0]
+    statistics = [statistic for bound in query.bounds for statistic in bound.statistics]
+    return (*secret, *(_Tree(what, size, False, bounding, unit, (), rollup, nodes) for what in statistics))
+
+
+@dataclass(frozen=True, slots=True)
+class _LevelKeys(LevelKeys):
+    """The secret keys of a level that are not about one unit alone."""
+
+    def release(self, units: Sequence[int], entropy: Entropy) -> list[bool]:
+        return [count >= FEWEST for count in units]
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree(TreeNoise):
+    """A statistic of every level as it is."""
+
+    def release(self, tree: Tree, leaves: Sequence[int], entropy: Entropy) -> TreeEstimate:
+        import numpy as np
+
+        exact = tuple(tree.sums(np.array(leaves, dtype=object)))
+        return TreeEstimate(tree, exact, exact)
+
+    def intervals(self, tree: Tree, estimate: TreeEstimate, confidence: Any) -> list[tuple[Any, Any]]:
+        return [(level, level) for level in estimate.levels]
 
 
 @dataclass(frozen=True, slots=True)

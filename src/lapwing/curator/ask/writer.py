@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.curator.aggregates.base import exactly
@@ -33,6 +34,7 @@ from lapwing.curator.plan.nodes import (
     Select,
     Where,
 )
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.errors import UnsupportedQuery
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ def written(query: Question) -> dict[str, Data]:
     record: dict[str, Data] = {"lapwing_query": VERSION, "rows": _rows(query.plan)}
     if query.top is None and query.grouping.keys:  # the top keys of a column are grouped by it anyway
         record["group_by"] = [_key(key, query.plan.by_name) for key in query.grouping.keys]
+    if query.rollup is not None:
+        record["rollup"] = _rollup(query.rollup)
     record["ask"] = [
         aggregate.saved(lambda value: expression(value, query.plan.by_name)) for aggregate in query.aggregates
     ]
@@ -149,6 +153,25 @@ def _key(key: Key, columns: Columns) -> Data:
         record["values"] = [plain(value) for value in key.values]
     if key.labels:
         record["labels"] = list(key.labels)
+    return record
+
+
+def _rollup(rollup: Rollup) -> Data:
+    """How groups are put together into levels."""
+    record: dict[str, Data] = {"names": list(rollup.names)}
+    if rollup.given:
+        record["given"] = rollup.given
+    if rollup.paths is not None:
+        record["paths"] = [[plain(label) for label in path] for path in rollup.paths]
+    if rollup.weights != "levels":
+        numbers = rollup.weights
+        record["weights"] = numbers if isinstance(numbers, str) else [exactly(Fraction(n)) for n in numbers]
+    if not rollup.integers:
+        record["integers"] = False
+    if rollup.level_column is not None:
+        record["level_column"] = rollup.level_column
+    if rollup.invariants:
+        record["invariants"] = [[[plain(label) for label in path], value] for path, value in rollup.invariants]
     return record
 
 

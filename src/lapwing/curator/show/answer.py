@@ -218,10 +218,39 @@ class Answer:
         return notebook.answer(self)
 
     def plot(self, path: str | PathLike[str] | None = None, column: str | None = None) -> Figure:
-        """Draw every column of values, or the one named, with error bars; into a file if a path is given."""
-        from lapwing.curator.show import plot
+        """Draw every column of values, or the one named, with error bars; into a file if a path is given.
 
-        return plot.draw(self, path, column)
+        Of levels that add up (`release_hierarchy`, GROUP BY ROLLUP) it is a treemap of the first count or sum.
+        """
+        from lapwing.curator.show import plot, treemap, trees
+
+        draw = treemap.draw if trees.is_tree(self) else plot.draw
+        return draw(self, path, column)
+
+    def tree(self, column: str | None = None, *, most: int = 200) -> str:
+        """An answer of levels as a tree, each node below its parent, with the values or the one named.
+
+        Print it: `print(answer.tree())`.
+        """
+        from lapwing.curator.show import trees
+
+        return trees.text(self, column, checks.whole(most=most))
+
+    def leaves(self) -> Table:
+        """Of an answer of levels, the rows that are not divided further, with the `code` of each."""
+        from lapwing.curator.show import trees
+
+        return Table(trees.leaves(self))
+
+    def to_map_csv(self, path: str | PathLike[str] | None = None) -> str:
+        """The leaves of an answer of levels as CSV: a code for a map to join on, the values and their intervals."""
+        from lapwing.curator.show import frames, trees
+
+        text = frames.csv(trees.leaves(self))
+        if path is not None:
+            with open(path, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        return text
 
     def to_json(self) -> str:
         """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back."""

@@ -64,11 +64,11 @@ class Groups:
         self._taken = set(self.aliases)
         self._aggregates: dict[int, SqlAggregate | LapwingError] = {}
         """By the id of its node, each aggregate that is written, or why it cannot be asked."""
+        self.rolled: int | None = None
+        """How many of the keys come before those that are rolled up; None if none are."""
         group = query.args.get("group")
         if group is not None:
-            clauses(group, "expressions")
-            for node in group.expressions:
-                self._group_by(unwrapped(node))
+            self._read_group(group)
         for item in self.items:
             request = asked(item.node, scope)
             if request is not None:
@@ -78,6 +78,28 @@ class Groups:
         for clause in (*(item.node for item in self.items), part(query, "having"), part(query, "order")):
             if clause is not None:
                 self._find_aggregates(clause)
+
+    def _read_group(self, group: exp.Expr) -> None:
+        """GROUP BY a, b; GROUP BY ROLLUP (a, b); GROUP BY a, ROLLUP (b, c); GROUP BY a, b WITH ROLLUP."""
+        clauses(group, "expressions", "rollup")
+        nodes = [unwrapped(node) for node in group.expressions]
+        rollups = [node for node in nodes if isinstance(node, exp.Rollup)]
+        if group.args.get("rollup"):
+            if rollups or len(group.args["rollup"]) > 1 or group.args["rollup"][0].expressions:
+                raise UnsupportedQuery(shown(group), "it rolls up twice", "Write GROUP BY ROLLUP (a, b).")
+            nodes, rollups = [], [exp.Rollup(expressions=nodes)]
+        if len(rollups) > 1 or (rollups and not rollups[0].expressions):
+            raise UnsupportedQuery(shown(group), "one list of keys is rolled up", "Write GROUP BY ROLLUP (a, b).")
+        for node in nodes:
+            if node not in rollups:
+                self._group_by(node)
+        for rollup in rollups:
+            clauses(rollup, "expressions")
+            before = self.rolled = len(self.keys)
+            for node in rollup.expressions:
+                self._group_by(unwrapped(node))
+            if len(self.keys) != before + len(rollup.expressions):
+                raise UnsupportedQuery(shown(group), "a key is there twice", "Name each key once.")
 
     def _find_aggregates(self, clause: exp.Expr) -> None:
         """Name the aggregates in a clause, from left to right."""
@@ -166,7 +188,7 @@ class Groups:
             raise UnsupportedQuery(f"GROUP BY {shown(node)}", why, "Group by columns, and write HAVING.")
         if isinstance(node, exp.Cube | exp.Rollup | exp.GroupingSets | exp.Tuple):
             why = "it asks several questions at once"
-            raise UnsupportedQuery(shown(node), why, "Ask for the finest groups, and add up the answer.")
+            raise UnsupportedQuery(shown(node), why, "Write GROUP BY ROLLUP (a, b), whose levels add up.")
         key = self.scope.translate(node)
         if key.kind is None:
             raise UnsupportedQuery("GROUP BY NULL", "NULL has no kind", "Group by a column.")

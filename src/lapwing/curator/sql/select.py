@@ -26,6 +26,7 @@ from lapwing.curator.plan.groups import Grouping, Key, key_for
 from lapwing.curator.plan.language import call
 from lapwing.curator.plan.nodes import Plan
 from lapwing.curator.plan.parser import cut, parse_one, refused, shown
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.sql.groups import Groups
 from lapwing.curator.sql.names import Declarations
 from lapwing.curator.sql.rows import Reader
@@ -62,9 +63,9 @@ def read(
     try:
         select = _select(parse_one(sql, name="sql"))
         reader = Reader({name: other.plan for name, other in known.items()}, declared).within(select)
-        plan, grouping, aggregates, post = _grouped(reader, select, everything_else)
+        plan, grouping, aggregates, post, rollup = _grouped(reader, select, everything_else)
         declared.check()
-        return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql)
+        return Query(context_of(plan, table, known), plan, grouping, aggregates, bounding, post, sql, rollup)
     except RecursionError:
         raise UnsupportedQuery(cut(sql), "it is nested too deeply", "Write a flatter one.") from None
 
@@ -87,7 +88,7 @@ def _select(tree: exp.Expr) -> exp.Select:
 
 def _grouped(
     reader: Reader, select: exp.Select, everything_else: bool
-) -> tuple[Plan, Grouping, tuple[Aggregate, ...], Post]:
+) -> tuple[Plan, Grouping, tuple[Aggregate, ...], Post, Rollup | None]:
     """The parts of a query."""
     _refuse_star(select)
     scope = reader.scope(select)
@@ -119,7 +120,8 @@ def _grouped(
     if post.having is not None and post.having.kind not in ("boolean", None):
         why = f"it is of kind {post.having.kind}, not a truth value"
         raise UnsupportedQuery(shown(having), why, "Write a comparison: HAVING COUNT(*) > 50.")
-    return scope.plan, Grouping(tuple(keys.values())), aggregates, post
+    rollup = None if groups.rolled is None else Rollup(tuple(keys), given=groups.rolled)
+    return scope.plan, Grouping(tuple(keys.values())), aggregates, post, rollup
 
 
 def _refuse_star(select: exp.Select) -> None:

@@ -23,12 +23,14 @@ from lapwing.curator.plan.declarations import EACH_ROW, EachRow, completed, decl
 from lapwing.curator.plan.expressions import Column, Expression, Kind
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.joins import apart, join_public
+from lapwing.curator.plan.ladders import Ladder
 from lapwing.curator.plan.nodes import Exists, JoinUnit, Outer, Plan, Public, Scan, Select, Where, is_each_row
 from lapwing.curator.plan.parser import expression
 from lapwing.curator.plan.text_forms import notation
 from lapwing.curator.sql.select import read
 from lapwing.curator.streams.definition import check_aggregates, keys_of
 from lapwing.curator.streams.schedule import NO_TIME, Every, Late, Schedule
+from lapwing.curator.tables.levels import levels_of, published
 from lapwing.curator.tables.promises import group_sizes, promised
 from lapwing.curator.tables.sources import find_source, rows_of
 from lapwing.curator.tables.streams import streamed
@@ -134,6 +136,47 @@ class PrivateTable(OpenedTable):
         if everything_else:
             group_keys = [replace(key, everything_else=key.values is not None) for key in group_keys]
         return Grouped(self, Grouping(tuple(group_keys)))
+
+    @helpful
+    def hierarchy(
+        self,
+        levels: Sequence[str | Ladder] | Ladder,
+        *aggregates: Aggregate,
+        tree: Any = None,
+        keys: Mapping[str, Iterable[Any]] | None = None,
+        weights: Any = "levels",
+        integers: bool = True,
+        invariants: Mapping[Any, int] | None = None,
+    ) -> Query:
+        """Ask about groups of groups whose numbers add up: `hierarchy(["country", "region", "town"], lw.count())`.
+
+        Levels are columns from the top, or ladders (`lw.dates`, `lw.bins`). Which values there are is public where keys
+        are declared, all combinations of them or only those of a `tree`, {"France": {"Bretagne": ["Brest"]}}; otherwise
+        it is a secret, and keys are tested level by level. `weights` is what will be read ("levels", "leaves",
+        "nodes", "ranges"), or a number for each level, the total first. `invariants` are counts that were published
+        exactly, {(): 1000} for the total, ("France",) for a node: these are not protected.
+        """
+        grouping, rollup = levels_of(self.plan.by_name, levels, tree=tree, keys=keys)
+        numbers = tuple(weights) if isinstance(weights, list | tuple) else weights
+        rollup = replace(rollup, weights=numbers, integers=integers, invariants=published(invariants))
+        return ask(self.context, self.plan, grouping, named(aggregates), self.bounding, rollup)
+
+    @helpful
+    def release_hierarchy(
+        self,
+        levels: Sequence[str | Ladder] | Ladder,
+        *aggregates: Aggregate,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        **options: Any,
+    ) -> Answer:
+        """The private answer to `hierarchy(…)`; other options are those of it and of `Query.release`.
+
+        `release_hierarchy(["country", "region", "town"], lw.count(), epsilon=1).tree()` shows it as a tree.
+        """
+        asking = {name: options.pop(name) for name in (*_RELEASE, "progress") if name in options}
+        question = self.hierarchy(levels, *aggregates, **options)
+        return release(question, epsilon=epsilon, rho=rho, **asking)
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
         """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""

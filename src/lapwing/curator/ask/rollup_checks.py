@@ -1,0 +1,73 @@
+"""What can be rolled up: numbers of which those of a group are the sum of those of its parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lapwing.curator.aggregates.base import Estimator
+from lapwing.curator.plan.rollups import check_labels, known_paths
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+from lapwing.privacy import Trust
+
+if TYPE_CHECKING:
+    from lapwing.curator.ask.question import Question
+
+
+def check_rollup(question: Question) -> None:
+    """Refuse a rollup whose numbers would not add up, before anything is priced."""
+    rollup, grouping, effective = question.rollup, question.grouping, question.effective
+    assert rollup is not None
+    if question.top is not None or not grouping.keys:
+        raise UnsupportedQuery(question.explain(), "there is nothing to add up", "Ask for lw.count(), by some keys.")
+    check_labels(rollup, grouping)
+    for bound in question.bounds:
+        kinds = {statistic.kind for statistic in bound.statistics}
+        if not isinstance(bound.aggregate, Estimator) or bound.pick is not None or "distinct" in kinds:
+            why = "it is no sum over the parts of a group, so levels cannot be made to agree"
+            raise UnsupportedQuery(str(bound.aggregate), why, "Roll up counts, sums and means, and ask it separately.")
+        if "units" in kinds and effective.touched > 1:
+            why = "a unit that counts in two groups would be two units of the whole"
+            raise UnsupportedQuery(
+                str(bound.aggregate), why, "Write bounded(max_rows_per_unit=1), or ask for lw.count()."
+            )
+    if grouping.secret:
+        if effective.touched > 1:
+            why = "secret keys of several levels are tested by numbers of units that add up"
+            raise UnsupportedQuery(question.explain(), why, "Write bounded(max_rows_per_unit=1), or name the keys.")
+        if rollup.given:
+            why = "which of the first keys occur is a secret as well"
+            raise UnsupportedQuery(question.explain(), why, "Roll up all keys: GROUP BY ROLLUP (a, b).")
+        if not isinstance(rollup.weights, str) and not all(rollup.weights):
+            raise InvalidParameter("weights", rollup.weights, "must be above 0 where keys are secret", "Leave it out.")
+    if rollup.invariants:
+        if len(question.bounds) > 1 or not question.aggregates[0].counts:
+            why = "say what was published of one count, and this question asks for something else or for more"
+            raise InvalidParameter("invariants", len(question.bounds), why, "Ask for lw.count() alone.")
+        known_paths(rollup, grouping, secret=grouping.secret)
+
+
+def trust_of(question: Question) -> Trust | None:
+    """What a rollup does not protect, because it was published."""
+    rollup = question.rollup
+    if rollup is None or not rollup.invariants:
+        return None
+    output = question.aggregates[0].output
+    return Trust.except_published(*(f"{output} of {rollup.name_of(path)}" for path, _ in rollup.invariants))
+
+
+def rollup_notes(question: Question) -> tuple[str, ...]:
+    """What to know about levels that add up."""
+    rollup = question.rollup
+    if rollup is None:
+        return ()
+    remarks = [f"numbers of {' → '.join(rollup.levels)} add up"]
+    if rollup.integers:
+        remarks[0] += "; they are whole, and counts are not below 0; intervals are around the estimates before rounding"
+    if question.grouping.secret:
+        remarks.append("what is not shown of a group counts there as everything else, rows without a key included")
+    trust = trust_of(question)
+    if trust is not None:
+        remarks.append(
+            f"NOT PROTECTED: {', '.join(trust.published)}. It was published exactly, and no epsilon covers it"
+        )
+    return tuple(remarks)

@@ -1,0 +1,130 @@
+"""Ladders: public levels of one column, such as year, quarter, month and day, or bins that become finer and finer."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from lapwing import checks
+from lapwing.calls import Helpful, helpful
+from lapwing.checks import Number
+from lapwing.curator.plan.expressions import NUMERIC, Column
+from lapwing.curator.plan.groups import Key, binned, key_for
+from lapwing.errors import InvalidParameter, UnsupportedQuery
+
+MOST_RUNGS = 1_000_000
+"""Leaves of one ladder."""
+_DATES: dict[str, Callable[[dt.date], Any]] = {
+    "year": lambda day: f"{day:%Y}",
+    "quarter": lambda day: f"{day:%Y}-Q{(day.month + 2) // 3}",
+    "month": lambda day: f"{day:%Y-%m}",
+    "week": lambda day: "{}-W{:02}".format(*day.isocalendar()[:2]),
+    "day": lambda day: day.isoformat(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ladder(metaclass=Helpful):
+    """The levels of one column: their names, and the labels that lead to each of its public values."""
+
+    column: str
+    names: tuple[str, ...]
+    values: tuple[Any, ...] = ()
+    """Public values of the column; none where it has `edges`."""
+    edges: tuple[Number, ...] = ()
+    paths: tuple[tuple[Any, ...], ...]
+
+    def key(self, columns: dict[str, Column]) -> Key:
+        """What its rows are grouped by: the finest rung."""
+        if self.column not in columns:
+            raise InvalidParameter("column", self.column, "is no column", f"There are: {', '.join(columns)}.")
+        column = columns[self.column]
+        if self.edges:
+            if column.kind not in NUMERIC:
+                raise UnsupportedQuery(self.column, f"it is of kind {column.kind}", "Take a column of numbers.")
+            return binned(self.names[-1], column, self.edges)
+        if column.kind != "date":
+            hint = f'Write select({self.column}="CAST({self.column} AS DATE)") first.'
+            raise UnsupportedQuery(self.column, f"it is of kind {column.kind}, not a date", hint)
+        return key_for(self.names[-1], column, values=self.values)
+
+
+@helpful
+def dates(column: str, start: Any, end: Any, *, by: Sequence[str] = ("year", "quarter", "month", "day")) -> Ladder:
+    """Levels of a column of dates, from `start` to `end` (both included, both public): years, quarters, months, days.
+
+    `by` names the levels from the top; the last one must be "day".
+
+    >>> dates("flown", "2013-01-01", "2013-12-31", by=("month", "day")).paths[0]
+    ('2013-01', '2013-01-01')
+    """
+    first, last = _day(start=start), _day(end=end)
+    days = (last - first).days + 1
+    if not 1 <= days <= MOST_RUNGS:
+        raise InvalidParameter(
+            "end", end, "must not be before the start", 'Write dates("day", "2025-01-01", "2025-12-31").'
+        )
+    names = tuple(checks.one_of(tuple(_DATES), by=name) for name in by)
+    if not names or names[-1] != "day" or len(set(names)) < len(names):
+        raise InvalidParameter("by", by, "must be different levels that end in day", 'Write by=("month", "day").')
+    values = tuple(first + dt.timedelta(days=n) for n in range(days))
+    paths = tuple(tuple(_DATES[name](day) for name in names) for day in values)
+    for length in range(2, len(names) + 1):
+        parents: dict[Any, Any] = {}
+        for path in paths:
+            if parents.setdefault(path[length - 1], path[length - 2]) != path[length - 2]:
+                why = f"a {names[length - 1]} may be in two of {names[length - 2]}"
+                raise InvalidParameter(
+                    "by", by, why, 'Write by=("year", "quarter", "month", "day"), or ("week", "day").'
+                )
+    return Ladder(column=column, names=names, values=values, paths=paths)
+
+
+@helpful
+def bins(column: str, edges: Any, *, fan_out: int = 2) -> Ladder:
+    """Levels of a column of numbers: public bins, and of each level `fan_out` neighbours together make one of the next.
+
+    >>> bins("age", [0, 10, 20, 30, 40]).paths[3]
+    ('20 – 40', '30 – 40')
+    """
+    wide = checks.whole(fan_out=fan_out, minimum=2)
+    ends = tuple(_listed(edges))
+    if not 3 <= len(ends) <= MOST_RUNGS or any(
+        not checks.exact(edges=low) < checks.exact(edges=high) for low, high in pairwise(ends)
+    ):
+        raise InvalidParameter("edges", ends[:4], "must be three or more numbers that rise", "Write edges=[0, 10, 20].")
+    count, widths = len(ends) - 1, [1]
+    while widths[0] * wide < count:
+        widths.insert(0, widths[0] * wide)
+    floats = [float(end) for end in ends]
+
+    def label(start: int, width: int) -> str:
+        return f"{floats[start]:g} – {floats[min(start + width, count)]:g}"
+
+    paths = tuple(tuple(label(i // width * width, width) for width in widths) for i in range(count))
+    names = (*(f"{column} by {width:,}" for width in widths[:-1]), column)
+    return Ladder(column=column, names=names, edges=ends, paths=paths)
+
+
+def _listed(edges: Any) -> list[Any]:
+    values = edges.tolist() if hasattr(edges, "tolist") else edges
+    if isinstance(values, tuple | range):
+        values = list(values)
+    if not isinstance(values, list):
+        raise InvalidParameter("edges", edges, "must be a list", "Write edges=[0, 10, 20].")
+    return values
+
+
+def _day(**named: object) -> dt.date:
+    [(name, value)] = named.items()
+    if isinstance(value, str):
+        try:
+            return dt.date.fromisoformat(value)
+        except ValueError:
+            value = f"<{value}>"
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return value
+    raise InvalidParameter(name, value, "is no date", f'Write {name}="2025-01-31".')
