@@ -332,6 +332,8 @@ def _streams(app: FastAPI, calls: Path) -> Iterator[Stop]:
     job = bench.streams[address.rpartition("/")[2]].job
     assert job is None or job.ended.wait(60)
     yield Stop(owner, address, wait="lw-stream svg")
+    form = {"first": "region", "second": "town", "tree": "Coast: Seaham, Dunmouth; Hills: Fellgate"}
+    yield Stop(owner, released(owner, bench, kind="nested", **form), wait="lw-answer svg.tree", again=True)
 
 
 def _refusals(app: FastAPI, nobody: TestClient, pupil: TestClient) -> Iterator[Stop]:

@@ -102,7 +102,7 @@ def nested(plan: Plan, entropy: Entropy) -> Expectation:
         return histogram(plan, entropy)
     regions = max(1, round(math.sqrt(len(sizes))))
     inner = [len(part) for part in np.array_split(sizes, regions)]
-    spend = {"rho": plan.part_rho} if plan.part_rho else {"epsilon": plan.part_epsilon}
+    spend: dict[str, Any] = {"rho": plan.part_rho} if plan.part_rho else {"epsilon": plan.part_epsilon}
     hierarchy = Hierarchy(tree=Tree([[regions], inner]), sensitivity=plan.rows, **spend)
     _, outer, within = (float(np.max(widths)) for widths in hierarchy.half_widths(0.95))
     draws = [

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
+
+import sqlglot
+from sqlglot.errors import SqlglotError
 
 import lapwing as lw
 from lapwing.curator.ask.query import Query
@@ -80,9 +84,12 @@ class Nested(Simple):
 
     def query(self, table: PrivateTable) -> Query:
         """Counts of every level."""
-        return table.hierarchy(
-            [column.name for column in self.levels], lw.count(), weights=self.weights, tree=self._tree()
-        )
+        return table.hierarchy(self._names, lw.count(), weights=self.weights, tree=self._tree())
+
+    @property
+    def _names(self) -> list[str]:
+        """The columns as the curator reads them: in quotes only where they need some."""
+        return [_named(column.name) for column in self.levels]
 
     def _tree(self) -> Any:
         """The groups that there are, with the values of their columns; None for all combinations."""
@@ -97,55 +104,55 @@ class Nested(Simple):
 
     def asking(self) -> str:
         """As Python."""
-        names = [column.name for column in self.levels]
         tree = f", tree={self._tree()!r}" if self.tree else ""
-        return f"table.hierarchy({names!r}, lw.count(), weights={self.weights!r}{tree})"
+        return f"table.hierarchy({self._names!r}, lw.count(), weights={self.weights!r}{tree})"
 
     def result(self, answer: Any) -> Result:
         """A tree: each number with the names that lead to it, and how deep it stands."""
-        keys = [column for column in answer.columns if column.is_key]
-        series = []
-        for flat, column in zip(Simple.result(self, answer).series, _values(answer), strict=True):
-            values = []
-            for place, value in enumerate(flat.values):
-                path = [grouping_label(key.values[place]) for key in keys if key.values[place] is not None]
-                values.append(replace(value, label=BETWEEN.join(path) or TOTAL, x=float(len(path))))
-            series.append(replace(flat, values=tuple(values), name=column.name))
-        result = Simple.result(self, answer)
+        keys = [column for column in answer.columns if column.is_key][-len(self.levels) :]  # the level stands before
+        flat = Simple.result(self, answer)
+        [series] = flat.series
+        values = []
+        for place, value in enumerate(series.values):
+            path = [shown(key.values[place]) for key in keys if key.values[place] is not None]
+            values.append(replace(value, label=BETWEEN.join(path) or TOTAL, x=float(len(path))))
         names = BETWEEN.join(column.name for column in self.levels)
-        return replace(result, shape="tree", series=tuple(series), x_label=names)
+        return replace(flat, shape="tree", series=(replace(series, values=tuple(values)),), x_label=names)
 
     def plain(self, source: Rows, result: Result) -> tuple[Series, ...]:
         """The same over all rows: every row counts in its group and in all that it is within."""
-        names = ", ".join(forms.quoted(column.name) for column in self.levels)
+        columns = ", ".join(forms.quoted(column.name) for column in self.levels)
         known = " AND ".join(
             f"{forms.quoted(column.name)} IN ({', '.join(map(literal, grouping.values(column)))})"
             for column in self.levels
         )
-        shown = {value.label for value in result.series[0].values}
+        labels = {value.label for value in result.series[0].values}
         counts: Counter[str] = Counter()
-        for *path, count in source.all(f"SELECT {names}, count(*) FROM rows WHERE {known} GROUP BY ALL"):
-            labels = [grouping_label(value) for value in path]
-            if BETWEEN.join(labels) not in shown:
-                continue
-            for depth in range(len(labels) + 1):
-                counts[BETWEEN.join(labels[:depth]) or TOTAL] += count
+        for *path, count in source.all(f"SELECT {columns}, count(*) FROM rows WHERE {known} GROUP BY ALL"):
+            names = [shown(value) for value in path]
+            if BETWEEN.join(names) in labels:
+                for depth in range(len(names) + 1):
+                    counts[BETWEEN.join(names[:depth]) or TOTAL] += count
         [series] = result.series
         values = tuple(Value(value.label, float(counts[value.label]), x=value.x) for value in series.values)
         return (replace(series, values=values, note=""),)
 
 
-def grouping_label(value: Any) -> str:
+def shown(value: Any) -> str:
     """A key as people read it."""
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _values(answer: Any) -> list[Any]:
-    return [column for column in answer.columns if not column.is_key]
+def _named(name: str) -> str:
+    if name.isidentifier() and name.isascii():
+        with contextlib.suppress(SqlglotError):
+            if isinstance(sqlglot.parse_one(name), sqlglot.exp.Column):
+                return name
+    return forms.quoted(name)
 
 
 def _texts(column: StatedColumn) -> list[str]:
-    return [grouping_label(value) for value in grouping.values(column)]
+    return [shown(value) for value in grouping.values(column)]
 
 
 def _read(text: str, levels: tuple[StatedColumn, ...]) -> Tree:
@@ -154,13 +161,17 @@ def _read(text: str, levels: tuple[StatedColumn, ...]) -> Tree:
         return ()
     outer, inner = (_texts(column) for column in levels[:2])
     below: dict[str, tuple[str, ...]] = {}
+    hint = f"Write it like {outer[0]}: {', '.join(inner[:2])}; …"
     for part in filter(None, (piece.strip() for piece in text.split(";"))):
         name, _, rest = (piece.strip() for piece in part.partition(":"))
         words = tuple(filter(None, (word.strip() for word in rest.split(","))))
-        wrong = next((word for word in words if word not in inner), "" if words else name)
-        if name not in outer or name in below or wrong:
-            why = f"has “{wrong or name}” where a key of {levels[1 if wrong in words else 0].name} belongs, each once"
-            raise InvalidParameter("tree", text, why, f"Write it like {outer[0]}: {', '.join(inner[:2])}; …")
+        if name not in outer or name in below:
+            why = f"has “{name}” where a key of {levels[0].name} belongs, each once"
+            raise InvalidParameter("tree", text, why, hint)
+        if not words or not set(words) <= set(inner):
+            wrong = next((word for word in words if word not in inner), "nothing")
+            why = f"has “{wrong}” in {name}, where a key of {levels[1].name} belongs"
+            raise InvalidParameter("tree", text, why, hint)
         below[name] = words
     return tuple(below.items())
 

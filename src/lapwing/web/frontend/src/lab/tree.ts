@@ -59,7 +59,7 @@ function drawn(nodes: readonly Node[], room: Box, depth: number): SVGTemplateRes
 function frame(node: Node, box: Box, leaf: boolean, depth: number): SVGTemplateResult {
   const { low } = node.value;
   const unsure = leaf && low !== null && low <= 0;
-  return svg`<rect class=${leaf ? "leaf" : `group depth-${Math.min(depth, 2)}`} x=${box.x} y=${box.y} width=${box.width} height=${box.height} rx="3"></rect>
+  return svg`<rect class=${leaf ? "leaf" : `frame depth-${Math.min(depth, 2)}`} x=${box.x} y=${box.y} width=${box.width} height=${box.height} rx="3"></rect>
     ${unsure ? svg`<rect class="unsure" x=${box.x} y=${box.y} width=${box.width} height=${box.height} rx="3"></rect>` : nothing}`;
 }
 
@@ -74,7 +74,7 @@ function words(node: Node, box: Box, leaf: boolean): SVGTemplateResult | typeof 
   const off = low === null || high === null ? "" : `± ${said((high - low) / 2)}`;
   const lines = leaf ? [number, off, node.exact === null ? "" : `exact ${said(node.exact, 9)}`].filter(Boolean) : [];
   const shown = lines.filter((line, place) => box.height >= 16 + 15 * (place + 1) && line.length <= letters);
-  return svg`<text class=${leaf ? "name" : "name group"} x=${box.x + 5} y=${box.y + 14}>${leaf ? name : `${name} ${number}`}</text>
+  return svg`<text class="name" x=${box.x + 5} y=${box.y + 14}>${leaf ? name : `${name} ${number}`}</text>
     ${shown.map((line, place) => svg`<text class=${line === off ? "noise" : line.startsWith("exact") ? "exact" : "number"} x=${box.x + 5} y=${box.y + 14 + 15 * (place + 1)}>${line}</text>`)}`;
 }
 
