@@ -53,8 +53,8 @@ format: $(DEV) ## let ruff and prettier sort imports, fix what they can and form
 	$(BIN)/ruff format
 	tools/frontend .venv format
 
-bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, the school, the lab, the ledger, the engines, the live collection, two servers, the start, a large model
-	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.collect || status=1; $(BIN)/python -m bench.pair --labelled || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
+bench: $(PEERS) $(DEV) $(ASSETS) ## measure us, our peers and the floors side by side: noise, tables, crowds, k-anonymity, streams, the school, the lab, the ledger, the engines, the live collection, two servers, the start, a large model
+	@status=0; .venv-bench/bin/python -m bench || status=1; .venv-bench/bin/python -m bench.tables || status=1; .venv-bench/bin/python -m bench.crowd || status=1; .venv-bench/bin/python -m bench.anonymity || status=1; .venv-bench/bin/python -m bench.streams || status=1; $(BIN)/python -m bench.web || status=1; $(BIN)/python -m bench.lab || status=1; $(BIN)/python -m bench.hall || status=1; $(BIN)/python -m bench.ledger || status=1; $(BIN)/python -m bench.engines || status=1; $(BIN)/python -m bench.collect || status=1; $(BIN)/python -m bench.pair --labelled || status=1; $(BIN)/python -m bench.start || status=1; $(BIN)/python -m bench.models.large || status=1; exit $$status
 
 bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 seeds in every cell
 	@.venv-bench/bin/python -m bench.models

@@ -25,6 +25,7 @@ from lapwing import noise
 from lapwing.adversary import CONTROLS, Control, audit, controls, peers
 from lapwing.errors import LapwingError
 from lapwing.mechanisms import (
+    BinaryTree,
     BudgetDistribution,
     Count,
     Exponential,
@@ -36,6 +37,7 @@ from lapwing.mechanisms import (
     Mean,
     NoisyMax,
     RandomizedResponse,
+    SignedTree,
     SparseVector,
     Sum,
 )
@@ -81,6 +83,8 @@ OURS: dict[Control, Instead] = {
     controls.count_with_a_reused_seed: whole(Count(epsilon=1)),
     controls.keys_from_the_data: Instead(shown_keys),
     controls.w_event_without_a_memory: whole(BudgetDistribution(epsilon=1, window=8)),
+    controls.daily_sums_with_fresh_noise: whole(SignedTree(epsilon=1, steps=8, sensitivity=1)),
+    controls.tree_that_pays_for_one_level: whole(BinaryTree.for_epsilon(1, steps=8, sensitivity=1)),
     peers.laplace_in_floats: Instead(Laplace(epsilon=1, sensitivity=1, granularity=GRID).release),
     peers.gaussian_in_floats: Instead(Gaussian.for_epsilon(1, 1e-5, sensitivity=1, granularity=GRID).release),
     peers.sum_in_floats: whole(Sum(epsilon=1, bounds=(peers.LOW, peers.HIGH), granularity=1, relation="replace")),

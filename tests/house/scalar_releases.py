@@ -37,6 +37,8 @@ PARAMETERS = {
     "yes_if_yes": 0.75,
     "yes_if_no": 0.25,
     "distance": lambda data: 20,
+    "steps": 3,
+    "scale": 10,
 }
 OPTIONS = {"Histogram": {"keys": ["a", "b"]}}
 DATA = {

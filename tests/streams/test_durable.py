@@ -367,3 +367,28 @@ def test_a_file_belongs_to_one_stream(tmp_path: Path) -> None:
         lw.open_stream(tmp_path / "state.db-anchor")
     with pytest.raises(InvalidParameter, match="no such file"):
         lw.open_stream(tmp_path / "nothing.db")
+
+
+def test_a_row_counts_in_one_step_although_two_processes_read_it(tmp_path: Path) -> None:
+    """One reads from the watermark on, another closes a step with these very rows: the first has to read again."""
+    import duckdb
+
+    log = duckdb.connect()
+    log.execute("CREATE TABLE log AS SELECT i AS id FROM range(5) AS r(i)")
+    source = lw.open(log, table="log", unit=lw.EACH_ROW)
+    question = source.stream(lw.count(), every="step", steps=9, watermark="id")
+    slow, quick = opened(tmp_path, question, rho=10_000), opened(tmp_path, question, rho=10_000)
+    real = Stream._close
+    calls = []
+
+    def interrupted(self: Stream, *args: Any) -> int:
+        calls.append(args[1])
+        if len(calls) == 1:
+            quick.observe(log, table="log", step=1)
+        return real(self, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stream, "_close", interrupted)
+        slow.observe(log, table="log", step=3)
+    assert slow.history(window=1)["count"] == (5, 0, 0)
+    assert calls == [0, 0, 1]

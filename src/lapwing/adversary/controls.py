@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
 from lapwing.adversary.auditor import Pair
@@ -154,6 +155,19 @@ def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> t
     return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
 
 
+@control(Pair((0,) * 8, (1,) + (0,) * 7, note="one event on the first of eight days"), shows=5.08, spread=0.15)
+def daily_sums_with_fresh_noise(days: Sequence[int], entropy: Entropy) -> list[int]:
+    """The sum so far, every day with new noise for one answer: an event is in all later sums and is paid for once."""
+    return [total + discrete_laplace(1, entropy=entropy) for total in accumulate(days)]
+
+
+@control(Pair((0,) * 8, (1,) + (0,) * 7, note="one event, in four nodes of a tree"), shows=3.57, spread=0.1)
+def tree_that_pays_for_one_level(days: Sequence[int], entropy: Entropy) -> list[int]:
+    """The sums of 1, 2, 4 and 8 days have the noise of one answer each, but an event is in one node of every level."""
+    nodes = [days[start : start + size] for size in (1, 2, 4, 8) for start in range(0, 8, size)]
+    return [sum(node) + discrete_laplace(1, entropy=entropy) for node in nodes]
+
+
 CLASSICS: tuple[Control, ...] = (
     sparse_vector_without_query_noise,
     sparse_vector_without_cutoff,
@@ -166,4 +180,6 @@ CLASSICS: tuple[Control, ...] = (
     keys_from_the_data,
     tree_whose_levels_are_paid_once,
     w_event_without_a_memory,
+    daily_sums_with_fresh_noise,
+    tree_that_pays_for_one_level,
 )

@@ -16,6 +16,7 @@ from typing import Any
 from lapwing.adversary.auditor import Pair
 from lapwing.mechanisms import (
     AboveThreshold,
+    BinaryTree,
     BudgetAbsorption,
     BudgetDistribution,
     Count,
@@ -39,8 +40,10 @@ from lapwing.mechanisms import (
     Quantile,
     RandomizedResponse,
     SampleAndAggregate,
+    SignedTree,
     SmoothMedian,
     SparseVector,
+    SquareRootCounter,
     StableMedian,
     Sum,
     Tree,
@@ -75,7 +78,20 @@ class Witness:
 @cache
 def all_witnesses() -> tuple[Witness, ...]:
     """Every witness, of every mechanism."""
-    families = (_noise, _totals, _coins, _selections, _streams, _windows, _quantiles, _keys, _crowds, _stable, _trees)
+    families = (
+        _noise,
+        _totals,
+        _coins,
+        _selections,
+        _streams,
+        _windows,
+        _counters,
+        _quantiles,
+        _keys,
+        _crowds,
+        _stable,
+        _trees,
+    )
     return tuple(witness for family in families for witness in family())
 
 
@@ -189,6 +205,28 @@ def _windows() -> Iterator[Witness]:
         yield _witness(pair, [[9, 0], [0, 9]], [[8, 1], [1, 8]], "one person moves to the other group, twice")
         first = kind(epsilon=4, window=1)
         yield _witness(first, [1, 1], [1, 2], "one person more in one step")
+
+
+def _counters() -> Iterator[Witness]:
+    import numpy as np
+
+    root = SquareRootCounter.for_rho(0.5, steps=6, sensitivity=1, bins=2)
+    yield _witness(
+        root, [0] * 6, [1] + [0] * 5, "one event in the first step, whose column is the longest", delta=DELTA
+    )
+    yield _witness(root, [0] * 6, [0, 0, 0, 1, 0, 0], "one event in a later step", delta=DELTA)
+    twice = SquareRootCounter.for_rho(0.5, steps=6, sensitivity=1, active_steps=2, separation=3, bins=2)
+    yield _witness(twice, [0] * 6, [1, 0, 0, 1, 0, 0], "a person in two steps that lie apart", delta=DELTA)
+    plane = SquareRootCounter.for_rho(0.5, steps=40, sensitivity=2, width=4, bins=4)
+    nobody, somebody = np.zeros((40, 4), dtype=np.int64), np.zeros((40, 4), dtype=np.int64)
+    somebody[0] = 1
+    yield _witness(plane, nobody, somebody, "an event that counts in four sums", delta=DELTA, samples=SLOW)
+    signed = SignedTree(epsilon=2, steps=5, sensitivity=1, arity=3)
+    yield _witness(signed, [0] * 5, [1] + [0] * 4, "one event in the first step, which is in a node of every level")
+    yield _witness(signed, [0] * 5, [0, 0, 0, 1, 0], "one event in a node that is subtracted before it comes")
+    for tree in (BinaryTree.for_epsilon(2, steps=4, sensitivity=1), BinaryTree.for_rho(0.5, steps=4, sensitivity=1)):
+        gaussian = DELTA if tree.noise == "gaussian" else None
+        yield _witness(tree, [0] * 4, [1] + [0] * 3, "one event in the first step", delta=gaussian)
 
 
 def _quantiles() -> Iterator[Witness]:

@@ -9,6 +9,9 @@ from typing import Any
 
 from lapwing import checks
 from lapwing.mechanisms.above_threshold import AboveThreshold, SparseVector
+from lapwing.mechanisms.binary_tree import BinaryTree
+from lapwing.mechanisms.continual import best_counter, counters
+from lapwing.mechanisms.counter import CounterState
 from lapwing.mechanisms.crowd_threshold import CrowdThreshold
 from lapwing.mechanisms.dummies import DummyCrowds, DummyReports
 from lapwing.mechanisms.exponential import Exponential
@@ -27,8 +30,10 @@ from lapwing.mechanisms.quantile import Median, Quantile
 from lapwing.mechanisms.randomized_response import RandomizedResponse
 from lapwing.mechanisms.sample_and_aggregate import SampleAndAggregate
 from lapwing.mechanisms.share_estimate import ShareEstimate
+from lapwing.mechanisms.signed_tree import SignedTree
 from lapwing.mechanisms.smooth_median import SmoothMedian
 from lapwing.mechanisms.solve import epsilon_for
+from lapwing.mechanisms.square_root_counter import SquareRootCounter
 from lapwing.mechanisms.totals import Count, Mean, Sum
 from lapwing.mechanisms.trees import Tree
 from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, UniformBudget, WEventState
@@ -36,6 +41,8 @@ from lapwing.mechanisms.w_event import BudgetAbsorption, BudgetDistribution, Uni
 checks.add_examples(
     candidates="['red', 'green']",
     gamma="0.75",
+    rho="0.5",
+    steps="365",
     threshold="100",
     yes_if_no="0.25",
     yes_if_yes="0.75",
@@ -43,9 +50,11 @@ checks.add_examples(
 
 __all__ = [
     "AboveThreshold",
+    "BinaryTree",
     "BudgetAbsorption",
     "BudgetDistribution",
     "Count",
+    "CounterState",
     "CrowdThreshold",
     "DummyCrowds",
     "DummyReports",
@@ -67,8 +76,10 @@ __all__ = [
     "RandomizedResponse",
     "SampleAndAggregate",
     "ShareEstimate",
+    "SignedTree",
     "SmoothMedian",
     "SparseVector",
+    "SquareRootCounter",
     "StableMedian",
     "Sum",
     "Tree",
@@ -76,7 +87,9 @@ __all__ = [
     "UniformBudget",
     "WEventState",
     "analytic_sigma",
+    "best_counter",
     "classical_sigma",
+    "counters",
     "epsilon_for",
 ]
 

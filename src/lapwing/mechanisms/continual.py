@@ -53,27 +53,27 @@ def counters(
     """
     common = {"steps": steps, **parameters}
     total = _l1(sensitivity, l1_sensitivity, parameters.get("width", 1))
-    found: list[Counter]
+    choices: list[Counter]
     if (rho is None) == (epsilon is None) or (delta is not None and epsilon is None):
         hint = "Write rho=0.5, or epsilon=1 with delta=1e-6, or epsilon=1 alone for pure privacy."
         raise InvalidParameter("rho", rho, "one currency is needed, and only one", hint)
     if rho is not None:
-        found = [
+        choices = [
             SquareRootCounter.for_rho(rho, sensitivity=sensitivity, **common),
             SignedTree.for_rho(rho, sensitivity=total, **common),
         ]
     elif epsilon is not None and delta is not None:
-        found = [
+        choices = [
             SquareRootCounter.for_epsilon(epsilon, delta, sensitivity=sensitivity, **common),
             SignedTree.for_epsilon(epsilon, sensitivity=total, **common),
         ]
     else:
         size = checks.positive(epsilon=epsilon)
-        found = [
+        choices = [
             SignedTree.for_epsilon(size, sensitivity=total, **common),
             BinaryTree.for_epsilon(size, sensitivity=total, **common),
         ]
-    return tuple(sorted(found, key=lambda counter: counter.rms()))
+    return tuple(sorted(choices, key=lambda counter: counter.rms()))
 
 
 @helpful

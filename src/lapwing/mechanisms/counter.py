@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.grid import element_steps
+from lapwing.mechanisms.grid import element_steps, is_array, steps_of_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.noise import SYSTEM, Entropy
 
@@ -232,21 +232,26 @@ class Counter(Mechanism):
                 values = values[0]
             steps = values if type(values) is int else element_steps(values, _ONE)
             return min(max(steps, -largest), largest)
-        return self._table([values] if isinstance(values, (list, tuple)) else values[None], 1)[0]
+        return self._table([values], 1)[0]
 
     def _table(self, values: Any, length: int | None = None) -> NDArray[np.int64]:
-        """Steps × width whole numbers, cut at the largest value."""
+        """Steps × width whole numbers, cut at the largest value. What becomes of one number depends on it alone."""
         import numpy as np
 
-        from lapwing.mechanisms.grid import steps_of_array
-
-        array = np.asarray(values)
+        largest = self.largest_value
+        if isinstance(values, (list, tuple)):
+            rows = [list(row) if is_array(row) else [row] for row in values]
+            shapes = {len(row) for row in rows} | {self.width}
+            if len(shapes) > 1 or length not in (None, len(rows)):
+                raise _wrong_shape((length or "n", self.width))
+            whole = [[min(max(element_steps(v, _ONE), -largest), largest) for v in row] for row in rows]
+            return np.array(whole, dtype=np.int64).reshape(len(rows), self.width)
+        array = values.filled(0) if isinstance(values, np.ma.MaskedArray) else np.asarray(values)
         if self.width == 1 and array.ndim == 1:
             array = array[:, None]
         if array.ndim != 2 or array.shape[1] != self.width or length not in (None, len(array)):
             raise _wrong_shape((length or "n", self.width))
-        largest = self.largest_value
-        return steps_of_array(array, _ONE).clip(-largest, largest)
+        return np.asarray(steps_of_array(array, _ONE).clip(-largest, largest))
 
     def _zero(self, kind: type) -> Any:
         if self.width == 1:

@@ -16,7 +16,7 @@ from lapwing.mechanisms.counter import Counter, CounterState, squared_sensitivit
 from lapwing.mechanisms.dyadic_layout import Layout, layout_of
 from lapwing.mechanisms.gaussian import SMALLEST_VARIANCE, largest_rho
 from lapwing.mechanisms.gaussian_sums import weighted_half_width
-from lapwing.mechanisms.square_root_variance import variances, window_variance
+from lapwing.mechanisms.square_root_variance import mean_variance, variances, window_variance
 from lapwing.noise import LARGEST_SCALE, SYSTEM, Entropy
 from lapwing.noise.gaussian import RejectionGaussian, TableGaussian, discrete_gaussian_sampler
 from lapwing.privacy import ZCDP
@@ -151,8 +151,8 @@ class SquareRootCounter(Counter):
 
     def variances(self) -> NDArray[np.float64]:
         """The variance of each sum after 1, 2, …, `steps` steps."""
-        found: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
-        return found
+        scaled: NDArray[np.float64] = variances(self._layout) * float_up(self._variance)
+        return scaled
 
     def window_variance(self, start: int, stop: int) -> float:
         """The variance of each sum over the steps start + 1 … stop, as the difference of two estimates."""
@@ -160,7 +160,7 @@ class SquareRootCounter(Counter):
 
     def rms(self) -> float:
         """The root of the mean variance over all steps."""
-        return math.sqrt(self.variances().mean())
+        return math.sqrt(mean_variance(self._layout) * float_up(self._variance))
 
     def accuracy(self, confidence: float = 0.95, *, step: int | None = None, simultaneous: bool = False) -> float:
         """The half-width of the noise after `step` steps (None: after the worst), or of all steps and sums at once."""

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     Matrix = NDArray[np.float64]
 
-LONGEST_PROFILE = 13
-"""The steps inside a stretch of up to 2^13 are looked at one by one, all of them at once."""
+LONGEST_PROFILE = 12
+"""The steps inside a stretch of up to 2^12 are looked at one by one, all of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,9 @@ class Stretch:
     """For every step of the stretch, how the sum after it follows from what comes in (only up to a length)."""
     spread: Matrix
     """For every step of the stretch, the variance that the noise of the stretch adds to the sum after it."""
+    squares: Matrix
+    """Σ totalsᵀ·totals over all steps, whatever the length, and below Σ spread: what their mean needs."""
+    spreads: float
 
 
 class Machine:
@@ -50,7 +53,8 @@ class Machine:
         self.levels = [list(layout.level(level)) for level in range(layout.levels)]
         first = 1 / layout.coefficients[0]
         base = np.array([[-first, 0.0], [-first, 1.0]])
-        self.stretches = [Stretch(base, np.full((2, 2), first**2), base[1:], np.array([first**2]))]
+        row, unit = base[1:], first**2
+        self.stretches = [Stretch(base, np.full((2, 2), unit), row, np.array([unit]), row.T @ row, unit)]
         while len(self.stretches) <= layout.levels and 1 << len(self.stretches) <= layout.steps:
             self.stretches.append(self._double(self.stretches[-1], len(self.stretches)))
 
@@ -78,13 +82,14 @@ class Machine:
         second[low + size, [low + size - 1, low + size]] = 1
         second = second[[*range(low + size + 1), inputs]]
         noise = second @ middle @ second.T + _spread(half.noise, [*range(low), low, inputs - 1], inputs)
+        early, late, between = reads[0][:, :inputs], reads[1] @ first, reads[1] @ middle @ reads[1].T
+        squares = early.T @ half.squares @ early + late.T @ half.squares @ late
+        spreads = 2 * half.spreads + float((half.squares * between).sum())
         totals, spread = half.totals, half.spread
         if m <= LONGEST_PROFILE:
-            entry = reads[1] @ first
-            late = totals @ reads[1]
-            totals = np.vstack([totals @ reads[0][:, :inputs], totals @ entry])
-            spread = np.concatenate([spread, spread + np.einsum("ti,ij,tj->t", late, middle, late, optimize=True)])
-        return Stretch(second @ first, noise, totals, spread)
+            spread = np.concatenate([spread, spread + np.einsum("ti,ti->t", totals @ between, totals)])
+            totals = np.vstack([totals @ early, totals @ late])
+        return Stretch(second @ first, noise, totals, spread, squares, spreads)
 
     def start(self) -> Matrix:
         """The covariance of all registers before the first step: all blocks, the sum, and a sum to compare with."""
@@ -175,16 +180,30 @@ def variances(layout: Layout) -> Matrix:
     """The variance of the estimate after 1, 2, …, `steps` steps."""
     import numpy as np
 
-    machine, found = machine_of(layout), np.empty(layout.steps)
+    machine, profile = machine_of(layout), np.empty(layout.steps)
     covariance, step = machine.start(), 0
     while step < layout.steps:
         m = min(machine.longest(step, layout.steps), LONGEST_PROFILE)
         stretch, reads = machine.stretches[m], machine.reads(m)
-        root = _root(reads @ covariance @ reads.T)
-        found[step : step + (1 << m)] = ((stretch.totals @ root) ** 2).sum(axis=1) + stretch.spread
+        sides = stretch.totals @ (reads @ covariance @ reads.T)
+        profile[step : step + (1 << m)] = np.einsum("ti,ti->t", sides, stretch.totals) + stretch.spread
         covariance = machine.advance(covariance, step, m)
         step += 1 << m
-    return found
+    return profile
+
+
+@lru_cache(maxsize=64)
+def mean_variance(layout: Layout) -> float:
+    """The mean of `variances`, without each of them."""
+    machine, total = machine_of(layout), 0.0
+    covariance, step = machine.start(), 0
+    while step < layout.steps:
+        m = machine.longest(step, layout.steps)
+        stretch, reads = machine.stretches[m], machine.reads(m)
+        total += float((stretch.squares * (reads @ covariance @ reads.T)).sum()) + stretch.spreads
+        covariance = machine.advance(covariance, step, m)
+        step += 1 << m
+    return total / layout.steps
 
 
 def window_variance(layout: Layout, start: int, stop: int) -> float:
@@ -195,16 +214,6 @@ def window_variance(layout: Layout, start: int, stop: int) -> float:
     covariance[-1, -1] = covariance[-2, -2]
     covariance = machine.walk(covariance, start, stop)
     return float(covariance[-1, -1] + covariance[-2, -2] - 2 * covariance[-1, -2])
-
-
-def _root(covariance: Matrix) -> Matrix:
-    """A matrix R with few columns and RRᵀ = covariance, up to what doubles show."""
-    import numpy as np
-
-    values, vectors = np.linalg.eigh(covariance)
-    keep = values > 1e-13 * max(values[-1], 1e-300)
-    root: Matrix = vectors[:, keep] * np.sqrt(values[keep])
-    return root
 
 
 def _spread(matrix: Matrix, places: list[int], size: int) -> Matrix:

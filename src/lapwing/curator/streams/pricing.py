@@ -22,8 +22,7 @@ from lapwing.curator.streams.definition import Definition
 from lapwing.curator.streams.protection import ActiveSteps, ConsecutiveSteps
 from lapwing.errors import InvalidParameter
 from lapwing.exact import float_up, sqrt_up
-from lapwing.mechanisms import BudgetDistribution
-from lapwing.mechanisms.continual import BinaryTree, SignedTree, SquareRootCounter, counters
+from lapwing.mechanisms import BinaryTree, BudgetDistribution, SignedTree, SquareRootCounter, counters
 from lapwing.mechanisms.gaussian import largest_rho
 from lapwing.privacy import ApproxDP, Loss, PureDP
 

@@ -1,7 +1,7 @@
 """Which step a row belongs to: by its own time where a column has it, by the declared rule where it comes late.
 
-A row that comes alone for one step is asked for by the engine. Where several steps are closed together, or rows were
-kept for a step that was still open, all of them are fetched once and sorted here.
+Where one step is closed by itself, the engine is asked for its rows. Where several are closed together, rows were kept
+for a step that was still open, or a watermark passes rows of later steps, all of them are fetched once and sorted here.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Brought:
     steps: dict[int, StepRows] = field(default_factory=dict)
     position: Any = None
     """The largest value of the watermark that was read; None where there is none."""
+    later: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of steps that are still open, which the watermark has passed."""
     waited: int = 0
     """Rows up to this number were waiting, and are used up as far as their step is closed."""
 
@@ -63,19 +65,22 @@ class Sorter:
         new: Expression | None = None
         if source is not None and self.schedule.watermark is not None:
             new, brought.position = self._since(source, self.schedule.watermark, after)
+            source = None if new is None else source  # nobody was there when it was looked at
         if source is None and not waiting.rows:
             return brought
-        if first == last and not waiting.rows:
+        timed, passed = self.schedule.time is not None, new is not None
+        if first == last and not waiting.rows and not (timed and passed):
             brought.steps[first] = self.reader.step(source, _both(new, self._within(first)), self._salt(first))
-        elif self.schedule.time is None and first == last:
+        elif not timed and first == last:
             brought.steps[first] = self._counted([*waiting.rows, *self._fetched(source, new)], first)
-        elif self.schedule.time is None:  # what was waiting came while the first step was open
+        elif not timed:  # what was waiting came while the first step was open
             brought.steps[first] = self._counted(waiting.rows, first)
             brought.steps[last] = self.reader.step(source, new, self._salt(last))
-        else:
-            rows = [*waiting.rows, *self._fetched(source, _both(new, self._before(last)))]
-            for step, part in self._sorted(rows, first, last).items():
-                brought.steps[step] = self._counted(part, step)
+        else:  # what a watermark passes is not read again, so rows of later steps are kept
+            condition = new if passed else self._before(last)
+            by_step = self._sorted([*waiting.rows, *self._fetched(source, condition)], first)
+            brought.steps = {step: self._counted(part, step) for step, part in by_step.items() if step <= last}
+            brought.later = [row for step, part in by_step.items() if step > last and passed for row in part]
         return brought
 
     def _since(self, source: Source, watermark: str, after: Any) -> tuple[Expression | None, Any]:
@@ -111,7 +116,7 @@ class Sorter:
         source = source_of(list(rows), self.sorted_reader.scan, self.reader.notation, self.find)
         return self.sorted_reader.step(source, None, self._salt(step))
 
-    def _sorted(self, rows: Sequence[dict[str, Any]], first: int, last: int) -> dict[int, list[dict[str, Any]]]:
+    def _sorted(self, rows: Sequence[dict[str, Any]], first: int) -> dict[int, list[dict[str, Any]]]:
         """Rows by step. Those without a time are left out; so are late ones, or they count in the first step."""
         by_step: dict[int, list[dict[str, Any]]] = {}
         for row in rows:
@@ -121,7 +126,7 @@ class Sorter:
             step = self.schedule.place(moment)
             if step < first and self.schedule.late == "next":
                 step = first
-            if first <= step <= last:
+            if first <= step <= self.schedule.steps:
                 by_step.setdefault(step, []).append(row)
         return by_step
 

@@ -64,6 +64,14 @@ class StateFile(FileStore):
         except LedgerDamaged as damage:
             raise StreamDamaged(self.name, damage.where) from damage
 
+    def check(self, database: Database) -> None:
+        """Find whatever no entry could tell."""
+        [sound] = database.execute("PRAGMA integrity_check(1)").fetchone()
+        if sound != "ok":
+            raise StreamDamaged(self.name, "the database file itself")
+        if self.tables(database) != self.layout:
+            raise StreamDamaged(self.name, "its tables, which are not those of a stream")
+
     def make(self) -> None:
         """Make the file, which nobody else may read, and its tables."""
         try:

@@ -92,6 +92,8 @@ class Stream:
     @property
     def over(self) -> int:
         """How many steps are over by the clock, whether they are closed or not."""
+        if self.definition.schedule.every == "step":  # which no clock knows
+            return self.closed
         return self.definition.schedule.over(moment_of("clock", self.clock()))
 
     @property
@@ -119,18 +121,20 @@ class Stream:
         `table=` of a database is meant.
         """
         closed, target = self._target(step)
-        if target > closed:
+        while target > closed:
             source = source_of(rows, self.definition.scan, self.notation, self.find, **options)
             with self.file.transaction(write=False) as database:
                 waiting = waiting_rows(database, self.definition.schedule, target)
                 after = saving.known(state.facts(database).get("position"))
             sorter = self._sorter(entropy)
             brought = sorter.brought(source, waiting, closed + 1, target, after=after)
-            self._close(brought, target, entropy)
+            closed = self._close(brought, closed, target, sorter, entropy)  # read again if one was closed meanwhile
         return self.at(target)
 
     def catch_up(self, rows: Any = None, **options: Any) -> Answer | None:
         """Close every step that is over by the clock, as `observe` does; None if there is none to show yet."""
+        if self.definition.schedule.every == "step":
+            raise InvalidCall("catch_up", "you say when a step of this stream ends", "Write stream.observe(rows).")
         last = self.over
         if last > self.closed and self.left:
             return self.observe(rows, step=last, **options)
@@ -181,8 +185,8 @@ class Stream:
             raise InvalidCall("observe", why, "Open another stream for what comes next; it costs again.")
         target = closed + 1 if step is None else schedule.step_of(step)
         if target > closed and ended:
-            raise InvalidCall("observe", "this stream was ended", "Open another one; it costs again.")
-        if target > closed and target > self.over:
+            raise _ended("observe")
+        if target > closed and schedule.every != "step" and target > self.over:
             end = schedule.period(target)[1] + schedule.grace
             why = f"step {target:,} is not over before {end:%Y-%m-%d %H:%M} UTC, and steps end by the clock"
             raise InvalidParameter("step", step if step is not None else target, why, "Wait, or keep rows with add().")
@@ -190,20 +194,25 @@ class Stream:
 
     def _must_go_on(self, database: Database) -> None:
         if "ended" in state.facts(database) or state.closed_steps(database) == self.steps:
-            raise InvalidCall("add", "this stream has ended", "Open another one; it costs again.")
+            raise _ended("add")
 
     def _sorter(self, entropy: Entropy) -> Sorter:
         reader = Reader(self.definition.query, self.notation, self.facts["analyst"], self.facts["charge"])
         bare = replace(reader, query=self.definition.bare)
         return Sorter(reader, bare, self.definition.schedule, self.find, entropy.bits(256).to_bytes(32, "big"))
 
-    def _close(self, brought: Brought, target: int, entropy: Entropy) -> None:
-        """Close the steps up to this one, in one transaction; those that somebody else closed meanwhile stay theirs."""
+    def _close(self, brought: Brought, before: int, target: int, sorter: Sorter, entropy: Entropy) -> int:
+        """Close the steps up to this one, in one transaction, if none was closed since `before`; how many are closed.
+
+        Whatever was read for steps that somebody else closed meanwhile is thrown away: a row counts in one step.
+        """
         definition, items = self.definition, self.items
         with self.file.transaction() as database:
             closed = state.closed_steps(database)
-            if closed >= target or "ended" in state.facts(database):
-                return
+            if "ended" in state.facts(database):
+                raise _ended("observe")
+            if closed != before:
+                return closed
             kept = state.counters(database)
             states: list[Any] = [item.counter.state_from_bytes(kept[place]) for place, item in enumerate(items)]
             if any(known.step != closed for known in states):
@@ -222,9 +231,11 @@ class Stream:
                 state.close_step(database, step, estimates, self._errors(states))
             state.keep_counters(database, {place: after.to_bytes() for place, after in enumerate(states)})
             use_up(database, definition.schedule, target, brought.waited)
+            sorter.keep(database, brought.later)
             if brought.position is not None:
                 state.remember(database, "position", saving.value(brought.position))
         self.file.write_anchor()
+        return target
 
     def _errors(self, states: Sequence[Any]) -> list[float] | None:
         """How far answers may be off where that depends on what was released before; public."""
@@ -367,6 +378,10 @@ def _is_known(database: Database, batch: tuple[str, int] | None) -> bool:
     row = {"source": batch[0], "number": batch[1]}
     known = database.execute("SELECT 1 AS one FROM batch WHERE source = :source AND number = :number", row)
     return known.fetchone() is not None
+
+
+def _ended(call: str) -> InvalidCall:
+    return InvalidCall(call, "this stream has ended", "Open another one; it costs again.")
 
 
 def _nothing_yet() -> InvalidCall:

@@ -1,0 +1,31 @@
+"""`python -m bench.streams`: counters beside their peers and the floors; exits 1 when a bar is missed.
+
+python -m bench.streams               everything; jax_privacy optimises for about two minutes
+python -m bench.streams --no-peers    ours and the floors only
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from bench.streams import counters
+from bench.streams.report import save, show
+
+
+def main() -> int:
+    """Measure, print, save; exit status 1 if a bar was missed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--no-peers", action="store_true", help="without OpenDP and jax_privacy; nothing is saved")
+    asked = parser.parse_args()
+    results, verdicts = counters.measure(peers=not asked.no_peers)
+    show(results, verdicts)
+    if not asked.no_peers:
+        save(results, verdicts, "counters")
+    return 0 if all(verdict.met for verdict in verdicts) else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.exit(main())
