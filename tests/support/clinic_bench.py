@@ -14,10 +14,10 @@ from school_site import PERSON, open_school, site_of, visitor
 
 from lapwing.web.accounts.sessions import cookie_name
 from lapwing.web.lab.bench import Bench
-from lapwing.web.lab.bundled import EXAMPLES
+from lapwing.web.lab.bundled import EXAMPLES, Example
 from lapwing.web.lab.owners import COOKIE, new_owner
 
-CLINIC = EXAMPLES["clinic"]
+CLINIC, HELPLINE = EXAMPLES["clinic"], EXAMPLES["helpline"]
 
 
 @pytest.fixture(scope="module")
@@ -36,13 +36,21 @@ def clinic_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def brought(app: FastAPI, rows: Path, **changes: Any) -> tuple[TestClient, Bench]:
-    """A browser with the clinic, stated; not in teaching mode unless said."""
+@pytest.fixture(scope="session")
+def helpline_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The calls of the helpline, written once."""
+    path = tmp_path_factory.mktemp("calls") / "table.parquet"
+    HELPLINE.write(path)
+    return path
+
+
+def brought(app: FastAPI, rows: Path, *, example: Example = CLINIC, **changes: Any) -> tuple[TestClient, Bench]:
+    """A browser with the clinic, or another of our tables, stated; not in teaching mode unless said."""
     site, owner = site_of(app), new_owner()
-    bench = site.lab.bring(owner, CLINIC.title)
+    bench = site.lab.bring(owner, example.title)
     bench.path.write_bytes(rows.read_bytes())
-    bench.columns = CLINIC.taken.columns
-    bench.state(replace(CLINIC.statement, **{"teaching": False, **changes}))
+    bench.columns = example.taken.columns
+    bench.state(replace(example.statement, **{"teaching": False, **changes}))
     client = visitor(app)
     client.cookies.set(cookie_name(site.settings, COOKIE), owner, domain="testserver.local", path="/")
     return client, bench

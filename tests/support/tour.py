@@ -18,7 +18,7 @@ from typing import Any
 import pyotp
 import surveys
 from classroom import SLUG, Made, finish, made
-from clinic_bench import brought, released
+from clinic_bench import HELPLINE, brought, released
 from collecting import CROWD, free_addresses, publish, working
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -55,6 +55,8 @@ NO_PAGES = {
     "/lab/{id}/ask/{analysis}/preview": "a part of the page for asking",
     "/lab/{id}/ask/{analysis}/nearby": "for scripts",
     "/lab/{id}/shown/{job}": "for scripts",
+    "/lab/{id}/streams/{mark}/now": "for scripts",
+    "/lab/{id}/streams/{mark}/export/{kind}": "a file",
     "/collections/{collection_id}/now": "a part of the console",
     "/guide/so-far": "a part of the interview",
     "/lab/{id}/ask": "leads to a question",
@@ -312,7 +314,26 @@ def _lab(app: FastAPI, rows: Path, held: threading.Event) -> Iterator[Stop]:
     broken.ledger.trip([DATASET], "Traceback\n  File\nOut of Memory Error: " + "unbroken" * 30)
     for part in ("/failures", "/ask/mean"):
         yield Stop(closed, f"/lab/{broken.id}{part}", again=part != "/failures")
+    yield from _streams(app, rows.with_name("calls.parquet"))
     yield Stop(visitor(app), "/lab/paste", form={"text": "PAR1 and no Parquet"})
+
+
+def _streams(app: FastAPI, calls: Path) -> Iterator[Stop]:
+    """A stream with some closed steps, and the form for one."""
+    if not calls.exists():
+        HELPLINE.write(calls)
+    owner, bench = brought(app, calls, example=HELPLINE)
+    asked = {"time": "day", "by": "region", "every": "week", "start": "2025-01-01", "steps": "53", "active": "2"}
+    yield Stop(owner, f"/lab/{bench.id}/streams")
+    yield Stop(owner, f"/lab/{bench.id}/streams?start=never", again=True)
+    address = owner.post(f"/lab/{bench.id}/streams", data={**asked, "epsilon": "1"}).headers["location"]
+    yield Stop(owner, address, again=True)
+    owner.post(f"{address}/close", data={"steps": "9"})
+    job = bench.streams[address.rpartition("/")[2]].job
+    assert job is None or job.ended.wait(60)
+    yield Stop(owner, address, wait="lw-stream svg")
+    form = {"first": "region", "second": "town", "tree": "Coast: Seaham, Dunmouth; Hills: Fellgate"}
+    yield Stop(owner, released(owner, bench, kind="nested", **form), wait="lw-answer svg.tree", again=True)
 
 
 def _refusals(app: FastAPI, nobody: TestClient, pupil: TestClient) -> Iterator[Stop]:

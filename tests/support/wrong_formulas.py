@@ -12,6 +12,7 @@ LEAST = "min(Counter(shown(row, levels) for row in rows).values()) >= k"
 KEY = 'person["born"], person["sex"], person["postcode"]'
 PAIR = "ask(group + [target]) - ask(group)"
 TURNS = "for _ in range(400):"
+NODE = "found.append((start, start + length - 1))"
 
 WRONG: dict[str, list[tuple[str, str, str]]] = {
     "be-the-adversary": [
@@ -251,5 +252,30 @@ WRONG: dict[str, list[tuple[str, str, str]]] = {
         ("two of three counts", "3 ** 0.5", "2 ** 0.5"),
         ("l2 for l1", "l1_added = 3", "l1_added = 3 ** 0.5"),
         ("nothing known", "median_replaced = 100", "median_replaced = float('nan')"),
+    ],
+    "tree-nodes": [
+        ("every day alone", "length *= 2", "break"),
+        ("nothing", "return found", "return []"),
+        ("printed", "return found", "print(found)"),
+        ("how many", "return found", "return len(found)"),
+        ("backwards", "return found", "return found[::-1]"),
+        ("the last one only", "return found", "return found[-1:]"),
+        ("the first one only", "return found", "return found[:1]"),
+        ("not the last one", "return found", "return found[:-1]"),
+        ("lengths instead of ends", NODE, "found.append((start, length))"),
+        ("ends before they start", NODE, "found.append((start + length - 1, start))"),
+        ("one day too long", NODE, "found.append((start, start + length))"),
+        ("one day too short", NODE, "found.append((start, start + length - 2))"),
+        ("from nought", NODE, "found.append((start - 1, start + length - 2))"),
+        ("the first day is left out", "found, start = [], 1", "found, start = [], 2"),
+        ("day nought is there", "found, start = [], 1", "found, start = [], 0"),
+        ("the last day is left out", "while start <= day", "while start < day"),
+        ("a node that is not over", "start + 2 * length - 1 <= day", "start + length - 1 < day"),
+        ("never quite full", "start + 2 * length - 1 <= day", "start + 2 * length - 1 < day"),
+        ("threes", "length *= 2", "length *= 3"),
+        ("one day more each time", "length *= 2", "length += 1"),
+        ("pairs of half-open days", NODE, "found.append((start - 1, start + length - 1))"),
+        ("every node twice", "start += length", "found.append(found[-1])\n        start += length"),
+        ("sets of days", NODE, "found.append(set(range(start, start + length)))"),
     ],
 }

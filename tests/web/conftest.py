@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from clinic_bench import clinic_rows, lab_school
+from clinic_bench import clinic_rows, helpline_rows, lab_school
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
@@ -21,7 +21,7 @@ from school_site import TODAY, open_school
 
 from lapwing.web.statistics import weeks
 
-__all__ = ["clinic_rows", "lab_school"]
+__all__ = ["clinic_rows", "helpline_rows", "lab_school"]
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),

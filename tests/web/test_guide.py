@@ -36,6 +36,7 @@ from lapwing.web.guide.answers import USUAL as USUAL_ANSWERS
 from lapwing.web.guide.cases import Case, cases
 from lapwing.web.guide.expectations import group_sizes
 from lapwing.web.guide.plan import POSSIBLE, Plan, plan, small
+from lapwing.web.guide.running_totals import counter
 from lapwing.web.guide.snippets import program
 from lapwing.web.guide.trial import expected
 
@@ -161,7 +162,7 @@ def test_rules_can_be_read_with_their_sources(client: TestClient) -> None:
         assert len(rule.why) > 40, rule.id
         assert set(rule.read) <= set(nuggets().pages), rule.id
         assert set(rule.then.get("tools", ())) <= set(tools()), rule.id
-        settled = {"model", "transport", "epsilon", "delta", "rows", "releases", "accounting"}
+        settled = {"model", "transport", "epsilon", "delta", "rows", "releases", "accounting", "steps"}
         assert set(rule.then) <= {"verdict", "tools", *settled}
 
 
@@ -233,7 +234,10 @@ def plans() -> list[Plan]:
             found = plan(given, first_rules(given))
             assert found is not None
             made.append(found)
-    return made
+    given = answered(ask=("count", "histogram"), often="daily", groups=8, rows="few", people=10**6)
+    totals = plan(given, first_rules(given))
+    assert totals is not None
+    return [*made, totals]
 
 
 @pytest.mark.parametrize("made", plans(), ids=lambda made: f"{made.model}, {made.parts} parts")
@@ -460,6 +464,53 @@ def test_two_servers_are_as_accurate_as_a_curator_and_never_promise_anything_of_
     assert "two machines of one firm are one server" in page
     assert {"two-servers", "all-or-nothing", "shares-can-lie", "one-row"} <= {rule.id for rule in pair.rules}
     assert "all-or-nothing" not in {rule.id for rule in central.rules}
+
+
+def test_counts_of_every_day_go_on_and_are_paid_once(client: TestClient) -> None:
+    daily = answered(ask=("count", "histogram"), groups=8, people=1_000_000, rows="few", often="daily", need="rough")
+    made = advise(daily)
+    assert made.plan is not None
+    assert (made.plan.steps, made.plan.releases, made.plan.parts, made.plan.delta) == (365, 1, 2, 0)
+    losses = [counter(made.plan, width).privacy_loss() for width in (1, 8)]
+    assert sum(loss.epsilon for loss in losses) <= made.plan.epsilon
+    assert [counter(made.plan, width).active_steps for width in (1, 8)] == [5, 5]
+    assert {"running-totals", "one-event-is-not-a-person"} <= {rule.id for rule in made.rules}
+    page = client.get(f"/guide/advice?{daily.address}").text
+    assert "Paid once, for all 365 days together: each of 2 questions gets ε = 0.5." in page
+    assert made.program.count("epsilon=0.5)") == 4, "a quote and a stream for each question"
+    assert "active_steps=5" in made.program
+    for other in ({"same": "no"}, {"trust": "two"}, {"ask": ("count", "mean")}, {"often": "monthly"}):
+        found = advise(replace(daily, **other)).plan
+        assert found is not None
+        assert found.steps == 1, other
+
+
+def test_totals_that_go_on_are_better_than_a_fresh_answer_every_day() -> None:
+    daily = answered(ask=("count",), often="daily", people=1_000_000)
+    totals = advise(daily).plan
+    assert totals is not None
+    fresh = replace(totals, steps=1, releases=365, part_epsilon=totals.epsilon / 365)
+    assert 10 * expected(totals, "count").error < expected(fresh, "count").error
+
+
+def test_groups_within_groups_add_up_and_cost_their_part() -> None:
+    for often in ("once", "daily"):
+        made = advise(answered(ask=("nested", "mean"), groups=60, people=10**7, need="rough", often=often))
+        assert made.plan is not None
+        assert "a-hierarchy" in {rule.id for rule in made.rules}
+        known: dict[str, Any] = {}
+        with contextlib.redirect_stdout(io.StringIO()):
+            exec(compile(made.program, "<the guide>", "exec"), known)
+        country, regions, towns = (known[name] for name in ("country", "regions", "in_towns"))
+        assert country.sum() == regions.sum() == towns.sum()
+        assert regions.tolist() == [towns[:2].sum(), towns[2:].sum()]
+        loss = known["places"].privacy_loss()
+        assert (loss.rho <= made.plan.part_rho) if made.plan.part_rho else (loss.epsilon <= made.plan.part_epsilon)
+    elsewhere = advise(answered(ask=("nested",), groups=8, people=10**6, trust="nobody", need="rough"))
+    assert elsewhere.plan is not None
+    assert elsewhere.plan.asks == ("histogram",)
+    assert [reply.enough for reply in elsewhere.replies] == [True]
+    assert "sums-of-the-smallest" in {rule.id for rule in elsewhere.rules}
 
 
 def test_a_word_that_is_said_to_be_found_is_found() -> None:

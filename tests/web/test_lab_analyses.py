@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -18,7 +19,7 @@ import pytest
 from cases import together
 from sweeps import few
 
-from lapwing.datasets import ADULT_BOUNDS, adult, clinic_csv
+from lapwing.datasets import ADULT_BOUNDS, adult, clinic, clinic_csv
 from lapwing.errors import BudgetExceeded, InvalidParameter, UnsupportedQuery
 from lapwing.privacy import ApproxDP, Ledger, PureDP
 from lapwing.web.lab import figures
@@ -70,6 +71,8 @@ FORMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("histogram", {"column": "smoker"}),
         ("quantiles", {"column": "cost"}),
         ("groups", {"by": "region", "measures": ["count", "mean"], "column": "age"}),
+        ("nested", {"first": "region", "second": "smoker"}),
+        ("nested", {"first": "visits", "second": "region", "third": "smoker", "weights": "leaves"}),
         (
             "sql",
             {"sql": "SELECT region, COUNT(*) AS n FROM clinic WHERE smoker GROUP BY region ORDER BY n LIMIT 2"},
@@ -89,6 +92,7 @@ FORMS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("histogram", {"column": "sex"}),
         ("quantiles", {"column": "age", "shares": "0.5"}),
         ("groups", {"by": "sex", "measures": ["sum"], "column": "hours_per_week"}),
+        ("nested", {"first": "sex", "second": "income", "tree": "Female: <=50K, >50K; Male: >50K"}),
         ("sql", {"sql": "SELECT AVG(age) AS mean_age, COUNT(*) AS n FROM adult"}),
         ("linear", {"target": "hours_per_week", "columns": ["age", "education_num"], "method": "functional"}),
         ("logistic", {"target": "income", "columns": ["age", "education_num"]}),
@@ -218,6 +222,45 @@ def test_a_release_costs_what_it_says_and_has_the_shape_of_the_exact_answer(
     drawn = list(question.draws(data, 1.0, 2, quiet))
     assert len(drawn) == 2
     assert total(data.ledger) == before
+
+
+def test_groups_within_groups_add_up_and_are_those_of_plain_sql(world: World, tmp_path: Path) -> None:
+    form = {"first": "region", "second": "smoker", "tree": "North: true, false; Coast: false; West: true"}
+    question, data = asked("clinic", "nested", form), world.data("clinic", tmp_path)
+    release = question.release(data, 50.0, quiet)
+    assert release.shape == "tree"
+    [private], exact = release.series, question.exact(data, quiet).series[0]
+    assert [value.label for value in private.values] == [
+        *("total", "North", "North / true", "North / false", "Coast", "Coast / false", "West", "West / true")
+    ]
+    assert [value.x for value in private.values] == [0, 1, 2, 2, 1, 2, 1, 2]
+    people = clinic()
+    pairs = Counter(zip(people["region"], people["smoker"], strict=True))
+    leaves = [pairs["North", True], pairs["North", False], pairs["Coast", False], pairs["West", True]]
+    truth = [sum(leaves), sum(leaves[:2]), *leaves[:2], leaves[2], leaves[2], leaves[3], leaves[3]]
+    assert [value.value for value in exact.values] == truth
+    numbers = [value.value or 0 for value in private.values]
+    assert numbers[0] == numbers[1] + numbers[4] + numbers[6]
+    assert (numbers[1], numbers[4], numbers[6]) == (numbers[2] + numbers[3], numbers[5], numbers[7])
+    assert all(abs(number - count) <= 20 for number, count in zip(numbers, truth, strict=True)), "at epsilon = 50"
+
+
+@together(
+    ("wrong", "said"),
+    [
+        ({"second": "region"}, "is there already, further up"),
+        ({"third": "smoker"}, "is there already, further up"),
+        ({"tree": "Nowhere: true"}, "where a key of region belongs"),
+        ({"tree": "North: perhaps"}, "where a key of smoker belongs"),
+        ({"tree": "North"}, "where a key of smoker belongs"),
+        ({"tree": "North: true; North: false"}, "where a key of region belongs, each once"),
+        ({"first": "age"}, "is not one of the columns"),
+        ({"weights": "mine"}, "is not one of the choices"),
+    ],
+)
+def test_groups_that_do_not_fit_are_refused_in_words(wrong: dict[str, str], said: str) -> None:
+    with pytest.raises(InvalidParameter, match=said):
+        asked("clinic", "nested", {"first": "region", "second": "smoker", **wrong})
 
 
 @pytest.mark.parametrize(("where", "slug", "form"), PRIVATE)

@@ -90,6 +90,7 @@ ASKED: list[tuple[str, dict[str, Any]]] = [
     ("histogram", {"column": "Datum"}),
     ("quantiles", {"column": HEAVY}),
     ("groups", {"by": "Ort", "measures": ["count", "mean"], "column": TALL}),
+    ("nested", {"first": "Ort", "second": TRUE, "third": "Datum", "tree": "Köln: true; Genève: true, false"}),
     ("sql", {"sql": 'SELECT "Ort", COUNT(*) AS n FROM gaeste GROUP BY "Ort"'}),
     ("linear", {"target": SPENT, "columns": [TALL, HEAVY]}),
     ("logistic", {"target": TRUE, "columns": TALL}),

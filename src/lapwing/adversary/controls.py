@@ -146,6 +146,15 @@ def w_event_without_a_memory(counts: Sequence[int], entropy: Entropy) -> list[in
     return answers
 
 
+@control(
+    Pair((4, 2, 3), (5, 2, 3), note="one person more, in a town, its region and the country"), shows=2.72, spread=0.04
+)
+def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
+    """The whole epsilon for each level of a tree: a person is on every one of them, and the losses add up."""
+    exact = (sum(towns), towns[0] + towns[1], *towns)
+    return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
+
+
 @control(Pair((0,) * 8, (1,) + (0,) * 7, note="one event on the first of eight days"), shows=5.08, spread=0.15)
 def daily_sums_with_fresh_noise(days: Sequence[int], entropy: Entropy) -> list[int]:
     """The sum so far, every day with new noise for one answer: an event is in all later sums and is paid for once."""
@@ -157,15 +166,6 @@ def tree_that_pays_for_one_level(days: Sequence[int], entropy: Entropy) -> list[
     """The sums of 1, 2, 4 and 8 days have the noise of one answer each, but an event is in one node of every level."""
     nodes = [days[start : start + size] for size in (1, 2, 4, 8) for start in range(0, 8, size)]
     return [sum(node) + discrete_laplace(1, entropy=entropy) for node in nodes]
-
-
-@control(
-    Pair((4, 2, 3), (5, 2, 3), note="one person more, in a town, its region and the country"), shows=2.72, spread=0.04
-)
-def tree_whose_levels_are_paid_once(towns: Sequence[int], entropy: Entropy) -> tuple[int, ...]:
-    """The whole epsilon for each level of a tree: a person is on every one of them, and the losses add up."""
-    exact = (sum(towns), towns[0] + towns[1], *towns)
-    return tuple(count + discrete_laplace(1, entropy=entropy) for count in exact)
 
 
 CLASSICS: tuple[Control, ...] = (

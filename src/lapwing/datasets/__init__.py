@@ -1,8 +1,8 @@
-"""Data to try things on: a clinic and a town where nobody exists, the old public census extract UCI Adult, and weekly
-chickenpox cases of Hungary's counties.
+"""Data to try things on: a clinic, a town and a helpline where nobody exists, UCI Adult (an old public census extract),
+and weekly chickenpox cases of Hungary's counties.
 
-tools/make_clinic.py made the clinic from a fixed seed; tools/make_adult.py and tools/make_chickenpox.py packed the
-others from their published files; the town is drawn when it is asked for.
+tools/make_clinic.py made the clinic from a fixed seed. tools/make_adult.py and tools/make_chickenpox.py packed two
+others from their published files. The town and the calls of the helpline are drawn when they are asked for.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from lapwing.datasets.census import ADULT_BOUNDS, adult, adult_file
 from lapwing.datasets.chickenpox import REGIONS, chickenpox, chickenpox_file
+from lapwing.datasets.helpline import helpline
 from lapwing.datasets.town import Town, town
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "chickenpox_file",
     "clinic",
     "clinic_csv",
+    "helpline",
     "town",
 ]
 

@@ -36,7 +36,9 @@ LATER = {
     "/collections": ("collections.routes.console",),
     "/take-part": ("collections.routes.taking_part",),
     "/guide": ("guide.routes.guide",),
-    "/lab": ("lab.routes.lab", "lab.routes.questions", "lab.routes.check", "lab.routes.failures"),
+    "/lab": (
+        *("lab.routes.lab", "lab.routes.questions", "lab.routes.streams", "lab.routes.check", "lab.routes.failures"),
+    ),
 }
 """Modules that are loaded when somebody first asks for an address that begins like this."""
 

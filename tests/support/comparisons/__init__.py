@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from browser import Call
 
-from comparisons import beliefs, choice, lab, mechanisms, perspective, shares, sketches, surveys, tables
+from comparisons import beliefs, choice, continual, lab, mechanisms, perspective, shares, sketches, surveys, tables
 
 Subject = Callable[[], Iterator[Call]]
 
@@ -24,4 +24,5 @@ SUBJECTS: list[Subject] = [
     *(tables.alike, tables.differences),
     *(surveys.numbers, surveys.reports),
     *(shares.shares, shares.seats, shares.noise),
+    *(continual.widths, continual.nodes_of_days, continual.errors, continual.prices),
 ]

@@ -11,6 +11,7 @@ WIDGETS = {
     "chooser": "Which mechanism for which question, and how far off its answers are",
     "clipping": "A sum with a bound: too low cuts off, too high needs noise",
     "crowd-size": "How little a shuffled report tells, by the number of people in the batch",
+    "daily-total": "A total that is published every day: fresh noise, the tree, the square root, and the price",
     "differencing": "A curator answers about groups only; can you find out about one person?",
     "error-bands": "The error of the sample and the error of the noise, over the number of people",
     "exponential": "How likely each option is chosen, by the exponential mechanism and by permute-and-flip",
@@ -35,6 +36,7 @@ WIDGETS = {
     "taking-part": "What it can cost to take part, in one study and in many",
     "three-models": "What it costs to trust nobody, a shuffler, or a curator",
     "timeline": "Events in order, from a table that you write inside",
+    "tree-nodes": "Build a total up to a day out of the noisy nodes of a tree",
     "who-learns": "The parties of a collection, and what they learn if some work together",
 }
 """What each shows, in a line. `graph` and `data` have buttons of their own."""

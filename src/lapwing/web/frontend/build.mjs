@@ -33,6 +33,7 @@ const result = await build({
     join(here, "src", "discussion.ts"),
     join(here, "src", "lab.ts"),
     join(here, "src", "lab-intake.ts"),
+    join(here, "src", "lab-stream.ts"),
     join(here, "src", "styles", "lab.css"),
     join(here, "src", "moderation.ts"),
     join(here, "src", "python.ts"),

@@ -156,6 +156,12 @@ class Advice:
                 f"Each report is randomised with ε = {number(current.part_epsilon)}. In a shuffled batch of "
                 f"{current.reports:,} that is at most ε = {number(current.epsilon)} in all{per}."
             )
+        if current.steps > 1:
+            each = "" if current.parts == 1 else f" each of {_several(current.parts, 'question')} gets"
+            return (
+                f"Paid once, for all {current.steps} days together:{each or ' the whole budget,'} "
+                f"ε = {number(current.part_epsilon)}."
+            )
         if current.parts == 1:
             return "One question, one release: it gets the whole budget."
         shared = f"{_several(current.releases, 'release')} of {_several(len(current.asks), 'question')}"

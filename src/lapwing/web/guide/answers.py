@@ -104,6 +104,7 @@ STEPS = (
                 options=(
                     Option("count", "How many, or what share", "Smokers among patients."),
                     Option("histogram", "How many in each group", "Patients by region, orders by weekday."),
+                    Option("nested", "Groups within groups that add up", "Towns, their regions, and the country."),
                     Option("top", "What is most common", "The favourite of a list that you know."),
                     Option("mean", "A mean or a sum", "Mean age, total spending."),
                     Option("quantile", "A median or another quantile", "Median income, the slowest tenth."),
@@ -198,7 +199,7 @@ STEPS = (
     ),
 )
 QUESTIONS = {question.name: question for step in STEPS for question in step.questions}
-STATISTICS = ("count", "histogram", "top", "mean", "quantile", "table", "words", "model")
+STATISTICS = ("count", "histogram", "nested", "top", "mean", "quantile", "table", "words", "model")
 """What differential privacy can answer; the others are about single people."""
 WANTED = {"rough": 0.10, "good": 0.03, "fine": 0.01, "exact": 0.0}
 

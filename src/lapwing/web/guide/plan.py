@@ -14,14 +14,14 @@ from lapwing.web.guide.answers import Answers
 from lapwing.web.guide.rules import Rule, settled
 
 POSSIBLE = {
-    "central": ("count", "histogram", "top", "mean", "quantile", "table", "words", "model"),
+    "central": ("count", "histogram", "nested", "top", "mean", "quantile", "table", "words", "model"),
     "secure sum": ("count", "histogram", "top", "mean", "table"),
     "two servers": ("count", "histogram", "top", "mean", "table"),
     "shuffled": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
     "local": ("count", "histogram", "top", "mean", "quantile", "table", "words"),
 }
 """What each model can answer."""
-GROUPED = ("histogram", "top", "table")
+GROUPED = ("histogram", "nested", "top", "table")
 """Questions about groups. Where none of them is asked, but results are split, all others are split."""
 IN_GROUPS = {"count": "histogram", "mean": "table"}
 """What a count and a mean become in every group."""
@@ -51,6 +51,8 @@ class Plan:
     part_rho: Fraction | None = None
     split: bool = False
     """Whether a quantile is asked for in every group."""
+    steps: int = 1
+    """Days of totals that go on, which are paid once; 1 where nothing goes on."""
 
     @property
     def parts(self) -> int:
@@ -100,7 +102,12 @@ def possible(answers: Answers, rules: list[Rule]) -> tuple[str, ...]:
 
 
 def named(answers: Answers, ask: str) -> str:
-    """The question that is planned for one of the interview: where results are split, about every group."""
+    """The question that is planned for one of the interview: where results are split, about every group.
+
+    Without a curator the smallest groups are estimated, and larger ones are their sums.
+    """
+    if ask == "nested" and answers.trust != "us":
+        return "histogram"
     return IN_GROUPS.get(ask, ask) if _split(answers) else ask
 
 
@@ -148,6 +155,7 @@ def plan(answers: Answers, rules: list[Rule]) -> Plan | None:
         part_delta=part_delta,
         part_rho=shortened(rho) if rho else None,
         split=_split(answers),
+        steps=int(choices.get("steps", "1")),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 from string import Template
 
-from lapwing.web.guide import two_servers
+from lapwing.web.guide import running_totals, two_servers
 from lapwing.web.guide.plan import Plan
 from lapwing.web.guide.without_curator import LONG_LIST
 
@@ -17,6 +17,7 @@ MOST_MADE_UP = 3000
 _DATA = {
     "count": "smokes = [True, False, False] * $times",
     "histogram": 'regions = ["North", "South", "East"] * $times',
+    "nested": "towns = [900, 400, 700, 300, 500]  # people in two towns of the North and three of the South",
     "top": 'favourites = {"tea": 1200, "coffee": 1500, "water": 300}  # how many people prefer what',
     "mean": "ages = [34, 51, 29] * $times",
     "quantile": "incomes = [1800, 2400, 3900] * $times",
@@ -29,6 +30,12 @@ print("smokers:", smokers.release(smokes), "±", smokers.accuracy(0.95))""",
     "histogram": """
 groups = lw.mechanisms.Histogram(epsilon=$epsilon, keys=["North", "South", "East", "West"]$rows)  # keys are public
 print("by region:", groups.release(regions), "±", groups.accuracy(0.95))""",
+    "nested": """
+tree = lw.mechanisms.Tree([[2], [2, 3]])  # the country has two regions, these have two and three towns: public
+places = lw.mechanisms.Hierarchy(tree=tree, $spend, sensitivity=$bound)
+country, regions, in_towns = places.release(towns).levels  # whole numbers that add up, none below zero
+print("towns:", in_towns.tolist(), "regions:", regions.tolist(), "all:", country.tolist())
+print("±", [round(max(widths), 1) for widths in places.half_widths(0.95)], "from the country to the towns")""",
     "top": """
 choice = lw.PermuteAndFlip(epsilon=$epsilon, sensitivity=$bound, candidates=list(favourites), monotone=True)
 print("favourite:", choice.release(list(favourites.values())))""",
@@ -164,6 +171,7 @@ print(protocol.estimate(counts))  # unbiased, with intervals""")
 _TITLES = {
     "count": "How many say yes",
     "histogram": "How many in each group",
+    "nested": "Groups within groups",
     "top": "What is most common",
     "table": "A table: every cell is an answer",
     "quantile": "A quantile: read it from the counts of public bins",
@@ -189,6 +197,8 @@ def program(plan: Plan) -> str:
         return _secure(plan)
     if plan.model == "two servers":
         return two_servers.program(plan, _TITLES, _times(plan))
+    if plan.steps > 1:
+        return running_totals.program(plan, _TITLES, number(plan.epsilon), number(plan.part_epsilon), _times(plan))
     return _curated(plan)
 
 

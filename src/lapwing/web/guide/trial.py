@@ -14,6 +14,7 @@ from importlib import import_module
 from lapwing.adversary.attacks.attack import repeatable
 from lapwing.web.guide.expectations import Expectation
 from lapwing.web.guide.plan import Plan
+from lapwing.web.guide.running_totals import RUNNING
 from lapwing.web.guide.two_servers import WITH_TWO_SERVERS
 from lapwing.web.guide.with_curator import CENTRAL
 from lapwing.web.guide.without_curator import AT_SOURCE
@@ -35,6 +36,8 @@ def expected(plan: Plan, ask: str) -> Expectation:
     if ask == "model":
         import_module("lapwing.models")
     trials = AT_SOURCE if plan.at_source else WITH_TWO_SERVERS if plan.model == "two servers" else CENTRAL
+    if plan.steps > 1:
+        trials = RUNNING
     alike = trials[ask].__name__  # favourites without a curator are tried like groups
     with _ONE:
         return trials[ask](plan, repeatable("guide", alike, plan.model, plan.people, plan.groups, plan.part_epsilon))

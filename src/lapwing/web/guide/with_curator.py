@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lapwing.errors import NoiseWarning, NotPrivateWarning
-from lapwing.mechanisms import Exponential, Gaussian, KeySelection, Laplace, Mean, Median, PermuteAndFlip
+from lapwing.mechanisms import (
+    Exponential,
+    Gaussian,
+    Hierarchy,
+    KeySelection,
+    Laplace,
+    Mean,
+    Median,
+    PermuteAndFlip,
+    Tree,
+)
 from lapwing.web.guide.expectations import (
     MADE_UP,
     RANGE,
@@ -35,6 +45,7 @@ if TYPE_CHECKING:
 SERVERS = 2
 """Of a secure sum; each adds noise."""
 _OFTEN, _SELDOM, _RARELY = 200, 20, 3
+_TREES = 4
 _CELLS = 20_000
 """Noisy counts drawn for one trial at most."""
 _STEPS = 64
@@ -74,6 +85,34 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
         mechanism=f"{name} on each count",
         sentence=f"With 95 % confidence, each group is off by at most {people_in(within)}, "
         f"{share_of(within / least, 'the smallest group' if plan.groups > 1 else 'all')}.{said}",
+        error=within / least,
+        relative_to="the smallest group",
+        runs=len(draws) * len(sizes),
+        kept=int(sum((abs(values - sizes) <= within).sum() for values in draws)),
+        bars=group_bars(sizes, draws[0], within),
+        most=1.15 * float(sizes[0]),
+        axis="people",
+    )
+
+
+def nested(plan: Plan, entropy: Entropy) -> Expectation:
+    """How many in each group, and in groups of groups; all of it adds up."""
+    sizes, least = group_sizes(plan.people, plan.groups), smallest(plan.people, plan.groups)
+    if len(sizes) < 2:
+        return histogram(plan, entropy)
+    regions = max(1, round(math.sqrt(len(sizes))))
+    inner = [len(part) for part in np.array_split(sizes, regions)]
+    spend: dict[str, Any] = {"rho": plan.part_rho} if plan.part_rho else {"epsilon": plan.part_epsilon}
+    hierarchy = Hierarchy(tree=Tree([[regions], inner]), sensitivity=plan.rows, **spend)
+    _, outer, within = (float(np.max(widths)) for widths in hierarchy.half_widths(0.95))
+    draws = [
+        np.asarray(hierarchy.release(sizes.tolist(), entropy).leaves) for _ in range(min(_TREES, _runs(len(sizes))))
+    ]
+    return Expectation(
+        mechanism="a hierarchy: noise on every level, then the nearest counts that add up",
+        sentence=f"With 95 % confidence, each of {plan.groups:,} small groups is off by at most {people_in(within)}, "
+        f"{share_of(within / least, 'the smallest')}, and each of {regions:,} large groups by at most "
+        f"{people_in(outer)}. Small groups add up to their large group exactly.",
         error=within / least,
         relative_to="the smallest group",
         runs=len(draws) * len(sizes),
@@ -211,6 +250,7 @@ def model(plan: Plan, entropy: Entropy) -> Expectation:
 CENTRAL: dict[str, Callable[[Plan, Entropy], Expectation]] = {
     "count": count,
     "histogram": histogram,
+    "nested": nested,
     "top": top,
     "mean": mean,
     "quantile": quantile,

@@ -100,6 +100,8 @@ class Bench:
     asks_encoding: bool = False
     """Whether intake waits for its owner to say that the text is Latin-1."""
     answers: list[Answer] = field(default_factory=list)
+    streams: dict[str, Any] = field(default_factory=dict)
+    """Totals that go on, by their marks: `streams.LabStream`."""
     earlier: list[str] = field(default_factory=list)
     """What was spent before each time the owner started over: it still counts in the world."""
     deleted: bool = False
@@ -191,6 +193,7 @@ class Bench:
             if spent is not None and size_of(spent) > (0, 0):
                 self.earlier.append(str(spent))
             self.answers.clear()
+            self.streams.clear()
 
     def keep(self, answer: Answer) -> None:
         """Remember a private answer; an exact one is refused."""
@@ -227,6 +230,7 @@ class Bench:
         self.jobs.forget(self.id)
         with self._lock:
             self.answers.clear()
+            self.streams.clear()
             self._budget.end()
             self.suggested = None
             self.columns, self.notes, self.intake = (), (), None

@@ -1,4 +1,4 @@
-"""Tables to begin with: nobody exists in two of them, and the third is old and public, so teaching mode is on."""
+"""Tables to begin with: nobody exists in three of them, and the fourth is old and public, so teaching mode is on."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lapwing import datasets
+from lapwing.datasets.helpline import LONGEST, PLACES, TOPICS
 from lapwing.web.lab.engine import engine, quoted, text
 from lapwing.web.lab.intake import FileColumn, Intake
 from lapwing.web.lab.statement import StatedColumn, Statement, Type
@@ -137,6 +138,22 @@ _TOWN = Statement(
         ),
     ),
 )
+_HELPLINE = Statement(
+    name="calls",
+    unit="caller",
+    max_rows_per_unit=8,
+    people=4000,
+    epsilon=3.0,
+    teaching=True,
+    columns=(
+        StatedColumn("caller", "integer"),
+        StatedColumn("day", "date"),
+        StatedColumn("region", keys=tuple(PLACES)),
+        StatedColumn("town", keys=tuple(town for towns in PLACES.values() for town in towns)),
+        StatedColumn("topic", keys=TOPICS),
+        StatedColumn("minutes", "integer", (0, LONGEST)),
+    ),
+)
 EXAMPLES = {
     example.slug: example
     for example in (
@@ -165,6 +182,15 @@ EXAMPLES = {
             _TOWN,
             _town,
             '{"person": range(1, 20_001), **datasets.town(20_000).people}',
+        ),
+        Example(
+            "helpline",
+            "A helpline",
+            "A year of calls by 4,000 imaginary people: day, region, town, topic and minutes. For totals that go on "
+            "day by day, and for towns that must add up to their regions.",
+            _HELPLINE,
+            datasets.helpline,
+            "datasets.helpline()",
         ),
     )
 }

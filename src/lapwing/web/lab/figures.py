@@ -38,7 +38,7 @@ def to_png(result: Result, title: str = "") -> bytes:
     """A picture of an answer, with error bars and what it cost."""
     panels = _panels(result)
     rows = max((len(panel[0].values) for panel in panels), default=1)
-    lying = result.shape in ("bars", "table", "number")
+    lying = result.shape in ("bars", "table", "number", "tree")
     height = (0.9 + (0.34 if rows > 3 else 0.5) * min(rows, MOST_BARS)) if lying else 3.4
     size = (7.5, 0.9 + height * len(panels))
     figure, grid = charts.figure(1, len(panels), size=size, values="x" if lying else "y")
@@ -125,6 +125,7 @@ def _caption(result: Result) -> str:
     if max((len(series.values) for series in result.series), default=0) > MOST_BARS and result.shape in (
         "bars",
         "table",
+        "tree",
     ):
         parts.append(f"the first {MOST_BARS} of each")
     return " · ".join(parts)

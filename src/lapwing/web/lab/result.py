@@ -8,8 +8,9 @@ from typing import Literal, NotRequired, TypedDict
 
 from lapwing.privacy import Loss
 
-Shape = Literal["number", "bars", "curve", "table", "points"]
-"""How it is drawn: one number, bars over names, a curve over numbers, a table only, or points in the plane."""
+Shape = Literal["number", "bars", "curve", "table", "points", "tree"]
+"""How it is drawn: one number, bars over names, a curve over numbers, a table only, points in the plane, or areas in
+areas (then `Value.x` is how deep a group stands, and each stands before those within it)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ function guide(form: HTMLFormElement): void {
   const one = (name: string): HTMLElement => form.querySelector<HTMLElement>(`[data-question="${name}"]`)!;
   /** Questions that do not matter are not asked. */
   const tidy = (): void => {
-    one("groups").hidden = !chosen("ask").some((ask) => ["histogram", "top", "table"].includes(ask));
+    one("groups").hidden = !chosen("ask").some((ask) => ["histogram", "nested", "top", "table"].includes(ask));
     one("same").hidden = chosen("often")[0] === "once";
   };
 

@@ -14,6 +14,7 @@ from lapwing.web.lab.analyses.linear import Linear
 from lapwing.web.lab.analyses.local import Local
 from lapwing.web.lab.analyses.logistic import Logistic
 from lapwing.web.lab.analyses.mean import Mean
+from lapwing.web.lab.analyses.nested import Nested
 from lapwing.web.lab.analyses.quantiles import Quantiles
 from lapwing.web.lab.analyses.sql import Sql
 from lapwing.web.lab.analyses.table import Groups
@@ -21,7 +22,7 @@ from lapwing.web.lab.analysis import Analysis
 
 ANALYSES: dict[str, type[Analysis]] = {
     kind.slug: kind
-    for kind in (Count, Mean, Histogram, Quantiles, Groups, Sql, Linear, Logistic, Clusters, Local, Anonymous)
+    for kind in (Count, Mean, Histogram, Quantiles, Groups, Nested, Sql, Linear, Logistic, Clusters, Local, Anonymous)
 }
 """By the word in an address, in the order of the page."""
 TEACHING_ONLY = frozenset({Anonymous.slug})

@@ -264,6 +264,7 @@ def _asking(
         statement=statement,
         question=question,
         kinds=[(slug, ANALYSES[slug], may) for slug, may in able.items()],
+        dated=bool(statement.of_type("date")),
         told=details,
         budget=budget,
         refused=refused,

@@ -15,7 +15,7 @@ export interface Series {
 }
 
 export interface Result {
-  shape: "number" | "bars" | "curve" | "table" | "points";
+  shape: "number" | "bars" | "curve" | "table" | "points" | "tree";
   series: Series[];
   x_label: string;
   confidence: number;

@@ -14,6 +14,7 @@ import {
   type Point,
 } from "../lib/chart.js";
 import type { Result, Series, Value } from "./kinds.js";
+import { treemap } from "./tree.js";
 
 type Pair = { mine: Value; exact: Value | undefined };
 const ROW = 30;
@@ -33,6 +34,7 @@ export function picture(mine: Result, exact: Result | null): TemplateResult[] {
 
 function draw(result: Result, series: Series, exact: Series | null): SVGTemplateResult {
   const numbered = series.values.length > 1 && series.values.every(({ x }) => x !== null);
+  if (result.shape === "tree") return treemap(series, exact, words(series, exact));
   if (result.shape === "points") return plane(result, series, exact);
   if (result.shape === "curve" && numbered) return curve(result, series, exact);
   if (result.shape === "bars" && numbered && series.values.length > 6) return columns(result, series, exact);
@@ -160,10 +162,7 @@ function curve(result: Result, series: Series, exact: Series | null): SVGTemplat
   const marks: Mark[] = [];
   const [above, below] = [points(series, ({ high }) => high), points(series, ({ low }) => low)];
   if (above.length && below.length) {
-    marks.push(
-      { kind: "line", ink: "noise", points: above, dashed: true },
-      { kind: "line", ink: "noise", points: below, dashed: true },
-    );
+    marks.push({ kind: "band", ink: "noise", points: above, lower: below });
   }
   if (exact) marks.push({ kind: "line", ink: "exact", points: points(exact, ({ value }) => value), label: "exact" });
   marks.push({ kind: "line", ink: "private", points: points(series, ({ value }) => value), label: "private" });

@@ -1,4 +1,4 @@
-// Small pictures from data, as SVG: lines, areas, bars, dots and rules, with quiet axes and labels beside the lines.
+// Small pictures from data, as SVG: lines, areas, bands, bars, dots and rules, with quiet axes and labels beside the lines.
 import { css, svg, nothing, type SVGTemplateResult } from "lit";
 
 export type Point = readonly [number, number];
@@ -12,9 +12,11 @@ export interface Axis {
   format?: (value: number) => string;
 }
 export interface Mark {
-  kind: "line" | "area" | "bars" | "dots" | "across" | "down";
+  kind: "line" | "area" | "band" | "bars" | "dots" | "across" | "down";
   ink: Ink;
   points: readonly Point[];
+  /** The lower edge of a band; its points are the upper one. */
+  lower?: readonly Point[];
   label?: string;
   /** Where its label stands; on the side with more room unless said. */
   side?: "left" | "right";
@@ -135,6 +137,11 @@ function drawn(mark: Mark, across: Place, up: Place, floor: number): SVGTemplate
       const ends = at.length ? `L${at[at.length - 1]![0]},${bottom}L${at[0]![0]},${bottom}Z` : "";
       return svg`<path class="area ${mark.ink}" d=${path + ends}></path>`;
     }
+    case "band": {
+      const back = spots({ ...mark, points: mark.lower ?? [] }, across, up).reverse();
+      const way = back.map(([a, b]) => `L${a.toFixed(1)},${b.toFixed(1)}`).join("");
+      return svg`<path class="area ${mark.ink}" d=${`${path}${way}Z`}></path>`;
+    }
     case "bars": {
       const gap = at.length > 1 ? Math.max(1, (at[1]![0] - at[0]![0]) * 0.8) : 12;
       return svg`<g class="bars ${mark.ink}">${at.map(
@@ -158,6 +165,7 @@ function labelled(mark: Mark, across: Place, up: Place, floor: number): Spot | u
     case "line":
       return above(mark, at);
     case "area":
+    case "band":
       return at[Math.floor(at.length / 2)];
     case "dots":
       return at[at.length - 1];

@@ -1,0 +1,164 @@
+// A stream of the lab while it goes on: a line with its band for each group, asked for again while steps are closed.
+import { LitElement, css, html, nothing, type TemplateResult } from "lit";
+import { chart, narrow, type Mark, type Point } from "./lib/chart.js";
+import type { Result, Series, Value } from "./lab/kinds.js";
+import { calm, said } from "./lab/look.js";
+import { told } from "./lab/told.js";
+
+interface Streamed {
+  every: string;
+  closed: number;
+  left: number;
+  steps: number;
+  running: boolean;
+  wrong: string;
+  /** What some steps are called, closed or not. */
+  names: Record<string, string>;
+  result: Result;
+}
+const EVERY = 2000;
+const MOST_PICTURES = 6;
+
+class StreamView extends LitElement {
+  static override properties = { now: { state: true } };
+  declare private now: Streamed | null;
+  private timer = 0;
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.now = told<Streamed>("streamed");
+    if (this.now?.running) this.timer = window.setInterval(() => void this.renew(), EVERY);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    clearInterval(this.timer);
+  }
+
+  private async renew(): Promise<void> {
+    if (document.hidden) return;
+    const answer = await fetch(this.dataset.address ?? "", { headers: { accept: "application/json" } }).catch(
+      () => null,
+    );
+    if (!answer?.ok) return;
+    const now = (await answer.json()) as Streamed;
+    const first = !this.now?.result.series.length && now.result.series.length > 0;
+    if (first || !now.running || now.wrong) {
+      clearInterval(this.timer);
+      location.reload(); // the page has other buttons now
+      return;
+    }
+    this.now = now;
+    for (const name of ["closed", "left"] as const) {
+      const place = document.querySelector<HTMLElement>(`[data-live="${name}"]`);
+      if (place) place.textContent = now[name].toLocaleString("en");
+    }
+    refill(document.querySelector<HTMLTableElement>('table[data-live="table"]'), now);
+  }
+
+  override render(): TemplateResult | typeof nothing {
+    const { now } = this;
+    if (!now?.result.series.length) return nothing;
+    const { series } = now.result;
+    return html`<div class="legend"><span class="private">━ published</span><span class="noise">▒ ${Math.round(100 * now.result.confidence)} % band for the exact number</span></div>
+      <div class=${series.length > 1 ? "several" : ""}>${series
+        .slice(0, MOST_PICTURES)
+        .map(
+          (one) =>
+            html`<figure>${series.length > 1 ? html`<figcaption>${one.name}</figcaption>` : nothing}${line(one, now)}</figure>`,
+        )}</div>
+      <p class="seen" role="status">${sentence(now)}</p>`;
+  }
+
+  static override styles = [
+    calm,
+    css`
+      .legend { display: flex; flex-wrap: wrap; gap: 0 1.2rem; font-size: 0.88rem; } .legend .private { color: var(--private); } .legend .noise { color: var(--noise); }
+      figure { margin: 0.4rem 0 0; } figcaption { font-weight: 600; }
+      @media (min-width: 72rem) { .several { display: grid; grid-template-columns: 1fr 1fr; gap: 0 1.6rem; } }
+    `,
+  ];
+}
+customElements.define("lw-stream", StreamView);
+
+function line(series: Series, now: Streamed): unknown {
+  const points = (which: (value: Value) => number | null): Point[] =>
+    series.values.flatMap((one) => {
+      const value = which(one);
+      return one.x === null || value === null ? [] : [[one.x, value] as const];
+    });
+  const [above, below, middle] = [points(({ high }) => high), points(({ low }) => low), points(({ value }) => value)];
+  const numbers = [...above, ...below, ...middle].map(([, value]) => value);
+  const [low, high] = [Math.min(0, ...numbers), Math.max(1, ...numbers)];
+  const dot: Mark[] = middle.length ? [{ kind: "dots", ink: "private", points: [middle[middle.length - 1]!] }] : [];
+  return chart({
+    title: `${series.name}: published after each ${now.every}, with its band; as numbers in the table below`,
+    height: 240,
+    x: {
+      from: 1,
+      to: Math.max(2, now.steps),
+      label: now.every,
+      ticks: ticksOf(now),
+      format: (step) => short(now.names[step] ?? ""),
+    },
+    y: { from: low, to: high + 0.05 * (high - low), label: series.measured_in },
+    marks: [
+      { kind: "band", ink: "noise", points: above, lower: below },
+      { kind: "line", ink: "private", points: middle },
+      ...dot,
+    ],
+  }) as unknown;
+}
+
+/** Steps that have a name: all of them, or the first, the middle and the last on a phone. */
+function ticksOf({ names }: Streamed): number[] {
+  const steps = Object.keys(names).map(Number);
+  return narrow() ? steps.filter((_, place) => place % 2 === 0) : steps;
+}
+
+function short(name: string): string {
+  const day = new Date(`${name}T00:00:00Z`);
+  return Number.isNaN(day.valueOf())
+    ? name
+    : day.toLocaleDateString("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+}
+
+function sentence(now: Streamed): string {
+  const [series] = now.result.series;
+  const last = series?.values[series.values.length - 1];
+  if (!series || !last || last.value === null) return "";
+  const half = last.low === null || last.high === null ? null : (last.high - last.low) / 2;
+  const error =
+    half === null ? "" : `, off by at most ${said(half)} with ${Math.round(100 * now.result.confidence)} % confidence`;
+  return `${last.label}: ${series.name} ${said(last.value, 6)}${error}. ${now.left.toLocaleString("en")} steps are left, and cost nothing more.`;
+}
+
+/** The rows of the table below, from what came; its head stays. */
+function refill(table: HTMLTableElement | null, now: Streamed): void {
+  const body = table?.tBodies[0];
+  if (!table || !body) return;
+  const most = Math.max(body.rows.length, Math.min(12, now.closed));
+  const made = document.createElement("tbody");
+  for (let place = now.closed - 1; place >= Math.max(0, now.closed - most); place--) {
+    const row = made.insertRow();
+    const head = row.appendChild(document.createElement("th"));
+    head.scope = "row";
+    head.textContent = now.result.series[0]?.values[place]?.label ?? "";
+    for (const { values } of now.result.series) {
+      const value = values[place];
+      const cell = row.insertCell();
+      cell.className = "right";
+      if (!value || value.value === null) continue;
+      const number = Object.assign(document.createElement("span"), {
+        className: "private",
+        textContent: said(value.value, 9),
+      });
+      cell.append(number);
+      if (value.low === null || value.high === null) continue;
+      const span = Object.assign(document.createElement("small"), { className: "noise" });
+      span.textContent = `${Math.round(value.low).toLocaleString("en")} to ${Math.round(value.high).toLocaleString("en")}`;
+      cell.append(" ", span);
+    }
+  }
+  body.replaceWith(made);
+}

@@ -1,0 +1,222 @@
+"""Streams in the lab: paid once, closed by a clock that sees no row, for nobody else, and right."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cases import together
+from clinic_bench import HELPLINE, brought
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from school_site import PERSON, visitor
+
+from lapwing.datasets import helpline
+from lapwing.web.lab import streams
+from lapwing.web.lab.bench import Bench
+
+FALSE_ALARM = 1e-6
+WEEKS = {"time": "day", "by": "region", "every": "week", "start": "2025-01-01", "steps": "53", "active": "2"}
+
+
+def spent(bench: Bench) -> float:
+    return float(bench.spent.epsilon)  # type: ignore[attr-defined]
+
+
+def opened(client: TestClient, bench: Bench, epsilon: float = 1, **asked: str) -> str:
+    """The address of a new stream."""
+    answer = client.post(f"/lab/{bench.id}/streams", data={**WEEKS, **asked, "epsilon": str(epsilon)}, headers=PERSON)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+def closed(client: TestClient, address: str, steps: int) -> None:
+    answer = client.post(f"{address}/close", data={"steps": str(steps)}, headers=PERSON)
+    assert answer.status_code == 303, answer.text
+
+
+def ended(bench: Bench, address: str) -> streams.LabStream:
+    """The stream, when nothing is under way any more."""
+    kept = streams.found(bench, address.rpartition("/")[2])
+    if kept.job is not None:
+        assert kept.job.ended.wait(60)
+    return kept
+
+
+def test_the_form_says_what_a_stream_costs_before_anything_is_spent(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    page = client.get(f"/lab/{bench.id}/streams", params=WEEKS, headers=PERSON).text
+    assert "count after 53 weeks" in page
+    assert "It is paid once, now, for all 53 weeks" in page
+    assert "at most 2 active weeks of it count" in page
+    assert spent(bench) == 0
+    assert "Totals that go on" in client.get(f"/lab/{bench.id}/ask/groups", headers=PERSON).text
+
+
+@together(
+    ("wrong", "said"),
+    [
+        ({"start": "yesterday"}, "Write it like 2025-01-01."),
+        ({"steps": "0"}, "must be a whole number from 1 to 1000"),
+        ({"steps": "1001"}, "must be a whole number from 1 to 1000"),
+        ({"active": "54"}, "must be a whole number from 1 to 53"),
+        ({"measure": "sum"}, "Choose a column with bounds."),
+        ({"time": "caller"}, "is not one of the columns for this"),
+        ({"by": "minutes"}, "is not one of the columns for this"),
+        ({"every": "month", "start": "2025-01-02"}, "is not the beginning of a month"),
+    ],
+)
+def test_what_does_not_fit_is_said_and_nothing_is_opened(
+    wrong: dict[str, str], said: str, lab_school: FastAPI, helpline_rows: Path
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    page = client.get(f"/lab/{bench.id}/streams", params={**WEEKS, **wrong}, headers=PERSON)
+    assert page.status_code == 200
+    assert said in page.text
+    refused = client.post(f"/lab/{bench.id}/streams", data={**WEEKS, **wrong, "epsilon": "1"}, headers=PERSON)
+    assert refused.status_code == 422
+    assert (spent(bench), bench.streams) == (0, {})
+
+
+def test_it_is_paid_once_and_a_closed_step_never_changes(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    assert spent(bench) == 1
+    assert "No week is closed yet" in client.get(address, headers=PERSON).text
+    closed(client, address, 1)
+    first = ended(bench, address).result().series[0].values[0]
+    closed(client, address, 4)
+    kept = ended(bench, address)
+    assert kept.stream.closed == 5
+    assert kept.result().series[0].values[0] == first
+    assert spent(bench) == 1
+    page = client.get(address, headers=PERSON).text
+    assert ">5</span> of 53 weeks" in page
+    assert f'<span class="private">{first.value:,.0f}</span>' in page, "numbers stand in the page without scripts"
+    assert client.get(address, params={"window": 7}, headers=PERSON).status_code == 200
+    assert f"{len(bench.streams)}" == "1"
+    assert "5 of 53 weeks closed" in client.get(f"/lab/{bench.id}/streams", headers=PERSON).text
+
+
+def test_totals_are_those_of_the_rows_that_count(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE, epsilon=90)
+    address = opened(client, bench, 90)
+    closed(client, address, 53)
+    kept = ended(bench, address)
+    assert kept.stream.left == 0
+    calls, weeks = helpline(), defaultdict(set)
+    for caller, day, region in zip(calls["caller"], calls["day"], calls["region"], strict=True):
+        weeks[caller, region].add((day - dt.date(2025, 1, 1)).days // 7)
+    counts = {
+        region: sum(min(2, len(one)) for (_, of), one in weeks.items() if of == region)
+        for region in ("Coast", "Hills", "Plain")
+    }
+    [item] = kept.stream.items
+    within = item.half_width(0, 53, 1 - Fraction(FALSE_ALARM) / 3)
+    for series in kept.result().series:
+        published = series.values[-1].value
+        assert published is not None
+        assert abs(published - counts[series.name]) <= within
+    assert within < 0.05 * min(counts.values())
+
+
+def test_steps_come_by_the_clock_while_it_runs(
+    lab_school: FastAPI, helpline_rows: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address, moment = opened(client, bench), 1000.0
+    monkeypatch.setattr(streams.time, "monotonic", lambda: moment)
+    assert client.post(f"{address}/run", data={"pace": "at once"}, headers=PERSON).status_code == 422
+    client.post(f"{address}/run", data={"pace": "slowly"}, headers=PERSON)
+    assert client.get(f"{address}/now").json()["running"]
+    assert ended(bench, address).stream.closed == 0
+    moment += 7
+    client.get(f"{address}/now")
+    assert ended(bench, address).stream.closed == 3, "a step every two seconds"
+    told = client.get(f"{address}/now").json()
+    assert (told["closed"], told["left"], told["steps"]) == (3, 50, 53)
+    assert len(told["result"]["series"]) == 3
+    client.post(f"{address}/run", data={"pace": ""}, headers=PERSON)
+    moment += 100
+    assert not client.get(f"{address}/now").json()["running"]
+    assert ended(bench, address).stream.closed == 3
+
+
+def test_nobody_else_finds_a_stream_and_it_goes_with_its_table(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    stranger, files = visitor(lab_school), list(bench.folder.glob("*.stream"))
+    for path in (f"/lab/{bench.id}/streams", address, f"{address}/now", f"{address}/export/csv"):
+        assert stranger.get(path).status_code == 404
+    assert stranger.post(f"{address}/close", data={"steps": "1"}).status_code == 404
+    assert files
+    assert all(file.stat().st_mode & 0o077 == 0 for file in files), "exact counts are for the server alone"
+    bench.start_over()
+    assert client.get(address, headers=PERSON).status_code == 404
+    client.post(f"/lab/{bench.id}/delete", headers=PERSON)
+    assert not any(file.exists() for file in files)
+
+
+def test_what_the_budget_does_not_pay_is_not_opened(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    opened(client, bench, 2.5)
+    refused = client.post(f"/lab/{bench.id}/streams", data={**WEEKS, "epsilon": "1"}, headers=PERSON)
+    assert refused.status_code == 409
+    assert "0.5 is left" in refused.text
+    assert (spent(bench), len(bench.streams)) == (2.5, 1)
+
+
+def test_a_table_without_dates_says_what_to_do(lab_school: FastAPI, clinic_rows: Path) -> None:
+    client, bench = brought(lab_school, clinic_rows)
+    page = client.get(f"/lab/{bench.id}/streams", headers=PERSON)
+    assert "State that a column is a date" in page.text
+    assert "/streams" not in client.get(f"/lab/{bench.id}/ask/mean", headers=PERSON).text
+
+
+def test_single_rows_can_be_what_is_protected_and_sums_go_on_too(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE, unit="", max_rows_per_unit=1)
+    page = client.get(f"/lab/{bench.id}/streams", params=WEEKS, headers=PERSON).text
+    assert "event level: one row is protected" in page.lower().replace("Event", "event")
+    assert 'name="active"' not in page
+    address = opened(client, bench, measure="sum", column="minutes", by="")
+    closed(client, address, 2)
+    kept = ended(bench, address)
+    assert [series.name for series in kept.result().series] == ["sum of minutes"]
+
+
+def test_what_was_published_can_be_taken_along(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    assert client.get(f"{address}/export/png").status_code == 404
+    closed(client, address, 3)
+    ended(bench, address)
+    lines = client.get(f"{address}/export/csv").text.splitlines()
+    assert len(lines) == 1 + 3 * 3
+    assert lines[1].startswith("Coast,2025-01-01,1,")
+    assert client.get(f"{address}/export/png").content.startswith(b"\x89PNG")
+    assert client.get(f"{address}/export/xls").status_code == 404
+
+
+def test_what_scripts_are_told_stands_in_the_page(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    closed(client, address, 2)
+    ended(bench, address)
+    page = client.get(address, headers=PERSON).text
+    found = re.search(r'id="streamed">(.*?)</script>', page)
+    assert found
+    told: dict[str, Any] = json.loads(found[1])
+    assert told == client.get(f"{address}/now").json()
+    assert told["names"] == {
+        "1": "2025-01-01",
+        "13": "2025-03-26",
+        "26": "2025-06-25",
+        "40": "2025-10-01",
+        "53": "2025-12-31",
+    }
