@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.grid import element_steps, is_array, steps_of_array
+from lapwing.mechanisms.grid import SMALL, element_steps, is_array, steps_of_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.privacy.neighbours import PERSON, Unsaid
@@ -89,8 +89,7 @@ class Counter(Mechanism):
         checks.whole(separation=self.separation)
         written = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
         exact = {name: _exactly(value) for name, value in written.items() if name not in ("relation", "unit")}
-        text = f"{type(self).__name__} {sorted(exact.items())}"
-        self._set(_fingerprint=sha256(text.encode()).digest()[:MARK])
+        self._identify(type(self).__name__, sorted(exact.items()))
 
     @property
     def largest_value(self) -> int:
@@ -129,7 +128,7 @@ class Counter(Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
         """The noisy sums after every step of a whole stream: a list for a list, an array for an array."""
-        plain = self.width == 1 and isinstance(data, (list, tuple))
+        plain = self.width == 1 and self.steps <= SMALL and isinstance(data, (list, tuple))
         if not plain:
             array = self._table(data, self.steps)
             _, estimates = self.observe_many(self.open(entropy), array, entropy)
@@ -192,6 +191,10 @@ class Counter(Mechanism):
             self._unpack("q", data[_HEADER.size : middle], secret),
             self._unpack("d", data[middle:-MARK], public),
         )
+
+    def _identify(self, *parts: object) -> None:
+        """Tie states to all that they depend on: another version of the library might count otherwise."""
+        self._set(_fingerprint=sha256(repr(parts).encode()).digest()[:MARK])
 
     @abstractmethod
     def _rows(self) -> tuple[int, int]:
