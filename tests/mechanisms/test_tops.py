@@ -202,6 +202,15 @@ def test_strange_numbers_are_silent_and_the_loss_names_an_event(recwarn: pytest.
     assert not recwarn.list
 
 
+def test_the_numbers_of_a_step_come_in_any_form() -> None:
+    stream = Tops(epsilon=1, bound=10, steps=9, first=8, granularity=1)
+    forms = [[3, 7], (3, 7), {3, 7}, (value for value in (3, 7)), np.array([3, 7]), {3: "a", 7: "b"}.keys()]
+    for numbers in forms:
+        assert sum(stream.observe(stream.open(), numbers).counts) == 2
+    for number in (3, 3.0, np.float64(3), np.array(3), True):
+        assert sum(stream.observe(stream.open(), number).counts) == 1
+
+
 def test_the_rank_leaves_as_many_values_above_as_ranks_can_tell() -> None:
     few, many = (Tops(epsilon=1, bound=10**6, steps=100_000, first=first) for first in (200, 20_000))
     assert few.rank < many.rank < 1

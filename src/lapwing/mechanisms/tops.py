@@ -335,6 +335,8 @@ class Tops(Mechanism):
     def _steps(self, values: Any) -> Sequence[int]:
         """The numbers of a step in grid steps between 0 and the bound; what is no number is left out."""
         if not is_array(values):
+            if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) and not hasattr(values, "ndim"):
+                return self._steps(list(values))  # a generator, a set
             step = self._ladder.steps(values)
             return () if step is None else (step,)
         listed: Any = self._ladder.rungs(values)
