@@ -139,6 +139,7 @@ def test_a_public_table_is_joined_on_a_listed_column() -> None:
         ("SELECT COUNT(*) FROM people WHERE sex = town", "several columns"),
         ("SELECT COUNT(DISTINCT gain) FROM people", "told apart"),
         ("SELECT SUM(age * gain) FROM people", "digits"),
+        ("SELECT sex, COUNT(*) FROM people GROUP BY ROLLUP (sex)", "every level"),
     ],
 )
 def test_what_does_not_compile_is_refused_with_its_reason(text: str, why: str) -> None:

@@ -27,6 +27,7 @@ from lapwing.curator.ask.query import Query
 from lapwing.curator.engines.compiler import Compiler
 from lapwing.curator.engines.selection import Salt
 from lapwing.curator.plan.nodes import JoinPublic, Plan, is_each_row
+from lapwing.curator.show.trees import Node, roots_of
 from lapwing.curator.tables.table import PublicTable
 from lapwing.errors import EngineFailed, LapwingError
 from lapwing.noise import Reproducible
@@ -187,7 +188,7 @@ def kept(query: Query, world: World) -> None:
 
 def difference(one: Query, other: Query) -> str:
     """Where two questions part."""
-    for part in ("plan", "grouping", "aggregates", "effective", "post"):
+    for part in ("plan", "grouping", "aggregates", "effective", "post", "rollup"):
         a, b = repr(getattr(one, part)), repr(getattr(other, part))
         if a != b:
             place = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
@@ -226,8 +227,28 @@ def released(query: Query, seed: int) -> None:
     except LapwingError:  # the noise would be too wide, say: known before anything is read
         return
     str(answer)
+    if query.rollup is not None:
+        add_up(answer, query)
     if lw.curator.Answer.from_json(answer.to_json()).to_json() != answer.to_json():
         raise Broken("an answer does not survive JSON")
+
+
+def add_up(answer: lw.Answer, query: Query) -> None:
+    """Counts of every node are the sums of those below it, and none is below 0."""
+    assert query.rollup is not None
+    counts = [aggregate.output for aggregate in query.aggregates if aggregate.counts]
+
+    def walk(node: Node) -> None:
+        for name in counts:
+            values = answer[name]
+            parts = [values[child.row] for child in node.children]
+            if values[node.row] < 0 or (parts and sum(parts) != values[node.row]):
+                raise Broken("levels do not add up", f"{name}: {values[node.row]} and {parts}")
+        for child in node.children:
+            walk(child)
+
+    for root in roots_of(answer):
+        walk(root)
 
 
 def document(query: Query) -> Any:

@@ -37,6 +37,7 @@ from lapwing.curator.plan.expressions import KINDS, Column, Expression
 from lapwing.curator.plan.groups import Grouping, key_for
 from lapwing.curator.plan.nodes import Combine, JoinUnit, PerUnit, Plan, Select, Where
 from lapwing.curator.plan.parser import expression
+from lapwing.curator.plan.rollups import Rollup
 from lapwing.curator.plan.statistics import Bounding
 from lapwing.curator.tables.table import Grouped, PrivateTable
 from lapwing.errors import LapwingError
@@ -243,10 +244,25 @@ class Author:
                 self.refusals += 1
         for _ in range(MOST_REFUSALS):
             try:
-                return Query(table.context, table.plan, grouping, tuple(self.aggregates(table)), bounding)
+                return rolled_up(Query(table.context, table.plan, grouping, tuple(self.aggregates(table)), bounding))
             except LapwingError:
                 self.refusals += 1
         return self.query(steps)  # no question can be asked of such rows, of too many joins for example
+
+
+def rolled_up(query: Query) -> Query:
+    """Some questions with their groups rolled up: which ones is up to them, so that no draw is needed."""
+    number, keys = int(query.digest()[:4], 16), query.grouping.keys
+    if not keys or number % 3:
+        return query
+    rollup = Rollup(tuple(key.name for key in keys), given=number // 3 % 2 * (len(keys) - 1))
+    for limits in (query.bounding, Bounding()):  # secret keys and units add up if a unit is in one group
+        for levels in (rollup, replace(rollup, given=0)):
+            try:
+                return replace(query, rollup=levels, bounding=limits)
+            except LapwingError:  # medians and keys that may be NULL do not add up
+                continue
+    return query
 
 
 WORDINGS = 4

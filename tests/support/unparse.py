@@ -68,7 +68,11 @@ def written(query: Query) -> Text:
             text.options.setdefault("bounds", {})[column] = one.bounds
             one = replace(one, of=(name(column),), bounds=None)
         asked.append(f"{aggregate(one, unit)} AS {name(one.output)}")
-    grouped = f" GROUP BY {', '.join(str(i + 1) for i in range(len(keys)))}" if keys else ""
+    places = [str(i + 1) for i in range(len(keys))]
+    if query.rollup is not None:
+        given = query.rollup.given
+        places = [*places[:given], f"ROLLUP ({', '.join(places[given:])})"]
+    grouped = f" GROUP BY {', '.join(places)}" if keys else ""
     text.sql = f"SELECT {', '.join([*keys, *asked])} FROM ({below}) AS q{grouped}"
     return text
 

@@ -81,7 +81,7 @@ class Hierarchy(Mechanism):
 
     >>> towns = Hierarchy(tree=Tree([[2], [2, 3]]), epsilon=1)
     >>> country, regions, cities = towns.release([10, 20, 30, 40, 50]).levels
-    >>> regions.sum() == country[0] and cities[:2].sum() == regions[0]
+    >>> bool(regions.sum() == country[0] and cities[:2].sum() == regions[0])
     True
     >>> print(towns.privacy_loss())
     ε = 1 (add_remove, per person)

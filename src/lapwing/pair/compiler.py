@@ -208,6 +208,9 @@ class Compiled:
     @cached_property
     def measures(self) -> Mapping[Statistic, Measure]:
         """What is counted for each integer of the question."""
+        if self.question.rollup is not None:
+            why = "two servers make noise for one level of groups, and a rollup needs noise on every level"
+            raise UnsupportedQuery("ROLLUP", why, "Ask for the groups of the last level, and add them up.")
         if any(bound.pick is not None for bound in self.question.bounds):
             why = "a quantile is found by looking at values, which nobody can here"
             raise UnsupportedQuery("quantile", why, "Ask for a histogram, and read the quantile from it.")

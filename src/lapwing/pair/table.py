@@ -122,9 +122,6 @@ class Pair:
 
     def refuse(self, question: Question) -> None:
         """What is not answered: compiling says so."""
-        if question.rollup is not None:
-            why = "two servers make noise for one level of groups, and a rollup needs noise on every level"
-            raise UnsupportedQuery(question.explain(), why, "Ask for the groups of the last level, and add them up.")
         if question.grouping.secret:
             why = "which keys occur would be a secret, and two servers cannot look for them"
             raise UnsupportedQuery(question.explain(), why, "Name the groups: keys={'region': […]}.")

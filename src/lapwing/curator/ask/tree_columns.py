@@ -98,7 +98,9 @@ def _secret(query: Question, items: Sequence[Item], fetched: Fetched, entropy: E
     for row in fetched:
         path = tuple(row[: len(keys)])
         depth = next((depth for depth in range(len(keys)) if path[: depth + 1] not in shown), len(keys))
-        leaf = places[path if depth == len(keys) else (*path[:depth], REST)]
+        leaf = places.get(path if depth == len(keys) else (*path[:depth], REST))
+        if leaf is None:  # a public key as the engine would not return it: no row may make us fail
+            continue
         for statistic, number in zip(query.statistics, row[len(keys) :], strict=True):
             counts[statistic][leaf] += int(number)
     labelled = [tuple(_label(query, depth, value) for depth, value in enumerate(path)) for path in leaves]
