@@ -1,7 +1,8 @@
 """Marginals and distributions put to the auditor's test: rows of the engine, bounding, noise, least squares and all.
 
 The integers are the same for one salt, so the engine is asked once for each table and the noise is drawn many times by
-the code of a real release. Broken twins, which pay for less than one unit can change, must be caught.
+the code of a real release. Broken twins, which pay for less than one unit can change, must be caught. All of it is a
+sweep: other questions are audited in tests/curator/test_audit.py before a change lands.
 """
 
 from __future__ import annotations
