@@ -36,7 +36,7 @@ def test_mondays_are_busier_than_sundays_and_autumn_has_its_wave() -> None:
     weekdays = Counter(day.weekday() for day in calls["day"])
     assert weekdays[0] > 2 * weekdays[6]
     topics = list(zip(calls["day"], calls["topic"], strict=True))
-    about_health = {month: 0.0 for month in (5, 10)}
+    about_health = dict.fromkeys((5, 10), 0.0)
     for month in about_health:
         there = [topic for day, topic in topics if day.month == month]
         about_health[month] = there.count("health") / len(there)
