@@ -475,6 +475,7 @@ def test_counts_of_every_day_go_on_and_are_paid_once(client: TestClient) -> None
     assert sum(loss.epsilon for loss in losses) <= made.plan.epsilon
     assert [counter(made.plan, width).active_steps for width in (1, 8)] == [5, 5]
     assert {"running-totals", "one-event-is-not-a-person"} <= {rule.id for rule in made.rules}
+    assert "counting-for-ever" in made.read, "what most rules name"
     page = client.get(f"/guide/advice?{daily.address}").text
     assert "Paid once, for all 365 days together: each of 2 questions gets ε = 0.5." in page
     assert made.program.count("epsilon=0.5)") == 4, "a quote and a stream for each question"

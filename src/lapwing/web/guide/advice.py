@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
@@ -116,7 +117,8 @@ class Advice:
         """Nuggets to read: those of the verdict first, then what most rules name."""
         named = [slug for rule in self.reasons for slug in rule.read]
         others = [slug for rule in self.rules for slug in rule.read]
-        others.sort(key=lambda slug: -others.count(slug))
+        often = Counter(others)  # not of the list itself, which is empty while it is sorted
+        others.sort(key=lambda slug: -often[slug])
         return list(dict.fromkeys(named + (others if self.verdict != "no" else [])))[:_MOST_READ]
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lapwing.mechanisms.continual import Counter, best_counter
-from lapwing.web.guide.expectations import SHARE, Bar, Expectation, group_bars, group_sizes, people_in, share_of
+from lapwing.web.guide.expectations import SHARE, Bar, Expectation, group_sizes, people_in, share_of
 from lapwing.web.guide.plan import Plan, smallest
 
 if TYPE_CHECKING:
@@ -93,7 +93,10 @@ def histogram(plan: Plan, entropy: Entropy) -> Expectation:
         relative_to="the smallest group",
         runs=len(draws) * len(shown),
         kept=int(sum((abs(values - shown) <= within).sum() for values in draws)),
-        bars=group_bars(shown, draws[0], within),
+        bars=tuple(
+            Bar(f"group {place + 1:,}", float(size), total, within)
+            for place, size, total in zip(places, shown, draws[0], strict=True)
+        )[::2],
         most=1.15 * float(shown[0]),
         axis="people",
     )
