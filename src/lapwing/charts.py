@@ -24,6 +24,9 @@ PALETTE: Mapping[str, str] = MappingProxyType(
 INK, QUIET, LINE, PAPER = "#22302e", "#66736f", "#d9dfdc", "#ffffff"
 TINT = "#8ac9c2"
 """Private, half as strong, so that the error bar in it is seen."""
+FILLED: Mapping[str, Any] = MappingProxyType({"facecolor": TINT, "edgecolor": PALETTE["private"]})
+OUTLINED: Mapping[str, Any] = MappingProxyType({"facecolor": "none", "edgecolor": PALETTE["private"]})
+"""Boxes: one that says something, and one that holds others."""
 INKS: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
         "light": MappingProxyType(

@@ -77,7 +77,7 @@ def neighbours(counts: Sequence[int], window: int) -> Iterator[list[int]]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("window", [1, 2, 3])
+@together("window", [1, 2, 3])
 def test_no_sequence_of_answers_tells_w_neighbours_apart_by_more_than_epsilon(kind: Any, window: int) -> None:
     mechanism = kind(epsilon=2, window=window)
     assert mechanism.privacy_loss().epsilon == 2

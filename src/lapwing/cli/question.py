@@ -135,7 +135,7 @@ class Question:
         """The question, about the opened table; nothing has been read or spent."""
         from lapwing.curator.ask import reader
         from lapwing.curator.tables import descriptions
-        from lapwing.curator.tables.table import public
+        from lapwing.curator.tables.opening import public
 
         if (self.sql is None) == (self.saved is None):
             hint = "Write 'SELECT COUNT(*) FROM visits', or --saved question.yaml."

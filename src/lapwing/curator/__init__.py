@@ -33,9 +33,10 @@ from lapwing.curator.streams.quote import StreamQuote
 from lapwing.curator.streams.stream import Stream
 from lapwing.curator.tables.check import Check
 from lapwing.curator.tables.descriptions import describe, open_described
+from lapwing.curator.tables.opening import open, public
 from lapwing.curator.tables.proposals import Proposal, bounds
 from lapwing.curator.tables.streams import open_stream
-from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable, open, public
+from lapwing.curator.tables.table import EACH_ROW, PrivateTable, PublicTable
 
 checks.add_examples(
     source="'visits.csv'",

@@ -9,7 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from lapwing import charts
-from lapwing.charts import INK, INKS, PRIVATE, TINT
+from lapwing.charts import FILLED, INK, INKS, OUTLINED
 from lapwing.curator.show import digits, words
 from lapwing.curator.show.trees import Node, roots_of
 from lapwing.errors import InvalidParameter
@@ -98,8 +98,7 @@ def _divide(axes: Axes, column: Column, texts: Sequence[str], nodes: Sequence[No
                 (inner.x, inner.y),
                 inner.width,
                 inner.height,
-                facecolor="none" if further else TINT,
-                edgecolor=PRIVATE,
+                **(OUTLINED if further else FILLED),
                 lw=1.2 if depth == 0 else 0.5,
                 hatch="////" if unsure and not further else None,
             )

@@ -17,9 +17,9 @@ from typing import Any
 from lapwing.calls import closest, helpful
 from lapwing.curator.ask.documents import read_file, word
 from lapwing.curator.plan.expressions import KINDS, Kind
+from lapwing.curator.tables.opening import open as open_table
 from lapwing.curator.tables.sources import find_source
 from lapwing.curator.tables.table import EACH_ROW, PrivateTable
-from lapwing.curator.tables.table import open as open_table
 from lapwing.errors import InvalidParameter
 from lapwing.privacy import ZCDP, ApproxDP, Ledger, Loss, PureDP, Rules
 
