@@ -6,6 +6,7 @@ import datetime as dt
 import json
 import re
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,21 @@ def test_nobody_else_finds_a_stream_and_it_goes_with_its_table(lab_school: FastA
     assert client.get(address, headers=PERSON).status_code == 404
     client.post(f"/lab/{bench.id}/delete", headers=PERSON)
     assert not any(file.exists() for file in files)
+
+
+def test_a_stream_goes_on_only_under_what_was_stated(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    closed(client, address, 2)
+    ended(bench, address)
+    bench.state(replace(bench.stated, people=99))
+    refused = client.post(f"{address}/close", data={"steps": "1"}, headers=PERSON)
+    assert refused.status_code == 409
+    assert "changed what is stated" in refused.text
+    assert client.get(address, headers=PERSON).status_code == 200, "what is published stays"
+    bench.state(replace(bench.stated, people=4000))
+    closed(client, address, 1)
+    assert ended(bench, address).stream.closed == 3
 
 
 def test_what_the_budget_does_not_pay_is_not_opened(lab_school: FastAPI, helpline_rows: Path) -> None:
