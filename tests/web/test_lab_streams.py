@@ -6,6 +6,8 @@ import datetime as dt
 import json
 import re
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from cases import together
 from clinic_bench import HELPLINE, brought
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from playwright.sync_api import expect
 from school_site import PERSON, visitor
 
 from lapwing.datasets import helpline
@@ -163,6 +166,21 @@ def test_nobody_else_finds_a_stream_and_it_goes_with_its_table(lab_school: FastA
     assert not any(file.exists() for file in files)
 
 
+def test_a_stream_goes_on_only_under_what_was_stated(lab_school: FastAPI, helpline_rows: Path) -> None:
+    client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
+    address = opened(client, bench)
+    closed(client, address, 2)
+    ended(bench, address)
+    bench.state(replace(bench.stated, people=99))
+    refused = client.post(f"{address}/close", data={"steps": "1"}, headers=PERSON)
+    assert refused.status_code == 409
+    assert "changed what is stated" in refused.text
+    assert client.get(address, headers=PERSON).status_code == 200, "what is published stays"
+    bench.state(replace(bench.stated, people=4000))
+    closed(client, address, 1)
+    assert ended(bench, address).stream.closed == 3
+
+
 def test_what_the_budget_does_not_pay_is_not_opened(lab_school: FastAPI, helpline_rows: Path) -> None:
     client, bench = brought(lab_school, helpline_rows, example=HELPLINE)
     opened(client, bench, 2.5)
@@ -220,3 +238,27 @@ def test_what_scripts_are_told_stands_in_the_page(lab_school: FastAPI, helpline_
         "40": "2025-10-01",
         "53": "2025-12-31",
     }
+
+
+@pytest.mark.sweep
+def test_the_view_renews_itself_while_it_runs_and_has_its_numbers_without_scripts(
+    visit: Callable[..., Any], live_school: Any, helpline_rows: Path
+) -> None:
+    client, bench = brought(live_school.app, helpline_rows, example=HELPLINE)
+    address = opened(client, bench, steps="12")
+    closed(client, address, 2)
+    kept = ended(bench, address)
+    begun = visit()
+    begun.become(client)
+    page = begun.open(address)
+    expect(page.locator("lw-stream svg")).to_have_count(3)
+    page.get_by_role("button", name="Let it run quickly").press("Enter")
+    expect(page.get_by_text("All steps are closed.")).to_be_visible()
+    assert kept.stream.left == 0
+    expect(page.locator("[data-live=closed]")).to_have_text("12")
+    plain = visit(java_script_enabled=False)
+    plain.become(client)
+    page = plain.open(address)
+    expect(page.locator(".streaming img")).to_be_visible()
+    last = kept.result().series[0].values[-1].value
+    assert f"{last:,.0f}" in page.locator("table").inner_text()

@@ -43,6 +43,10 @@ PACES = {"": 0.0, "slowly": 2.0, "quickly": 0.25}
 """How one lets it run, and the seconds of a step."""
 WINDOWS = (0, 7, 30)
 """Steps that are added up in the picture; 0 is all of them."""
+CHANGED = (
+    "You have changed what is stated about the table since this stream was opened. What it has published stays; "
+    "state the same again to go on, or open another stream."
+)
 PRICES = (0.1, 0.2, 0.5, 1.0, 2.0)
 """Epsilons at which a form says how far off it will be."""
 
@@ -144,6 +148,8 @@ class LabStream:
     wish: Wish
     epsilon: float
     stream: Stream
+    statement: Statement
+    """What was stated when it was opened: rows are read by it, or not at all."""
     job: Job | None = None
     _pace: float = 0.0
     _since: float = 0.0
@@ -169,6 +175,8 @@ class LabStream:
 
     def advance(self, bench: Bench, until: int) -> Job | None:
         """Begin to close the steps up to this one, unless somebody is at it."""
+        if bench.stated != self.statement:
+            raise Problem(409, CHANGED)
         with self._lock:
             if self.job is not None and self.job.open:
                 return self.job
@@ -232,7 +240,7 @@ def opened(bench: Bench, wish: Wish, epsilon: float) -> LabStream:
         raise Problem(409, releases.too_much(releases.budget(bench)["left"], None)) from None
     schedule = stream.definition.schedule
     over = schedule.period(schedule.steps)[1]  # the rows lie here already, so the calendar of today says nothing
-    kept = LabStream(mark, wish, epsilon, replace(stream, clock=lambda: over))
+    kept = LabStream(mark, wish, epsilon, replace(stream, clock=lambda: over), data.statement)
     bench.streams[mark] = kept
     return kept
 

@@ -114,7 +114,7 @@ def run(mark: str, bench: TheBench, site: TheSite, pace: Annotated[str, Form(max
 
 
 def _catch_up(bench: Bench, kept: LabStream) -> None:
-    if kept.running and not bench.failed:
+    if kept.running and not bench.failed and bench.stated == kept.statement:
         kept.advance(bench, kept.due)
 
 
