@@ -1,4 +1,4 @@
-"""`python -m bench.streams`: counters beside their peers and the floors; exits 1 when a bar is missed.
+"""`python -m bench.streams`: counters and durable steps beside peers and floors; exits 1 when a bar is missed.
 
 python -m bench.streams               everything; jax_privacy optimises for about two minutes
 python -m bench.streams --no-peers    ours and the floors only
@@ -10,7 +10,7 @@ import argparse
 import os
 import sys
 
-from bench.streams import counters
+from bench.streams import counters, durable
 from bench.streams.report import save, show
 
 
@@ -20,10 +20,12 @@ def main() -> int:
     parser.add_argument("--no-peers", action="store_true", help="without OpenDP and jax_privacy; nothing is saved")
     asked = parser.parse_args()
     results, verdicts = counters.measure(peers=not asked.no_peers)
-    show(results, verdicts)
+    more, bars = durable.measure()
+    show([*results, *more], [*verdicts, *bars])
     if not asked.no_peers:
         save(results, verdicts, "counters")
-    return 0 if all(verdict.met for verdict in verdicts) else 1
+        save(more, bars, "durable steps")
+    return 0 if all(verdict.met for verdict in (*verdicts, *bars)) else 1
 
 
 if __name__ == "__main__":
