@@ -1,6 +1,6 @@
 """Two servers: what a question about rows that neither sees costs each of them. `python -m bench.pair`
 
-    owner      a row of Adult: encode, products, split
+    owner      a row of Adult: encode, products, split, commitments; bytes as they are sent
     offline    taking rows in (conversion and check), masks and noise of the seven programs: no question needs data
     online     what is left: products, openings, sums
     million    Adult 31 times over (`--rows 1000000`)
@@ -21,10 +21,13 @@ import time
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from lapwing.datasets import adult
 from lapwing.mechanisms import Laplace
+from lapwing.noise import SYSTEM
+from lapwing.pair.client import Client
 from lapwing.pair.domains import Layout, Listed, split
 from lapwing.pair.holdings import Batch, Holdings, chosen, packed
 from lapwing.pair.intake import take_in
@@ -33,6 +36,7 @@ from lapwing.pair.orders import noise_for
 from lapwing.pair.programs import seven
 from lapwing.pair.runs import Clock, Order, Run
 from lapwing.pair.transfers import Transfers
+from lapwing.pair.workspace import make
 
 RESULTS = Path(__file__).parent / "results" / "pair.json"
 ADULT_ROWS, MILLION = 32_561, 1_000_000
@@ -111,14 +115,21 @@ def run(rows: int) -> dict[str, Any]:
 
 
 def owner() -> dict[str, float]:
-    """One owner alone."""
-    own, people = layout(), adult("train")
-    row = {name: people[name][:1] for name in own.by_name}
-    split(own.with_products(own.encoded(row)))
+    """One owner alone: a row with as many products as `lapwing pair new` writes, and the messages as they are sent."""
+    people = adult("train")
+    columns = {
+        domain.name: {"values": list(domain.values)} for domain in layout().domains if isinstance(domain, Listed)
+    }
+    with TemporaryDirectory() as folder:
+        deployment = make(Path(folder) / "adult", name="adult", columns=columns, owners=1)
+    client, row = Client(deployment), {name: people[name][0] for name in columns}
+    messages = client._messages([("0" * 24, row)], SYSTEM)
     start = time.process_time()
     for _ in range(200):
-        split(own.with_products(own.encoded(row)))
-    return {"seconds": (time.process_time() - start) / 200, "bytes to both": 2 * own.bytes}
+        messages = client._messages([("0" * 24, row)], SYSTEM)
+    seconds = (time.process_time() - start) / 200
+    frames = [{"do": "upload", "file": deployment.fingerprint, "rows": rows} for rows in messages]
+    return {"seconds": seconds, "bytes to both": sum(len(json.dumps(frame)) for frame in frames)}
 
 
 def total(figures: dict[str, Any], what: str) -> float:

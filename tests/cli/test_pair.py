@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -21,9 +22,13 @@ from typer.testing import CliRunner
 
 from lapwing import pair
 from lapwing.cli.commands import app
-from lapwing.errors import MissingExtra
+from lapwing.cli.pair import _again
+from lapwing.errors import InvalidParameter, MissingExtra
+from lapwing.pair.client import ServerRefused
 from lapwing.pair.deployment import Deployment
+from lapwing.pair.refusals import BeingAnswered, Burnt
 from lapwing.pair.server import PairServer
+from lapwing.pair.store import Store
 from lapwing.pair.workspace import codes_in
 
 PEOPLE = 60
@@ -128,6 +133,17 @@ def test_from_a_csv_to_an_answer_that_both_servers_charged(people: Path) -> None
     assert f"ledger allows ε = {left - 2:.4g} ε = {left - 2:.4g} " in run("status", people)
 
 
+def test_a_name_that_is_of_no_use_any_more_is_told(people: Path) -> None:
+    sql = "SELECT COUNT(*) FROM people"
+    values(people, sql, "--epsilon", 0.01, "--name", "tuesday")
+    Store(people / "as", Deployment.read(people).layout).begin("wednesday", Counter(), Counter())  # and did not end
+    for name, why in (("tuesday", "was used for another question"), ("wednesday", "was begun before and did not end")):
+        shown = run("ask", people, sql, "--epsilon", 0.02, "--name", name, code=2)
+        assert why in shown
+        assert f"--name {name}: choose another one" in shown
+        assert "not charged a second time" not in shown
+
+
 def test_groups_and_conditions_across_columns_use_products_up(people: Path) -> None:
     sql = "SELECT COUNT(*) AS n FROM people WHERE sex = 'f' AND age < 38"
     data = json.loads(CliRunner().invoke(app, ["pair", "ask", str(people), sql, "--epsilon", "5", "--json"]).stdout)
@@ -147,12 +163,16 @@ def test_a_quote_shows_both_kinds_of_noise_and_what_each_is_good_against(people:
     assert joint < each <= 1.6 * joint
     assert "also when one of them sends false numbers" in table
     product = run(*words, "SELECT COUNT(*) AS n FROM people WHERE sex = 'f' AND age < 38")
+    assert re.search(r"Uses up products: 1 of (sex|age) \(\d left\)", product)
+    assert "Uses up" not in shown, "because totals of one column take none"
+    assert "left, which is too few)" in run(*words, "SELECT age, sex, height, COUNT(*) FROM people GROUP BY 1, 2, 3")
     assert "also when one of them" not in product, "because products open masked bits, which a server can flip"
     assert run("status", people) == before
     data = json.loads(
         CliRunner().invoke(app, ["pair", *map(str, words), "SELECT COUNT(*) FROM people", "--json"]).stdout
     )
     assert [way["noise"] for way in data["ways"]] == ["joint", "each"]
+    assert data["products"] == {}
 
 
 def test_each_server_can_add_noise_of_its_own(people: Path) -> None:
@@ -186,7 +206,11 @@ def test_one_person_uploads_and_a_code_works_once(people: Path) -> None:
         (("ask", "SELECT COUNT(*) FROM people"), "epsilon"),
         (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "0"), "Write epsilon=1"),
         (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1", "--noise", "none"), "joint, each"),
-        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "25"), "its ledger does not allow"),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "25"), "any more, only ε ="),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1e4"), "is too large for the noise"),
+        (("ask", "SELECT COUNT(*) FROM people", "--epsilon", "1e-13"), "is too small for the noise"),
+        (("ask", "SELECT income, COUNT(*) FROM people GROUP BY income", "--epsilon", "1"), "(bins: in the file)"),
+        (("upload", "--check"), "--check looks at a CSV"),
         (("ask", "SELECT COUNT(*) FROM people WHERE weight > 3", "--epsilon", "1"), "weight"),
         (("ask", "SELECT MEDIAN(age) FROM people", "--epsilon", "1"), "Ask for a histogram"),
         (("ask", "SELECT COUNT(*) FROM people WHERE income > 3", "--epsilon", "1"), "which can be added up"),
@@ -222,6 +246,31 @@ def test_a_csv_that_does_not_fit_is_not_begun(people: Path, tmp_path: Path) -> N
         assert hint in run(*words, code=2)
 
 
+def test_whoever_has_a_csv_can_count_the_cells_that_do_not_fit_before_an_upload(people: Path, tmp_path: Path) -> None:
+    before = run("status", people)
+    (tmp_path / "rows.csv").write_text("age,sex,income,height\n30,F,1e9,170\n17,NA,much,99\n,m,2000.0,\n")
+    shown = run("upload", people, "--csv", tmp_path / "rows.csv", "--check")
+    assert "3 rows; nothing was uploaded" in shown
+    for line in ("sex 0 2 0", "age 1 0 1", "income 0 1 1", "height 1 1 0"):
+        assert line in shown
+    assert run("status", people) == before
+
+
+def test_a_server_does_not_begin_without_the_list_of_codes_it_admits(tmp_path: Path) -> None:
+    new(tmp_path, "--owners", 2)
+    folder = tmp_path / "people"
+    os.replace(folder / "as" / "rows.db", folder / "rows.db")
+    assert "it says which codes this server admits. Put as/rows.db" in run("serve", folder, "as", code=2)
+    assert not (folder / "as" / "rows.db").exists()
+
+
+def test_in_python_whoever_asks_without_a_key_is_told_and_a_file_is_named_by_text(people: Path) -> None:
+    table = pair.open(str(people))
+    assert Deployment.read(str(people)) == Deployment.read(people / "pair.yaml")
+    with pytest.raises(InvalidParameter, match=r"Write pair\.open\(…, key='analyst\.pem'\)"):
+        table.sql("SELECT COUNT(*) FROM people", epsilon=0.1)
+
+
 def test_two_machines_make_their_own_keys_and_only_certificates_travel(tmp_path: Path) -> None:
     for name in ("as", "csp", "ada"):
         result = CliRunner().invoke(app, ["pair", "key", str(tmp_path / f"machine {name}"), name])
@@ -243,7 +292,7 @@ def test_two_machines_make_their_own_keys_and_only_certificates_travel(tmp_path:
     ada = tmp_path / "machine ada" / "ada.pem"
     with running(PairServer(tmp_path / f"machine {name}", name) for name in ("as", "csp")):
         run("upload", folder, "--code", "a-long-code-of-ada", "age=30", "sex=f")
-        assert "shares of 1 rows" in run("upload", folder, "--codes", tmp_path / "codes.txt", "--absent", "--skip", 1)
+        assert "shares of 1 row," in run("upload", folder, "--codes", tmp_path / "codes.txt", "--absent", "--skip", 1)
         [row] = values(folder, "SELECT COUNT(*) AS n FROM people", "--epsilon", 3, "--key", ada)
         assert abs(int(row["n"]) - 1) < 20
 
@@ -268,7 +317,9 @@ def test_servers_that_do_not_run_are_named(tmp_path: Path) -> None:
         ("upload", folder, "--code", code, "age=30"),
         ("ask", folder, "SELECT COUNT(*) FROM people", "--epsilon", 1),
     ):
-        assert "Start it: lapwing pair serve FOLDER as" in run(*words, code=2)
+        shown = run(*words, code=2)
+        assert "Start it: lapwing pair serve FOLDER as" in shown
+        assert "--name" not in shown, "because nothing was charged"
     shown = run("status", folder, code=1)
     assert "state does not answer does not answer" in shown
 
@@ -285,6 +336,7 @@ def test_servers_that_do_not_run_are_named(tmp_path: Path) -> None:
         (COLUMNS, ("--products", "9999"), "write fewer products"),
         (COLUMNS, ("--relation", "friends"), "replace, add_remove"),
         (COLUMNS, ("--epsilon", "0"), "Write epsilon=1"),
+        (COLUMNS, ("--epsilon", "5000"), "protects nobody: the most is an epsilon of 2,048"),
         (COLUMNS, ("--as-address", "here"), "has no port"),
         (COLUMNS, ("--as-certificate", __file__), "has no certificate in it"),
         (COLUMNS, ("--analyst", "../ada"), "must be made of letters and digits"),
@@ -306,6 +358,19 @@ def test_codes_that_can_be_guessed_are_refused(tmp_path: Path) -> None:
         assert hint in new(tmp_path, *words, code=2)
     assert "a number, or a list of codes" in new(tmp_path, *words, "--owners", 2, code=2)
     assert not (tmp_path / "people").exists()
+
+
+def test_codes_that_are_made_cannot_be_guessed_by_a_server_that_looks_for_all_of_them(tmp_path: Path) -> None:
+    """Servers see a hash of every code, without salt: 64 bits of each would be 44 to find one of a million."""
+    new(tmp_path, "--owners", 3)
+    assert all(re.fullmatch("[0-9a-f]{24}", code) for code in codes_in(tmp_path / "people"))
+
+
+def test_who_asks_again_for_a_burnt_question_is_not_told_to_do_so(capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (Burnt(), BeingAnswered()):
+        with pytest.raises(ServerRefused), _again("monday"):
+            raise ServerRefused("as", str(error))
+        assert ("Asked again with --name" in capsys.readouterr().err) == isinstance(error, BeingAnswered)
 
 
 def test_countries_are_text_in_a_file_of_columns(tmp_path: Path) -> None:

@@ -46,7 +46,8 @@ def pair_of(parties: Parties, name: bytes = b"any") -> bytes:
 
 
 def no_pair(parties: Parties) -> bytes:
-    return forged(parties, os.urandom(64), os.urandom(payload_bytes(parties)))
+    """An odd number is no element; of random bytes one in sixteen would be."""
+    return forged(parties, b"\1" + os.urandom(63), os.urandom(payload_bytes(parties)))
 
 
 def no_layer(parties: Parties) -> bytes:

@@ -180,7 +180,7 @@ class Run:
         self._expect("duplicates at the aggregator", totals.get("duplicate"), 0)
         if hops_between:
             self._expect("before thresholding", totals.get("before thresholding"), acknowledged)
-        self._expect("sealed", self.workspace.sealer().totals()["sealed"], acknowledged)
+        self._expect("sealed", self.workspace.sealer().totals().get("sealed"), acknowledged)
         try:
             batches = self.workspace.analyzer().stored()
         except Exception as error:
@@ -249,7 +249,8 @@ MISTAKES: list[tuple[str, Transport, str, str]] = [
     ("acknowledged_before_it_is_written", "direct", "ingestor", "sealed"),
     ("removed_before_it_arrived", "direct", "ingestor", "counted"),
     ("counted_again_for_every_try", "direct", "aggregator", "two forms"),
-    ("batch_written_in_place", "direct", "analyzer", "nothing can be published"),
+    # A torn batch is set aside and sent again, so all that is left of this mistake is that it is published late.
+    ("batch_written_in_place", "direct", "analyzer", "published before they were ready"),
 ]
 
 

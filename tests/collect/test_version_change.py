@@ -136,5 +136,7 @@ def check_old_version(workspace: Workspace, transport: Transport) -> None:
         passed_on = shuffler.totals()["passed on"]
     assert counts["counted"] == passed_on
     [analyzer] = [version.analyzer() for version in earlier(workspace, "analyzer")]
-    assert analyzer.together().reports == passed_on
+    together = analyzer.together()
+    assert together.reports == REPORTS, "shares are of all who took part"
+    assert together.removed == REPORTS - passed_on
     assert not [path for kind in ("open", "sealed") for path in workspace.folder.rglob(f"*.{kind}")]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import pickle
 from decimal import Decimal
@@ -119,6 +120,27 @@ def test_a_damaged_or_foreign_state_is_refused(counter: Counter) -> None:
             use()
 
 
+GOLDEN = {
+    "SquareRootCounter": "5635385e68278762",
+    "SignedTree": "add5c1e700540b67",
+    "BinaryTree": "c829fd3be2f59df6",
+}
+
+
+def test_the_bytes_of_a_state_never_change() -> None:
+    """Streams last longer than versions. A new format gets a new magic word, and reads the old one."""
+    for counter in (
+        SquareRootCounter(sigma=2, steps=100, sensitivity=1),
+        SignedTree(epsilon=Fraction(1, 2), steps=100, sensitivity=1),
+        BinaryTree(scale=7, steps=100, sensitivity=1, refined=True),
+    ):
+        state, entropy = counter.open(Reproducible(3)), Reproducible(5)
+        for value in range(30):
+            state = counter.observe(state, value, entropy)
+        data = dataclasses.replace(state, public=(0.0,) * len(state.public)).to_bytes()  # floats may round otherwise
+        assert hashlib.sha256(data).hexdigest()[:16] == GOLDEN[type(counter).__name__]
+
+
 @each
 def test_a_state_does_not_print_what_it_knows(counter: Counter) -> None:
     state = counter.observe(counter.open(), [123456] * counter.width)
@@ -233,6 +255,15 @@ def test_wrong_parameters_are_refused(wrong: dict[str, Any]) -> None:
         SignedTree(**{"epsilon": 1, "steps": 10, "sensitivity": 1, **wrong})
     with pytest.raises(InvalidParameter, match="Close a step less often"):
         SignedTree(epsilon=1, steps=LARGEST_STEPS + 1, sensitivity=1)
+
+
+def test_an_event_is_not_sold_as_a_person() -> None:
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1).privacy_loss().unit == "event"
+    assert SignedTree(epsilon=1, steps=9, sensitivity=1, active_steps=2).privacy_loss().unit == "person"
+    for kind in counters(steps=9, sensitivity=1, rho=0.5, unit="visit", active_steps=2):
+        assert kind.privacy_loss().unit == "visit"
+    assert BinaryTree.for_rho(0.5, steps=9, sensitivity=1, unit="event", active_steps=2).unit == "event"
+    assert [kind.unit for kind in counters(steps=9, sensitivity=1, epsilon=1)] == ["event", "event"]
 
 
 def test_the_better_counter_is_taken_and_both_are_shown() -> None:

@@ -179,6 +179,13 @@ def test_long_batches_are_made_of_chunks_and_ragged_ends_of_single_steps() -> No
     assert next_batch(layout_of(100, 16), 0, 100) == (0, 0)
 
 
+def test_long_lists_are_taken_as_arrays_are() -> None:
+    counter = SquareRootCounter(sigma=SILENT, steps=600, sensitivity=1)
+    answer = counter.release([*range(599), None])
+    assert isinstance(answer, list)
+    assert answer == pytest.approx(np.cumsum([*range(599), 0]))
+
+
 @pytest.mark.parametrize("way", ["singles", "batch"])
 def test_errors_have_the_stated_covariance(way: str) -> None:
     steps = 600 if way == "batch" else 64

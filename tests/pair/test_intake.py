@@ -13,13 +13,14 @@ from pairing import together
 from tally_worlds import tiny_layout
 
 from lapwing.noise import SYSTEM
+from lapwing.pair.deployment import domains_of
 from lapwing.pair.domains import Layout, split
 from lapwing.pair.holdings import Batch, Holdings, chosen, packed
 from lapwing.pair.intake import Intake, take_in
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.links import Link
 from lapwing.pair.runs import Order, Run
-from lapwing.pair.tallies import Among, Dimension, Tally, counted
+from lapwing.pair.tallies import Among, Dimension, Measure, Tally, counted
 from lapwing.pair.transfers import Bits, Transfers, random_bits
 from lapwing.privacy import Relation
 
@@ -108,3 +109,49 @@ def test_whoever_lies_about_products_moves_each_cell_by_one_at_most(name: str) -
     assert all(numbers == honest[0] for numbers in honest)
     moved = np.abs(np.array(wrong) - np.array(honest))
     assert moved.max() == 1, "it can move cells, by one"
+
+
+def answers_of(layout: Layout, bits: Bits, measure: Measure) -> list[int]:
+    """What two servers answer about rows with these products."""
+    shares = split(bits)
+
+    def server(link: Link) -> list[int]:
+        transfers, lines = Transfers(link), packed(shares[link.place], layout)
+        intake = take_in(link, transfers, layout, lines, COUNT)
+        assert intake.passed.all()
+        return Run(link, Holdings(layout, [Batch(lines, COUNT)], intake.totals), transfers).answers(
+            [Order(measure, QUIET)]
+        )[0]
+
+    numbers: list[int] = together(server).results[0]
+    return numbers
+
+
+@pytest.mark.parametrize(
+    ("measure", "one_row", "most"),
+    [
+        (Measure(QUESTIONS["by a where b"], (0, 0, 0), (5, 7, 9), 1), 9, 21),
+        (Measure(QUESTIONS["by a where b"], (0, 0, 0), (1, 1, 1), 1, at_least=6), 1, 3),
+        (Measure(Tally((Dimension("a", ((0,), (1,), (2,))),)), (0, 0, 0), (5, 7, 9), 1), 9, 9),
+    ],
+    ids=["a sum where columns are multiplied", "large cells", "a sum of one column"],
+)
+def test_whoever_lies_about_products_may_count_once_with_every_value(measure: Measure, one_row: int, most: int) -> None:
+    """As docs/pair.md and uploads.md say: no more than that, and more than a row where columns are multiplied."""
+    layout = tiny_layout("replace", products=2)
+    honest = layout.with_products(layout.encoded({"a": [None] * COUNT, "b": ["y"] * COUNT, "d": [None] * COUNT}))
+    lying = honest.copy()
+    mask, bits = layout.product("a", 0)
+    lying[mask], lying[bits] = False, True
+    before, after = (answers_of(layout, part, measure)[0] for part in (honest, lying))
+    people = 1 if measure.at_least else COUNT
+    assert after - before == (people * most if most > one_row else 0)
+
+
+@pytest.mark.parametrize("high", [90, 100_000], ids=["listed", "digits"])
+def test_a_number_beyond_its_bounds_counts_as_the_nearest_one(high: int) -> None:
+    [domain] = domains_of({"age": {"bounds": [17, high]}})
+    cells = [3, 17, high, high + 1, None, "old", 17.5]
+    near = [17, 17, high, high, None, None, None]
+    assert domain.encoded(cells).tolist() == domain.encoded(near).tolist()
+    assert domain.encoded([17]).tolist() != domain.encoded([high]).tolist() != domain.encoded([None]).tolist()

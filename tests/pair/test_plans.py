@@ -144,3 +144,10 @@ def test_a_public_table_is_joined_on_a_listed_column() -> None:
 def test_what_does_not_compile_is_refused_with_its_reason(text: str, why: str) -> None:
     with pytest.raises(UnsupportedQuery, match=why):
         Compiled(opened(rows(random.Random(1))).query(text), LAYOUT).measures  # noqa: B018
+
+
+def test_a_constant_where_no_column_is_listed_is_refused() -> None:
+    table = rows(random.Random(1))
+    own = Layout((Digits("gain", "integer", -50, 2999),))
+    with pytest.raises(UnsupportedQuery, match=r"Write COUNT\(\*\)"):
+        Compiled(opened(table).query("SELECT SUM(1) FROM people"), own).measures  # noqa: B018

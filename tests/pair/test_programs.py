@@ -7,7 +7,9 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
+from cases import together as each
 from pairing import answered
 
 from lapwing.datasets import adult
@@ -115,6 +117,22 @@ def test_ranges_are_values_of_their_own() -> None:
     places = [sum(value >= edge for edge in (20, 40)) for value in table["hours_per_week"]]
     plain = Counter(zip(places, table["sex"], strict=True))
     assert numbers == [plain[place, sex] for place in range(3) for sex in ("Female", "Male")]
+
+
+@each("way", ["joint", "each"])
+@each("epsilon", [Fraction(1, 5000), Fraction(1, 20), 1, 5])
+def test_the_half_width_of_an_answer_is_that_of_all_its_noise(way: Way, epsilon: Fraction) -> None:
+    """By the exact law of one draw, and of the sum of two; the width is the smallest that holds so often."""
+    program = (Count() | Laplace(epsilon)).compiled(layout())
+    width = int(program.answer([0], way, "person").half_width)
+    t = 1 / float(program.request(way).orders(layout())[0].noise.scale)
+    p, far = np.exp(-t), np.arange(int(60 / t) + 60)
+    law = np.tanh(t / 2) * p**far
+    if way == "each":
+        law = np.tanh(t / 2) ** 2 * p**far * (far + 1 / np.tanh(t))
+    inside = 2 * law[: width + 1].sum() - law[0]
+    assert inside >= 0.95 - 1e-6
+    assert inside - 2 * law[width] < 0.95 + 1e-6
 
 
 @pytest.mark.parametrize("way", ["joint", "each"])

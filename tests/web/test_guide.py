@@ -483,7 +483,7 @@ def test_programs_say_what_they_need_beyond_the_library_itself() -> None:
                 name in ("lapwing", "lapwing.anonymity", "lapwing.noise", "numpy", *sys.stdlib_module_names)
                 or name.partition(".")[0] in sys.stdlib_module_names
                 or f"{name} import LinearRegression  # needs" in text
-                or (name.startswith("lapwing.pair.") and "# needs pip install '.[collect]'" in text)
+                or (name.startswith("lapwing.pair.") and "# needs pip install '.[pair]'" in text)
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -13,7 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from lapwing.cli.pair_tables import remarks_on, show_quote, status_table
+from lapwing.cli.pair_tables import misfit_table, remarks_on, show_quote, status_table
 from lapwing.cli.theme import console, readable_errors
 from lapwing.errors import InvalidParameter, LapwingError
 
@@ -101,11 +102,14 @@ def _next_steps(folder: Path, deployment: Deployment, apart: bool) -> None:
     parts.add_row("  pair.yaml", "for everybody: owners, servers, analysts")
     parts.add_row("  codes.txt", "a code for each owner; keep it from both servers")
     parts.add_row("  as, csp", "each for its own server: what it admits, hashed for it alone")
+    for name in deployment.analysts:
+        if (folder / f"{name}.pem").is_file():
+            parts.add_row(f"  {name}.pem", f"the key with which {name} asks")
     screen.print(parts)
     if apart:
         screen.print("Carry pair.yaml and a server's folder to the machine that has its key. There:")
     for server in deployment.servers:
-        screen.print(Text(f"  lapwing pair serve {folder} {server.name}"), soft_wrap=True)
+        screen.print(Text(f"  lapwing pair serve {shlex.quote(str(folder))} {server.name}"), soft_wrap=True)
 
 
 @app.command()
@@ -119,7 +123,7 @@ def key(
 
         certificate = new_key(folder, name)
         typer.echo(certificate, nl=False)
-        typer.echo(f"The key is in {key_file(folder, name)}: it stays here. Above is its certificate.", err=True)
+        typer.echo(f"The key is in {key_file(folder, name)}: it stays here. Only its certificate travels.", err=True)
 
 
 @app.command()
@@ -168,15 +172,24 @@ def upload(
         bool, typer.Option("--absent", help="Does not take part: an empty row, under add_remove only.")
     ] = False,
     skip: Annotated[int, typer.Option(help="Leave out so many rows and codes: both servers have them.")] = 0,
+    check: Annotated[
+        bool, typer.Option("--check", help="With --csv: count the cells that do not fit, and upload nothing.")
+    ] = False,
 ) -> None:
     """Split a row into two shares, and send each server one of them."""
     with readable_errors():
-        from lapwing.cli.pair_rows import row_of
+        from lapwing.cli.pair_rows import misfits_in, row_of
         from lapwing.pair.client import Client
         from lapwing.pair.deployment import Deployment
 
         deployment = Deployment.read(file)
         client = Client(deployment)
+        if check:
+            if table is None:
+                raise InvalidParameter("csv", None, "is missing: --check looks at a CSV", "Write --csv rows.csv.")
+            console().print(misfit_table(*misfits_in(table, deployment.layout)))
+            console().print("An empty or unknown cell counts as none of the values; one beyond a bound, as the bound.")
+            return
         if (code is None) == (codes is None) or (table is not None and (row or absent or codes is None)):
             hint = "Write --code CODE age=39 …, or --csv rows.csv --codes codes.txt."
             raise InvalidParameter("code", code, "one row with a code, or many with a list of codes", hint)
@@ -216,9 +229,11 @@ def _upload_many(client: Client, table: Path | None, codes: Path, absent: bool, 
         try:
             client.upload_all(islice(zip(listed, rows, strict=True), skip, None), progress=moved)
         except (LapwingError, KeyboardInterrupt):
-            screen.print(f"Both servers have the first {sent:,} of {count:,} rows. Go on with --skip {sent}.")
+            if sent:
+                screen.print(f"Both servers have the first {sent:,} of {count:,} rows. Go on with --skip {sent}.")
             raise
-    screen.print(f"[private]✓[/] both servers have their shares of {sent - skip:,} rows, and neither can read one")
+    rows_sent = "1 row" if sent - skip == 1 else f"{sent - skip:,} rows"
+    screen.print(f"[private]✓[/] both servers have their shares of {rows_sent}, and neither can read one")
 
 
 @app.command()
@@ -295,7 +310,10 @@ def _again(name: str) -> Iterator[None]:
         _hint(name)
         raise typer.Exit(130) from None
     except LapwingError as error:
-        if "same key" in str(error) or "stays charged" in str(error):
+        why = str(error)
+        if "under another key" in why or "for another question" in why:  # the same one will not do
+            typer.echo(f"The key of this question is --name {name}: choose another one.", err=True)
+        elif "same key" in why or "stays charged" in why:
             _hint(name)
         raise
 

@@ -6,6 +6,7 @@ import csv
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,15 @@ _READ: Mapping[str, Callable[[str], Any]] = {
     "date": dt.date.fromisoformat,
     "timestamp": dt.datetime.fromisoformat,
 }
+
+
+@dataclass
+class Misfits:
+    """Cells of a column that are empty, that the file does not name, and that are beyond a bound."""
+
+    empty: int = 0
+    unknown: int = 0
+    beyond: int = 0
 
 
 def cell_of(domain: Domain, text: str) -> Any:
@@ -103,3 +113,22 @@ def rows_in(path: Path, layout: Layout) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         for row in csv.DictReader(file, restval=""):
             yield {name: cell_of(domain, row[name]) for name, domain in layout.by_name.items()}
+
+
+def misfits_in(path: Path, layout: Layout) -> tuple[int, dict[str, Misfits]]:
+    """How many rows a CSV has, and cells of each column that do not fit: for whoever has these rows."""
+    from lapwing.pair.domains import Digits, Listed, Numbers
+
+    count, _ = table_in(path, layout)
+    misfits = {name: Misfits() for name in layout.by_name}
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        for row in csv.DictReader(file, restval=""):
+            for name, domain in layout.by_name.items():
+                value, own = domain.read(cell_of(domain, row[name])), misfits[name]
+                if not row[name].strip():
+                    own.empty += 1
+                elif value is not None and isinstance(domain, Digits | Numbers):
+                    own.beyond += not domain.low <= value <= domain.high
+                elif value is None or (isinstance(domain, Listed) and value not in domain.values):
+                    own.unknown += 1
+    return count, misfits

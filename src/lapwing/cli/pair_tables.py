@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from lapwing.cli.pair_rows import Misfits
     from lapwing.curator.ask.query import Query
     from lapwing.pair.deployment import Deployment
 
@@ -31,10 +32,20 @@ def show_quote(screen: Console, query: Query, other: Query, spending: dict[str, 
         }
         for pair, question, quote in sorted(quotes, key=lambda part: part[0].way, reverse=True)
     ]
+    pair, question, quote = quotes[0]
+    products = pair.products(question)
     if as_json:
-        typer.echo(json.dumps({**data(quotes[0][2]), "noise": quotes[0][0].way, "ways": ways}))
+        typer.echo(json.dumps({**data(quote), "noise": pair.way, "ways": ways, "products": products}))
         return
-    screen.print(quotes[0][2])
+    screen.print(quote)
+    if products:
+        states = list(pair.client.status().values())
+        parts = [
+            f"{count} of {column} ({left} left{', which is too few' if count > left else ''})"
+            for column, count in products.items()
+            for left in [min(state["products"][column] for state in states)]
+        ]
+        screen.print(Text(f"Uses up products: {', '.join(parts)}"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Both kinds of noise, at the same price")
     table.title_justify = "left"
     for title in ("--noise", "off by at most", "good against"):
@@ -82,3 +93,16 @@ def remarks_on(deployment: Deployment, states: list[dict[str, Any] | None]) -> l
     if first["waiting"] or second["waiting"]:
         remarks.append("Rows that wait at both servers are taken in with the next question.")
     return remarks
+
+
+def misfit_table(count: int, misfits: dict[str, Misfits]) -> Table:
+    """Cells of a CSV that would not count as they stand there."""
+    rows = "1 row" if count == 1 else f"{count:,} rows"
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{rows}; nothing was uploaded. Cells that do not fit:")
+    table.title_justify = "left"
+    table.add_column("")
+    for title in ("empty", "unknown", "beyond a bound"):
+        table.add_column(title, justify="right")
+    for column, own in misfits.items():
+        table.add_row(Text(column), *(f"{number:,}" for number in (own.empty, own.unknown, own.beyond)))
+    return table

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 from lapwing import checks
 from lapwing.checks import Number
 from lapwing.errors import InvalidParameter
-from lapwing.mechanisms.grid import element_steps, is_array, steps_of_array
+from lapwing.mechanisms.grid import SMALL, element_steps, is_array, steps_of_array
 from lapwing.mechanisms.mechanism import Mechanism
 from lapwing.noise import SYSTEM, Entropy
+from lapwing.privacy.neighbours import PERSON, Unsaid
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,8 @@ MARK = 8
 """Bytes of the fingerprint of a counter, and of the checksum of a stored state."""
 LARGEST_STEPS = 1 << 24
 """A step every two seconds for a year; what is known beforehand takes room in proportion to the steps."""
+EVENT = Unsaid("event")
+"""The unit of a counter with one active step, if nobody says which: calling it a person would promise too much."""
 _HEADER = struct.Struct("<4s8sQ")
 _ONE = Fraction(1)
 
@@ -63,9 +66,11 @@ class Counter(Mechanism):
 
     Neighbouring streams differ in at most `active_steps` steps, any two of them at least `separation` apart, and in
     each of them by at most `sensitivity` in the norm of the family over the `width` numbers. With `active_steps=1` one
-    *event* is protected; a person with several events is protected if `active_steps` is a bound on the steps of theirs.
+    *event* is protected, and the unit is called so unless said otherwise; a person with several events is protected if
+    `active_steps` is a bound on the steps of theirs.
     """
 
+    unit: str = EVENT
     steps: int
     sensitivity: Number
     width: int = 1
@@ -75,6 +80,8 @@ class Counter(Mechanism):
 
     def __post_init__(self) -> None:
         Mechanism.__post_init__(self)
+        if self.unit is EVENT and checks.whole(active_steps=self.active_steps) > 1:
+            self._set(unit=PERSON)
         if checks.whole(steps=self.steps) > LARGEST_STEPS:
             raise InvalidParameter("steps", self.steps, f"is more than {LARGEST_STEPS}", "Close a step less often.")
         checks.whole(width=self.width)
@@ -82,8 +89,7 @@ class Counter(Mechanism):
         checks.whole(separation=self.separation)
         written = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.init}
         exact = {name: _exactly(value) for name, value in written.items() if name not in ("relation", "unit")}
-        text = f"{type(self).__name__} {sorted(exact.items())}"
-        self._set(_fingerprint=sha256(text.encode()).digest()[:MARK])
+        self._identify(type(self).__name__, sorted(exact.items()))
 
     @property
     def largest_value(self) -> int:
@@ -122,7 +128,7 @@ class Counter(Mechanism):
 
     def release(self, data: Any, entropy: Entropy = SYSTEM) -> Any:
         """The noisy sums after every step of a whole stream: a list for a list, an array for an array."""
-        plain = self.width == 1 and isinstance(data, (list, tuple))
+        plain = self.width == 1 and self.steps <= SMALL and isinstance(data, (list, tuple))
         if not plain:
             array = self._table(data, self.steps)
             _, estimates = self.observe_many(self.open(entropy), array, entropy)
@@ -185,6 +191,10 @@ class Counter(Mechanism):
             self._unpack("q", data[_HEADER.size : middle], secret),
             self._unpack("d", data[middle:-MARK], public),
         )
+
+    def _identify(self, *parts: object) -> None:
+        """Tie states to all that they depend on: another version of the library might count otherwise."""
+        self._set(_fingerprint=sha256(repr(parts).encode()).digest()[:MARK])
 
     @abstractmethod
     def _rows(self) -> tuple[int, int]:

@@ -39,7 +39,7 @@ class SquareRootCounter(Counter):
 
     >>> counter = SquareRootCounter.for_rho(0.5, steps=1000, sensitivity=1)
     >>> print(counter.privacy_loss())
-    ρ = 0.5 (add_remove, per person)
+    ρ = 0.5 (add_remove, per event)
     >>> state = counter.observe(counter.open(), 17)
     >>> len(counter.estimate(state))
     1
@@ -66,6 +66,7 @@ class SquareRootCounter(Counter):
         )
         variance = max((sigma * (1 << layout.bits)) ** 2, SMALLEST_VARIANCE)
         self._set(_layout=layout, _squared=squared, _variance=variance)
+        self._identify(self._fingerprint, layout.coefficients)
 
     @classmethod
     def for_rho(cls, rho: Number, *, steps: int, sensitivity: Number, **parameters: Any) -> Self:
@@ -147,7 +148,7 @@ class SquareRootCounter(Counter):
 
     def variance(self, step: int) -> float:
         """The variance of each sum after so many steps."""
-        return float(self.variances()[self._step(step) - 1]) if step else 0.0
+        return float(variances(self._layout)[self._step(step) - 1]) * float_up(self._variance) if step else 0.0
 
     def variances(self) -> NDArray[np.float64]:
         """The variance of each sum after 1, 2, …, `steps` steps."""

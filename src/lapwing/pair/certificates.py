@@ -57,7 +57,7 @@ def listening(key_file: Path, trusted: Iterable[str]) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     context.load_cert_chain(key_file)
     context.verify_mode = ssl.CERT_OPTIONAL
-    context.load_verify_locations(cadata="".join(trusted))
+    context.load_verify_locations(cadata="\n".join(trusted))  # whether or not each ends with a line
     return context
 
 

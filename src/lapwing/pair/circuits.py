@@ -181,5 +181,5 @@ def check_products(circuit: Circuit, used: Counter[str]) -> None:
         left = circuit.layout.products - used[column]
         if count > left:
             why = f"it multiplies {column} {count} times, and {left} of the products that owners supplied are left"
-            hint = "Ask about fewer columns or groups at once. New uploads bring new products."
+            hint = "Ask about fewer columns or groups at once. Only a new pair, with new uploads, has new products."
             raise UnsupportedQuery("the question", why, hint)

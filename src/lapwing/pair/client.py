@@ -146,7 +146,9 @@ class Client:
         }
         for server, answer in self._both({"do": "check", **content}):
             if not answer["fine"]:
-                why = f"its ledger does not allow {answer['loss']} any more"
+                left = self._least([self.status_of(server)])
+                why = f"its ledger does not allow {answer['loss']} any more, only "
+                why += f"ε = {float(left.epsilon):.4g}, δ = {float(left.delta):.3g}"
                 raise ServerRefused(server, why)
         answers = [answer for _, answer in self._both({"do": "ask", **content})]
         if answers[0]["content"] != answers[1]["content"]:

@@ -134,8 +134,11 @@ def frame_of(plan: Plan, layout: Layout) -> Frame:
 def _column(frame: Frame, expression: Expression) -> Table | Number:
     table = frame.table(expression)
     if isinstance(table, Constant):
-        first = next(domain for domain in frame.layout.domains if isinstance(domain, Listed))
-        return Table(first.name, (table.value,) * first.size)
+        listed = [domain for domain in frame.layout.domains if isinstance(domain, Listed)]
+        if not listed:
+            why = "it is the same for all rows, and no column is listed by which they could be counted"
+            raise UnsupportedQuery(str(expression), why, "Write COUNT(*).")
+        return Table(listed[0].name, (table.value,) * listed[0].size)
     return table
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -19,12 +20,15 @@ from lapwing.calls import closest
 from lapwing.curator.ask.documents import read_yaml
 from lapwing.curator.plan.expressions import KINDS
 from lapwing.errors import InvalidParameter
-from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed
+from lapwing.pair.domains import MOST_LISTED, Binned, Digits, Domain, Layout, Listed, Numbers
 from lapwing.pair.links import Place
 from lapwing.pair.trust import TRUST
 from lapwing.privacy import ApproxDP
+from lapwing.privacy.allowances import LARGEST_DELTA, LARGEST_SIZE
 
 VERSION = 1
+UNMADE = "not made yet"
+"""Where a certificate will be."""
 _FIELDS = ("lapwing_pair", "name", "unit", "columns", "relation", "products", "allowance", "servers", "analysts")
 _HINT = "See docs/pair.md for a file."
 
@@ -62,6 +66,16 @@ class Deployment:
         """Of the whole file."""
         return hashlib.sha256(self.content.encode()).hexdigest()
 
+    @cached_property
+    def subject(self) -> str:
+        """Of what rows and charges are about: which bit means what, which product is whose, and who is charged.
+
+        Addresses, keys and analysts are no part of it.
+        """
+        columns, layout = json.loads(self.content)["columns"], self.layout
+        facts = [self.name, self.unit, layout.relation, layout.products, columns]
+        return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
     def place_of(self, name: str) -> Place:
         """0 or 1, for a server by its name."""
         names = [server.name for server in self.servers]
@@ -70,8 +84,9 @@ class Deployment:
         return 0 if name == names[0] else 1
 
     @classmethod
-    def read(cls, path: Path) -> Deployment:
-        """From a file of YAML."""
+    def read(cls, path: str | os.PathLike[str]) -> Deployment:
+        """From a file of YAML, or the folder it is in."""
+        path = Path(path)
         if path.is_dir():
             path = path / "pair.yaml"
         try:
@@ -93,6 +108,10 @@ class Deployment:
         servers = [_server(entry) for entry in _list(data.get("servers"), "servers")]
         if len(servers) != 2 or servers[0].name == servers[1].name:
             raise InvalidParameter("servers", len(servers), "must be two, with different names", _HINT)
+        keys = {server.certificate.strip() for server in servers}
+        if len(keys) < 2 and not keys <= {UNMADE}:
+            why = "have the same certificate, so whoever has its key is both of them"
+            raise InvalidParameter("servers", servers[0].name, why, "Make a key for each: lapwing pair key FOLDER csp.")
         analysts = _fields(data.get("analysts", {}), "analysts")
         return cls(
             _text(data.get("name"), "name"),
@@ -101,7 +120,7 @@ class Deployment:
             _allowance(data.get("allowance"), layout, unit),
             (servers[0], servers[1]),
             {name: _text(certificate, name) for name, certificate in analysts.items()},
-            json.dumps(data, sort_keys=True, default=str),
+            json.dumps({**data, "columns": [*data["columns"].items()]}, sort_keys=True, default=str),  # in their order
         )
 
 
@@ -129,7 +148,7 @@ def _domain(name: str, entry: Mapping[str, Any]) -> Domain:
         why = "must be two whole numbers, the lower one first"
         raise InvalidParameter("bounds", name, why, "For other numbers write bins: [0, 0.5, 1].")
     if high - low < MOST_LISTED:
-        return Listed(name, "integer", tuple(range(int(low), int(high) + 1)))
+        return Numbers.of(name, int(low), int(high))
     return Digits(name, "integer", int(low), int(high))
 
 
@@ -143,6 +162,11 @@ def _allowance(data: Any, layout: Layout, unit: str) -> ApproxDP:
     entry = _fields(data, "allowance", ("epsilon", "delta"))
     epsilon = checks.positive(epsilon=entry.get("epsilon"))
     delta = checks.probability(delta=entry.get("delta", Fraction(1, 10**9)))
+    if epsilon > LARGEST_SIZE or delta > LARGEST_DELTA:
+        why = f"protects nobody: the most is an epsilon of {LARGEST_SIZE:,} and a delta of {LARGEST_DELTA}"
+        raise InvalidParameter(
+            "allowance", f"ε = {float(epsilon):g}, δ = {float(delta):g}", why, "Write an epsilon of 3."
+        )
     return ApproxDP(epsilon, delta, relation=layout.relation, unit=unit, trust=TRUST)
 
 
@@ -168,7 +192,7 @@ def _fields(data: Any, name: str, known: tuple[str, ...] | None = None) -> dict[
 
 def _list(data: Any, name: str) -> list[Any]:
     if not isinstance(data, list) or not data:
-        raise InvalidParameter(name, data, "must be a list", _HINT)
+        raise InvalidParameter(name, data, "must be a list with something in it", _HINT)
     return data
 
 

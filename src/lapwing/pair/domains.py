@@ -1,6 +1,7 @@
 """Public domains of columns, and a row as bits: what an owner splits, and what servers hold a share of.
 
     Listed   one bit for each value that a column can have, and one more for any other value or none
+    Numbers  the same for whole numbers between bounds; one beyond a bound counts as the bound
     Digits   a whole number between bounds: whether there is one, and its digits
     Layout   where the bits of all columns are in a row, and those of the products that come with it
 
@@ -90,14 +91,41 @@ class Listed(Domain):
     def encoded(self, cells: Sequence[Any]) -> Bits:
         places, none = {value: place for place, value in enumerate(self.values)}, len(self.values)
         bits = np.zeros((self.size, len(cells)), dtype=np.bool_)
-        bits[[places.get(self.read(cell), none) for cell in cells], np.arange(len(cells))] = True
+        bits[[places.get(self._listed(self.read(cell)), none) for cell in cells], np.arange(len(cells))] = True
         return bits
+
+    def _listed(self, value: Any) -> Any:
+        """What a value counts as."""
+        return value
 
     def column(self) -> Column:
         bounds = None
         if self.kind in ("integer", "number"):
             bounds = checks.interval(bounds=(min(self.values), max(self.values))) if len(self.values) > 1 else None
         return Column(self.name, self.kind, bounds=bounds, keys=self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers(Listed):
+    """Whole numbers between bounds, few enough to list them. One beyond a bound counts as the bound, as everywhere."""
+
+    @classmethod
+    def of(cls, name: str, low: int, high: int) -> Numbers:
+        """With these bounds."""
+        return cls(name, "integer", tuple(range(low, high + 1)))
+
+    @property
+    def low(self) -> int:
+        """The lower bound."""
+        return int(self.values[0])
+
+    @property
+    def high(self) -> int:
+        """The upper bound."""
+        return int(self.values[-1])
+
+    def _listed(self, value: Any) -> Any:
+        return None if value is None else min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from functools import reduce
 from operator import add
 from typing import Any
 
+from lapwing import checks
+from lapwing.checks import Number
 from lapwing.errors import InvalidParameter, LapwingError, UnsupportedQuery
 from lapwing.pair.circuits import check_products, circuit_of, is_linear
 from lapwing.pair.domains import Layout
@@ -123,6 +126,32 @@ def loss_of(measure: Measure, layout: Layout, epsilon: Fraction, way: Way, unit:
     if loss.epsilon > epsilon:
         raise AssertionError(f"the noise costs {loss}, and {epsilon} is stated")
     return ApproxDP(epsilon, loss.delta, relation=layout.relation, unit=unit, trust=TRUST)
+
+
+def half_width_of(noise: JointLaplace, way: Way, confidence: Number) -> float:
+    """How far all noise on one number reaches, in steps: a joint draw, or a draw of each server."""
+    sure = checks.probability(confidence=confidence)
+    if way == "joint":
+        return float(noise.half_width(sure))
+    return float(_width_of_two(float(noise.scale), float(1 - sure)))
+
+
+def _width_of_two(scale: float, failure: float) -> int:
+    """How far the sum of two discrete Laplace variables of this scale reaches: it is k with p^|k| (|k| + c), scaled."""
+    p, rest = math.exp(-1 / scale), -math.expm1(-1 / scale)
+    c = (1 + p * p) / -math.expm1(-2 / scale)
+    front = (rest / (1 + p)) ** 2
+
+    def beyond(size: int) -> float:
+        return 2 * front * math.exp(-(size + 1) / scale) / rest * (size + 1 + c + p / rest)
+
+    low, high = 0, 1
+    while beyond(high) * (1 + 1e-9) > failure:
+        high *= 2
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
+    return low
 
 
 def _epsilon(text: str) -> Fraction:

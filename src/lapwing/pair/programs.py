@@ -32,11 +32,12 @@ from lapwing.errors import InvalidParameter, UnsupportedQuery
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Frame, Table, frame_of
 from lapwing.pair.domains import Layout, Listed
-from lapwing.pair.orders import Request, loss_of, noise_for
+from lapwing.pair.orders import Request, half_width_of, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Dimension, Measure, Tally, both
 from lapwing.privacy import Loss
 
+CONFIDENCE = Fraction(95, 100)
 _COUNT = re.compile(r"\s*count\s*>=\s*(\d{1,9})\s*", re.IGNORECASE)
 
 
@@ -260,7 +261,7 @@ class CompiledProgram:
 
     def answer(self, numbers: Sequence[int], way: Way, unit: str) -> ProgramAnswer:
         """From the noisy numbers."""
-        width = float(noise_for(self.measure, self.layout, self.epsilon).half_width())
+        width = half_width_of(noise_for(self.measure, self.layout, self.epsilon), way, CONFIDENCE)
         loss = loss_of(self.measure, self.layout, self.epsilon, way, unit)
         if isinstance(self.end, Laplace):
             return ProgramAnswer(self.labels, tuple(numbers), width, loss)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lapwing.errors import LapwingError
+from lapwing.errors import InvalidParameter, LapwingError
 from lapwing.noise import SYSTEM, Entropy
 from lapwing.pair.certificates import check_key, encoded, listening
 from lapwing.pair.deployment import Deployment
@@ -68,8 +68,15 @@ class PairServer:
         self.layout = self.deployment.layout
         self.key_file = self.folder / "key.pem"
         check_key(self.key_file, self.deployment.servers[self.place].certificate, f"the server {name}")
+        if not (self.folder / "rows.db").is_file():  # a new one would admit nobody
+            why = "is missing: it says which codes this server admits"
+            hint = f"Put {name}/rows.db of the folder that lapwing pair new made in this place."
+            raise InvalidParameter("file", str(self.folder / "rows.db"), why, hint)
         check_installed("pair")  # not in the middle of a question that is charged
         self.store = Store(self.folder, self.layout)
+        if not self.store.is_about(self.deployment.subject):  # its products would be counted, and charged, anew
+            why = "names another table, unit, relation, columns or products than the rows in this folder were made for"
+            raise InvalidParameter("file", str(folder), why, "Put the old file back, or begin a new pair.")
         self.ledger = Ledger(self.folder / "ledger.db", anchor=self.folder / "anchor.json")
         self.ledger.open(self.deployment.name, self.deployment.allowance)
         self.clock = Clock()

@@ -24,6 +24,7 @@ from lapwing.pair.uploads import UploadRefused
 MOST_AT_ONCE = 1 << 16
 """Rows of one batch."""
 _SCHEMA = """
+CREATE TABLE IF NOT EXISTS subject (digest TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS admitted (code TEXT PRIMARY KEY);
 CREATE TABLE IF NOT EXISTS upload (code TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, share BLOB, batch TEXT);
 CREATE INDEX IF NOT EXISTS waiting ON upload (id) WHERE batch IS NULL;
@@ -58,6 +59,12 @@ class Store:
                 raise
             if database.in_transaction:
                 database.execute("COMMIT")
+
+    def is_about(self, subject: str) -> bool:
+        """Whether rows here were uploaded for this; whoever says so first decides it for good."""
+        with self._transaction() as database:
+            database.execute("INSERT INTO subject SELECT ? WHERE NOT EXISTS (SELECT 1 FROM subject)", (subject,))
+            return bool(database.execute("SELECT digest = ? FROM subject", (subject,)).fetchone()[0])
 
     # ----------------------------------------------------------------------------------------------------- uploads
 

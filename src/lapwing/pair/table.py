@@ -9,8 +9,8 @@ those who do not take part upload an empty row. Unit: a person, who has one row.
 
 from __future__ import annotations
 
-import math
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -37,9 +37,10 @@ from lapwing.pair.behaviour import needed_behaviour
 from lapwing.pair.certificates import certificate_in, check_key, encoded
 from lapwing.pair.client import Client
 from lapwing.pair.compiler import Compiled
+from lapwing.pair.compiler import Number as DigitColumn
 from lapwing.pair.deployment import Deployment
 from lapwing.pair.joint_noise import JointLaplace
-from lapwing.pair.orders import Request, loss_of, noise_for
+from lapwing.pair.orders import Request, half_width_of, loss_of, noise_for
 from lapwing.pair.runs import Way
 from lapwing.pair.tallies import Measure
 from lapwing.pair.trust import TRUST
@@ -83,10 +84,7 @@ class JointNoise:
 
     def half_width(self, confidence: Number) -> float:
         """How far the noise reaches in one group, in steps."""
-        sure = checks.probability(confidence=confidence)
-        if self.way == "joint":
-            return float(self._noise.half_width(sure))
-        return float(width_of_two(float(self._noise.scale), float(1 - sure)))
+        return half_width_of(self._noise, self.way, confidence)
 
     @cached_property
     def _noise(self) -> JointLaplace:
@@ -125,8 +123,16 @@ class Pair:
             why = "two servers make noise for one level of groups, and a rollup needs noise on every level"
             raise UnsupportedQuery(question.explain(), why, "Ask for the groups of the last level, and add them up.")
         if question.grouping.secret:
+            frame = self.compiled(question).frame
+            for key in question.grouping.keys:
+                if isinstance(frame.table(key.expression), DigitColumn):  # to name its groups would not help
+                    why = f"owners upload {key.name} as digits, which can be added up and nothing else"
+                    hint = "Have it uploaded by ranges (bins: in the file) to filter, group or compare."
+                    raise UnsupportedQuery(f"group by {key.name}", why, hint)
+            name = next(key.name for key in question.grouping.keys if key.values is None)
             why = "which keys occur would be a secret, and two servers cannot look for them"
-            raise UnsupportedQuery(question.explain(), why, "Name the groups: keys={'region': […]}.")
+            hint = f"Name the groups: keys={{{name!r}: […]}}; on the command line: --keys {name}=…"
+            raise UnsupportedQuery(question.explain(), why, hint)
         self.compiled(question).measures  # noqa: B018 – for what it refuses
 
     def refuse_step(self, step: Step) -> None:
@@ -149,6 +155,8 @@ class Pair:
             raise InvalidParameter(name, value, why, "Write epsilon=0.5 alone.")
         size = checks.positive(epsilon=epsilon)
         items = self._items(question, size)
+        for item in items:
+            _check_size(item, size)
         delta_sum = sum((_delta(item.privacy_loss()) for item in items), Fraction(0))
         stated = ApproxDP(
             size, delta_sum, relation=self.deployment.layout.relation, unit=self.deployment.unit, trust=TRUST
@@ -189,6 +197,11 @@ class Pair:
         )
         return (f"one row of each {unit}; {who}", noise, self.holds_if(question), *plan_notes(question))
 
+    def products(self, question: Question) -> Counter[str]:
+        """How many products of each column a question uses up."""
+        measures = tuple(self.compiled(question).measures.values())
+        return Request(measures, (), self.way).products(self.deployment.layout)
+
     def holds_if(self, question: Question) -> str:
         """What must be true of the servers for the stated loss to hold, in words."""
         return needed_behaviour(self.way, self.compiled(question).measures.values())
@@ -206,6 +219,9 @@ class Pair:
         progress: bool,
     ) -> Answer:
         """Both servers charge, compute and record; here is only what they opened."""
+        if self.client.key_file is None:
+            why = "is missing: servers answer only analysts whom the file names"
+            raise InvalidParameter("key", None, why, "Write pair.open(…, key='analyst.pem').")
         parts = [item for item in items if isinstance(item, JointNoise)]
         request = Request(tuple(part.measure for part in parts), tuple(part.size for part in parts), self.way)
         reply = self.client.ask(request, key)
@@ -222,23 +238,15 @@ class Pair:
         )
 
 
-def width_of_two(scale: float, failure: float) -> int:
-    """How far the sum of two discrete Laplace variables of this scale reaches: it is k with p^|k| (|k| + c), scaled."""
-    p = math.exp(-1 / scale)
-    c = (1 + p * p) / (1 - p * p)
-    front = ((1 - p) / (1 + p)) ** 2
-
-    def beyond(size: int) -> float:
-        rest = p ** (size + 1) / (1 - p)
-        return 2 * front * rest * (size + 1 + c + p / (1 - p))
-
-    low, high = 0, 1
-    while beyond(high) * (1 + 1e-9) > failure:
-        high *= 2
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if beyond(middle) * (1 + 1e-9) <= failure else (middle + 1, high)
-    return low
+def _check_size(item: JointNoise, epsilon: Fraction) -> None:
+    """Say it of the epsilon that somebody wrote, and not of the scale that follows from it."""
+    layout = item.deployment.layout
+    try:
+        noise_for(item.measure, layout, item.size)
+    except InvalidParameter:
+        wrong, right = ("large", "smaller") if item.measure.change(layout) < item.size else ("small", "larger")
+        why = f"is too {wrong} for the noise that two servers make"
+        raise InvalidParameter("epsilon", float(epsilon), why, f"Write a {right} one.") from None
 
 
 def _delta(loss: Loss) -> Fraction:
@@ -254,8 +262,8 @@ def open(
 ) -> PrivateTable:
     """The table that two servers hold, for an analyst with a `key` that the file names.
 
-    `noise="each"` lets each server add full noise of its own: √2 times the error, and for answers about one column it
-    also holds against one server that cheats.
+    `noise="each"` lets each server add full noise of its own: √2 times the error. For totals of one column ε then also
+    holds against one server that sends false numbers for the answer, if it followed the protocol when rows came.
     """
     checks.one_of(("joint", "each"), noise=noise)
     deployment = file if isinstance(file, Deployment) else Deployment.read(Path(file))

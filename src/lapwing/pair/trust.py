@@ -8,6 +8,6 @@ TRUST = Trust(
     towards="either server alone",
     not_towards="both together",
     behaviour="semi-honest",
-    assumes=("Diffie-Hellman in ristretto255", "AES-128"),
+    assumes=("Diffie-Hellman in ristretto255", "AES-128", "SHA-256"),
 )
 """Of every answer. It also holds against everybody who sees answers and is neither server."""

@@ -11,6 +11,7 @@ one folder holds both.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from lapwing.errors import InvalidParameter
 from lapwing.noise import SYSTEM
 from lapwing.pair.certificates import new_certificate
 from lapwing.pair.client import code_for
-from lapwing.pair.deployment import VERSION, Deployment
+from lapwing.pair.deployment import UNMADE, VERSION, Deployment
 from lapwing.pair.store import Store
 
 SERVERS = ("as", "csp")
@@ -29,10 +30,12 @@ SERVERS = ("as", "csp")
 FILE, CODES, KEY = "pair.yaml", "codes.txt", "key.pem"
 SHORTEST_CODE = 12
 """A shorter one can be guessed by a server, who sees its hash."""
+CODE_BITS = 96
+"""Of a code that is made here. A server that looks for any of a million codes at once has 20 bits less to guess."""
 
 
 def make(
-    folder: Path,
+    folder: str | os.PathLike[str],
     *,
     name: str,
     columns: Mapping[str, Any],
@@ -66,10 +69,10 @@ def make(
         "allowance": {"epsilon": epsilon, "delta": 1e-9},
         "columns": dict(columns) if isinstance(columns, Mapping) else columns,
         "servers": [
-            {"name": server, "address": address, "certificate": certificates.get(server) or "not made yet"}
+            {"name": server, "address": address, "certificate": certificates.get(server) or UNMADE}
             for server, address in zip(SERVERS, addresses, strict=True)
         ],
-        "analysts": {analyst: certificate or "not made yet" for analyst, certificate in known.items()},
+        "analysts": {analyst: certificate or UNMADE for analyst, certificate in known.items()},
     }
     Deployment.parsed(write_yaml(data))  # says what is wrong before anything is written
     for server in data["servers"]:
@@ -84,7 +87,9 @@ def make(
     (folder / CODES).touch(mode=0o600)
     (folder / CODES).write_text("".join(f"{code}\n" for code in codes), encoding="utf-8")
     for place, server in enumerate(SERVERS):
-        Store(folder / server, deployment.layout).admit(code_for(code, place) for code in codes)
+        store = Store(folder / server, deployment.layout)
+        store.is_about(deployment.subject)
+        store.admit(code_for(code, place) for code in codes)
     return deployment
 
 
@@ -109,7 +114,7 @@ def codes_in(folder: Path) -> list[str]:
 
 def _codes(owners: int | Sequence[str]) -> list[str]:
     if isinstance(owners, int):
-        return [f"{SYSTEM.bits(64):016x}" for _ in range(checks.whole(owners=owners))]
+        return [f"{SYSTEM.bits(CODE_BITS):0{CODE_BITS // 4}x}" for _ in range(checks.whole(owners=owners))]
     codes = list(owners)
     if not codes or len(set(codes)) < len(codes):
         raise InvalidParameter("codes", len(codes), "must be different, and at least one", "Write one in each line.")

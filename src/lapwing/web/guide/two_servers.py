@@ -109,7 +109,7 @@ from fractions import Fraction
 
 import numpy as np
 from lapwing.noise import SYSTEM
-from lapwing.pair.gates import Gates, opened_words  # needs pip install '.[collect]' in a copy of Lapwing
+from lapwing.pair.gates import Gates, opened_words  # needs pip install '.[pair]' in a copy of Lapwing
 from lapwing.pair.joint_noise import JointLaplace
 from lapwing.pair.links import Link
 from lapwing.pair.noise_shares import noise_words, triples_for
@@ -127,7 +127,7 @@ def server(place, connection, shares, noises):
 
 
 def noisy_sums(people, noises):
-    \"\"\"Here both servers are threads, and nobody checks what people send or keeps count of epsilon.\"\"\"
+    \"\"\"Here both servers are threads. Nobody checks what people send or counts epsilon: lapwing pair does.\"\"\"
     rows = np.array(people, dtype=np.uint64)
     first = SYSTEM.words(rows.size, np.uint64).reshape(rows.shape)  # on each device: a random share for server A
     shares = [first, rows - first]  # and what is missing to the row, modulo 2^64, for server B
