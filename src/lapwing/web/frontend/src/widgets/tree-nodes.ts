@@ -55,8 +55,7 @@ export class TreeNodes extends Story {
         <input type="range" min="1" max=${DAYS} .value=${String(this.day)} aria-valuetext="day ${this.day}"
           @input=${(event: Event) => this.take("day", Number((event.target as HTMLInputElement).value))} />
       </label>
-      <button type="button" @click=${this.show}>Show me</button>
-      <button type="button" @click=${() => this.choose([])}>Take all away</button>`;
+      <button type="button" @click=${this.show}>Show me</button>`;
   }
 
   protected picture(): unknown {
