@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, RenderableType
 
+    from lapwing.curator.show.statement import Statement
+    from lapwing.privacy import Ledger
+
 Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 Span = tuple[float, float]
 Spans = tuple[Span | None, ...]
@@ -192,6 +195,28 @@ class Answer:
         from lapwing.curator.show import words
 
         return words.explain(self)
+
+    def statement(self, ledger: Ledger | None = None, *, owner: str = "the owner of the data") -> Statement:
+        """A privacy statement that the owner of the data can hand out.
+
+        It names the unit and the relation, the cost, who is trusted and what is not protected. With the ledger it also
+        lists what was spent over time. Names of analysts and times of day are left out.
+
+        Args:
+            ledger: The ledger that the answer was charged to, for the privacy budget over time.
+            owner: Who is responsible for the data, as readers should see it.
+
+        Returns:
+            A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+
+        >>> from lapwing.privacy import PureDP
+        >>> answer = Answer((Column("n", "count", (1203,)),), PureDP(0.25, unit="patient"))
+        >>> answer.statement(owner="The clinic").facts["guarantee"]
+        'ε = 0.25 (add_remove, per patient)'
+        """
+        from lapwing.curator.show.statement import statement_of
+
+        return statement_of(self, ledger, owner)
 
     def __str__(self) -> str:
         from lapwing.curator.show import terminal as show
