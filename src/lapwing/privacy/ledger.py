@@ -294,7 +294,14 @@ class Ledger:
         self._store.write_anchor()
 
     def spent(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
-        """What was spent on a data set so far; name the unit where there are several."""
+        """What was spent on a data set so far; name the unit where there are several.
+
+        >>> import tempfile
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", lw.PureDP(1))
+        >>> print(ledger.spent("patients"))
+        ε = 0 (add_remove, per person)
+        """
         with self._store.transaction(write=False) as database:
             row = the_row(database, dataset, unit, analyst)
             return loss_of(row, row["spent_size"], row["spent_delta"])
@@ -338,7 +345,12 @@ class Ledger:
             return past
 
     def datasets(self) -> list[str]:
-        """The data sets that have an allowance."""
+        """The data sets that have an allowance.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").datasets()
+        []
+        """
         with self._store.transaction(write=False) as database:
             return [row["dataset"] for row in database.execute("SELECT DISTINCT dataset FROM budget ORDER BY dataset")]
 
@@ -355,12 +367,21 @@ class Ledger:
             return list(dict.fromkeys(row["analyst"] for row in rows if unit in (None, row["unit"])))
 
     def entries(self) -> list[Entry]:
-        """The whole journal, oldest first."""
+        """The whole journal, oldest first.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").entries()
+        []
+        """
         with self._store.transaction(write=False) as database:
             return list(entries(database))
 
     def verify(self) -> None:
-        """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault."""
+        """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").verify()
+        """
         with self._store.transaction(write=False) as database:
             self._store.check(database)
             verify_chain(self._store.name, database, breaker=self._store.has_breaker(database))

@@ -97,12 +97,20 @@ def _share(q: Number) -> Fraction:
 
 @helpful
 def quantile(column: str, q: Number, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
-    """A value with about the share `q` of the values below it."""
+    """A value with about the share `q` of the values below it.
+
+    >>> 40 < patients.agg(lw.quantile("age", 0.9)).release(epsilon=1).value < 100
+    True
+    """
     return Quantile(of=(column,), q=_share(q), bounds=bounds, name=name, weight=weight)
 
 
 @helpful
 def median(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
-    """A value in the middle of the values."""
+    """A value in the middle of the values.
+
+    >>> 30 < patients.agg(lw.median("age")).release(epsilon=1).value < 70
+    True
+    """
     called = f"median_{column}" if name is None else name
     return Quantile(of=(column,), q=HALF, bounds=bounds, name=called, weight=weight)
