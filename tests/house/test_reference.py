@@ -13,16 +13,15 @@ import documentation
 
 WITHOUT_EXAMPLE: dict[str, int] = {
     "curator": 1,
-    "mechanisms": 2,
-    "models": 11,
-    "crowd": 24,
+    "mechanisms": 1,
+    "models": 4,
+    "crowd": 8,
     "collect": 4,
-    "pair": 6,
-    "adversary": 2,
-    "anonymity": 30,
+    "pair": 5,
+    "adversary": 1,
 }
 """How many public names of each package have no example yet. Lower a number when you write some; never raise one."""
-METHODS_WITHOUT_EXAMPLE = 20
+METHODS_WITHOUT_EXAMPLE = 19
 """The same for the public methods of MOST_USED."""
 MOST_USED = ("PrivateTable", "Query", "Quote", "Answer", "Unprotected", "Ledger")
 

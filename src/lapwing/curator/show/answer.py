@@ -271,7 +271,12 @@ class Answer:
 
     @staticmethod
     def from_json(text: str | bytes) -> Answer:
-        """The answer that `to_json` wrote."""
+        """The answer that `to_json` wrote.
+
+        >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
+        >>> Answer.from_json(answer.to_json()) == answer
+        True
+        """
         from lapwing.curator.show import storage
 
         parts = storage.read(text)
