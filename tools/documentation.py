@@ -67,7 +67,12 @@ def collect(source: Path) -> None:
             notebook = target.with_suffix(".ipynb")
             notebook.write_text(json.dumps(as_notebook(text), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
             text += f"\n[Download this tutorial as a notebook]({notebook.name}).\n"
-        target.write_text(_listed(_linked(text, page, places, source)), encoding="utf-8")
+        target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
+
+
+def _weight(place: str) -> str:
+    """Who searches wants a guide first. Decisions, proofs and benchmarks are found after the pages that explain."""
+    return "---\nsearch:\n  boost: 0.2\n---\n" if place.startswith(("decisions/", "proofs/", "benchmarks/")) else ""
 
 
 def _proof(page: Path, text: str) -> str:
