@@ -96,6 +96,15 @@ class Mean(WithBounds, Estimator):
 def sum(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Sum:
     """The sum of a column that is clamped to its public bounds.
 
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
     >>> 1_000 < patients.agg(lw.sum("visits")).release(epsilon=1).value < 30_000
     True
     """
@@ -105,6 +114,15 @@ def sum(column: str, *, bounds: Any = None, name: str | None = None, weight: Num
 @helpful
 def mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Mean:
     """The mean of a column that is clamped to its public bounds.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
 
     >>> 40 < patients.agg(lw.mean("age")).release(epsilon=1).value < 60
     True

@@ -123,6 +123,17 @@ class Query(Question):
 
         `count` is a public fact: every group has at least so many rows. Means have an error only with it.
 
+        Args:
+            epsilon: What to spend, as ε.
+            delta: With `epsilon`, allows Gaussian noise and secret keys.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            within: The largest error that every output may have, instead of a price.
+            confidence: With which probability an interval holds what it should.
+            count: At least so many rows in every group, as a public fact.
+
+        Returns:
+            The price, item by item, and the expected errors.
+
         >>> quote = patients.agg(lw.count()).quote(epsilon=0.5)
         >>> print(quote.loss, quote.expected[0].output)
         ε = 0.5 (add_remove, per patient) count
@@ -154,6 +165,24 @@ class Query(Question):
         at this `confidence`): then the smallest epsilon that will do is spent. With a `key`, the same question asked
         again returns the stored answer and costs nothing; after Ctrl-C, too, when the charge stays. `progress` shows a
         bar on a terminal or in a notebook if it takes longer than a second.
+
+        Args:
+            epsilon: What to spend, as ε.
+            delta: With `epsilon`, allows Gaussian noise and secret keys.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            within: The largest error that every output may have, instead of a price.
+            confidence: With which probability an interval holds what it should.
+            count: At least so many rows in every group, as a public fact.
+            analyst: Who asks, for allowances of single analysts.
+            key: A name for this question. Asked again under it, it costs nothing.
+            entropy: Where the noise comes from. Anything but the default is not private.
+            progress: Whether to show a bar if it takes longer than a second.
+
+        Returns:
+            Values with intervals, what they cost, and what remains.
+
+        Raises:
+            BudgetExceeded: If the ledger has less left than it costs.
 
         >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
         >>> print(answer.loss)
