@@ -8,6 +8,7 @@ from pathlib import Path
 
 import documentation
 import pytest
+from axe import VIEWS, complaints
 from fastapi.testclient import TestClient
 from playwright.sync_api import expect
 from school_site import PERSON, open_school
@@ -143,3 +144,12 @@ def test_the_search_index_has_the_words_of_every_page(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text(encoding="utf-8"))
     places = {document["location"].partition("#")[0] for document in index["docs"]}
     assert {"curator/", "glossary/", "reference/mechanisms/", "proofs/mechanisms/laplace/"} <= places
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("address", ["/docs/", "/docs/curator/", "/docs/tutorials/1-first-private-table/"])
+def test_axe_finds_nothing_on_pages_of_the_documentation(
+    visit, site: Path, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr(built, "FOLDER", site)
+    assert complaints(visit(bypass_csp=True).open(address), VIEWS) == []
