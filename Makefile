@@ -16,7 +16,7 @@ IN_THE_BROWSER := $(addprefix src/lapwing/,*.py noise/*.py privacy/*.py mechanis
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all fuzz ready lint format assets wheels bench bench-models clean
+.PHONY: help demo test test-all fuzz ready lint format assets docs wheels bench bench-models clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,7 +61,10 @@ bench-models: $(PEERS) ## how good private models are beside diffprivlib's, 20 s
 
 assets: $(ASSETS) ## what browsers load, built with Node 20 or newer
 
-wheels: $(DEV) $(ASSETS) ## dist/lapwing-….whl, the library alone, and dist/lapwing_web-….whl, the web application
+docs: $(DEV) ## the documentation as a site that can be searched; the school serves it at /docs
+	@$(BIN)/python tools/documentation.py
+
+wheels: $(DEV) $(ASSETS) docs ## dist/lapwing-….whl, the library alone, and dist/lapwing_web-….whl, the web application
 	@for project in . src/lapwing/web; do (cd $$project && $(CURDIR)/$(BIN)/hatchling build -t wheel -d $(CURDIR)/dist) || exit 1; done
 
 $(ASSETS): $(FRONTEND)/package-lock.json $(FRONTEND)/build.mjs $(shell find $(FRONTEND)/src -type f) $(wildcard $(IN_THE_BROWSER)) src/lapwing/web/lab/result.py tools/browser-zip tools/frontend tools/kinds.py | $(CORE)

@@ -47,10 +47,13 @@ def run_page(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_the_code_on_this_page_runs_and_prints_what_it_says(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(str(page), page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    if "DATABASE_URL" in text:  # pages that need a server say so by this variable
+        monkeypatch.setenv("DATABASE_URL", request.getfixturevalue("postgres_url"))
+    run_page(str(page), text)
 
 
 @together("page", PAGES)

@@ -39,6 +39,8 @@ from lapwing.web.survey.results import BATCH
 
 NO_PAGES = {
     "/static/{name:path}": "files",
+    "/docs": "leads to /docs/",
+    "/docs/{address:path}": "built by another generator: test_documentation.py",
     "/uploads/{name}": "pictures and videos",
     "/health": "for programs",
     "/me": "for scripts",

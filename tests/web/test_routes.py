@@ -34,6 +34,8 @@ ANSWERS: dict[str, tuple[int, ...]] = {
     "GET /glossary": EVERYBODY,
     "GET /static/{name:path}": EVERYBODY,
     "GET /health": EVERYBODY,
+    "GET /docs": then(EVERYBODY, 307),
+    "GET /docs/{address:path}": then(EVERYBODY, 404),  # the address in braces is no page; pages: test_documentation.py
     "GET /me": EVERYBODY,
     "POST /me/progress": then(LEARNERS, 200),
     "GET /account": LEARNERS,

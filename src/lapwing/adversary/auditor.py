@@ -45,7 +45,11 @@ DEFAULT_DELTA = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbouring data sets, and how they are neighbours."""
+    """Two neighbouring data sets, and how they are neighbours.
+
+    >>> print(Pair([1, 2], [1, 2, 3]))
+    [1, 2] and [1, 2, 3]
+    """
 
     first: Any
     second: Any
@@ -61,7 +65,12 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Audit(Refutation):
-    """What an audit found."""
+    """What an audit found.
+
+    >>> found = audit(len, ([1], [1, 2]), samples=1000, claimed=1)
+    >>> found.caught, found.epsilon_lower_bound > 1
+    (True, True)
+    """
 
     epsilon_lower_bound: float
     """The true epsilon is at least this, with the stated confidence."""

@@ -22,7 +22,12 @@ from lapwing.privacy import ApproxDP, PureDP, Relation
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A mechanism that claims epsilon = 1 wrongly. **Not private.**"""
+    """A mechanism that claims epsilon = 1 wrongly. **Not private.**
+
+    >>> from lapwing.adversary import CONTROLS
+    >>> all(isinstance(control, Control) for control in CONTROLS)
+    True
+    """
 
     name: str
     lesson: str

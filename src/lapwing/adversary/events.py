@@ -34,7 +34,11 @@ Outputs = Sequence[Observation]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A set of outputs: in words, and as a test."""
+    """A set of outputs: in words, and as a test.
+
+    >>> Event("the output is 3", lambda output: True).description
+    'the output is 3'
+    """
 
     description: str
     happened: Callable[[Observation], bool]

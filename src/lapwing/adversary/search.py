@@ -71,7 +71,13 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a search for a counter-example found."""
+    """What a search for a counter-example found.
+
+    >>> from lapwing.adversary import find_violation
+    >>> found = find_violation(lambda data, epsilon: sum(data), epsilon=1, samples=1000, seconds=None)
+    >>> found.audit.caught
+    True
+    """
 
     audit: Audit
     """The final test, on fresh releases."""

@@ -63,7 +63,12 @@ SLOW, FAIR = 2_000, 6_000
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """A mechanism, two neighbours, and the claim they put to the test."""
+    """A mechanism, two neighbours, and the claim they put to the test.
+
+    >>> from lapwing.adversary import all_witnesses
+    >>> all(isinstance(witness, Witness) for witness in all_witnesses())
+    True
+    """
 
     mechanism: Mechanism
     pair: Pair

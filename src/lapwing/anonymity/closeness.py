@@ -55,7 +55,12 @@ class Ground(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Equal(Ground):
-    """Any two values are one apart: half of the sum of all differences."""
+    """Any two values are one apart: half of the sum of all differences.
+
+    >>> from lapwing.anonymity import t_closeness
+    >>> t_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill", Equal())
+    0.5
+    """
 
     def edges(self, columns: int) -> Edges:
         """A star."""
@@ -67,6 +72,10 @@ class Ordered(Ground):
     """Values are as far apart as there are steps between them, the ends being one apart.
 
     Without `order` the kinds are taken as they are sorted in the table, numbers by size.
+
+    >>> from lapwing.anonymity import t_closeness
+    >>> t_closeness({"sex": ["f", "m"], "wage": [1, 3]}, ["sex"], "wage", Ordered())
+    0.5
     """
 
     order: tuple[Any, ...] | None = None
@@ -115,6 +124,9 @@ class Closeness(Criterion):
     """The values of every class are spread like those of the table, up to `most`: t-closeness.
 
     Source: Li, Li and Venkatasubramanian 2007, t-closeness, definition 2.
+
+    >>> Closeness(sensitive="diagnosis", most=0.3).sensitive
+    'diagnosis'
     """
 
     most: Number
@@ -139,6 +151,9 @@ class CrowdCloseness(Closeness):
     The larger class has at least `crowd` rows; a class that large itself passes, and the whole table is always tried.
 
     Source: Li, Li and Venkatasubramanian 2010, Closeness: a new privacy measure for data publishing, definition 4.
+
+    >>> CrowdCloseness(sensitive="diagnosis", most=0.3, crowd=100).crowd
+    100
     """
 
     crowd: int

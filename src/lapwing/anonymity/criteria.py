@@ -54,6 +54,12 @@ class DistinctDiversity(Criterion):
     """At least so many different values in every class: distinct l-diversity.
 
     Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam 2007, l-diversity, section 4.
+
+    >>> from lapwing.anonymity import Mondrian, l_diversity
+    >>> table = {"age": [47, 41, 78, 71], "diagnosis": ["cancer", "cancer", "flu", "stroke"]}
+    >>> method = Mondrian(k=2, quasi_identifiers=["age"], criteria=[DistinctDiversity(sensitive="diagnosis", least=2)])
+    >>> l_diversity(method.anonymise(table), ["age"], "diagnosis").distinct >= 2
+    True
     """
 
     least: int
@@ -71,6 +77,9 @@ class EntropyDiversity(Criterion):
     """The entropy of the values in every class is at least ln(least): entropy l-diversity.
 
     Source: Machanavajjhala et al. 2007, definition 4.1.
+
+    >>> EntropyDiversity(sensitive="diagnosis", least=2).sensitive
+    'diagnosis'
     """
 
     least: Number
@@ -91,6 +100,9 @@ class RecursiveDiversity(Criterion):
     still left with no value that is too common.
 
     Source: Machanavajjhala et al. 2007, definition 4.2.
+
+    >>> RecursiveDiversity(sensitive="diagnosis", least=2).sensitive
+    'diagnosis'
     """
 
     least: int
@@ -110,6 +122,9 @@ class LargestShare(Criterion):
     """No value is shared by more than this part of a class: the α of (α,k)-anonymity.
 
     Source: Wong, Li, Fu and Wang 2006, (α,k)-anonymity, with every value taken to be sensitive.
+
+    >>> LargestShare(sensitive="diagnosis", most=0.5).sensitive
+    'diagnosis'
     """
 
     most: Number
@@ -128,6 +143,9 @@ class BetaLikeness(Criterion):
     """No value is more frequent in a class than in the table by more than this part of its share in the table.
 
     Source: Cao and Karras 2012, Publishing microdata with a robust privacy guarantee, definition 2 (basic).
+
+    >>> BetaLikeness(sensitive="diagnosis", most=1).sensitive
+    'diagnosis'
     """
 
     most: Number

@@ -53,7 +53,13 @@ DENSE, LEAST_DENSE = 4, 1 << 17
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FullDomain:
-    """k-anonymity by the best of all ways to generalise whole columns, with a few rows suppressed."""
+    """k-anonymity by the best of all ways to generalise whole columns, with a few rows suppressed.
+
+    >>> from lapwing.anonymity import Ranges
+    >>> method = FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))})
+    >>> method.anonymise({"age": [41, 47, 42]}).to_dict()["age"]
+    ['40–49', '40–49', '40–49']
+    """
 
     k: int = 5
     quasi_identifiers: Mapping[str, Hierarchy | None] | Sequence[str]

@@ -22,6 +22,11 @@ class GeneralisedTable:
     """The rows that are published, in their original order: labels in place of the quasi-identifiers.
 
     Columns that are no quasi-identifiers are untouched. k-anonymity says nothing about them.
+
+    >>> from lapwing.anonymity import Mondrian
+    >>> table = Mondrian(k=2, quasi_identifiers=["age"]).anonymise({"age": [47, 41, 78, 71]})
+    >>> table.to_dict()["age"], table.suppressed.tolist()
+    (['41–47', '41–47', '71–78', '71–78'], [])
     """
 
     columns: Columns

@@ -67,7 +67,12 @@ class Levels(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Flat(Levels):
-    """A value or nothing: every value is right below "*"."""
+    """A value or nothing: every value is right below "*".
+
+    >>> from lapwing.anonymity import FullDomain
+    >>> FullDomain(k=2, quasi_identifiers={"sex": Flat()}).anonymise({"sex": ["f", "m"]}).to_dict()["sex"]
+    ['*', '*']
+    """
 
     def ladder(self, kinds: Sequence[Any]) -> Ladder:
         """Two levels."""
@@ -76,7 +81,13 @@ class Flat(Levels):
 
 @dataclass(frozen=True, slots=True)
 class Digits(Levels):
-    """Postcodes and the like: the last character goes first. Whole numbers are filled up with zeros on the left."""
+    """Postcodes and the like: the last character goes first. Whole numbers are filled up with zeros on the left.
+
+    >>> from lapwing.anonymity import FullDomain
+    >>> method = FullDomain(k=2, quasi_identifiers={"zip": Digits(5)})
+    >>> method.anonymise({"zip": ["02138", "02139"]}).to_dict()["zip"]
+    ['0213*', '0213*']
+    """
 
     length: int
 
@@ -101,7 +112,12 @@ class Digits(Levels):
 
 @dataclass(frozen=True, slots=True)
 class Ranges(Levels):
-    """Numbers in ranges of fixed widths, each a multiple of the one before, and "*" at last."""
+    """Numbers in ranges of fixed widths, each a multiple of the one before, and "*" at last.
+
+    >>> from lapwing.anonymity import FullDomain
+    >>> FullDomain(k=2, quasi_identifiers={"age": Ranges((10, 20))}).anonymise({"age": [41, 47]}).to_dict()["age"]
+    ['40–49', '40–49']
+    """
 
     widths: Sequence[Number]
     origin: Number = 0
@@ -144,6 +160,11 @@ class Taxonomy(Levels):
     """A tree of words: nested, {"employed": ["Private", …], …}, or each word's parent, {"Private": "employed", …}.
 
     The root is "*" and need not be written. Values near the root stay as they are until their parent's level.
+
+    >>> from lapwing.anonymity import FullDomain
+    >>> tree = Taxonomy({"employed": ["Private", "State"], "other": ["None"]})
+    >>> FullDomain(k=2, quasi_identifiers={"work": tree}).anonymise({"work": ["Private", "State"]}).to_dict()["work"]
+    ['employed', 'employed']
     """
 
     tree: Mapping[Any, Any] | Sequence[Any]

@@ -88,7 +88,12 @@ class Finding:
 
 
 def classify(table: Any, *, year: int | None = None) -> dict[str, Finding]:
-    """What every column seems to be, by its name and its contents; `year` is that of the data (this year)."""
+    """What every column seems to be, by its name and its contents; `year` is that of the data (this year).
+
+    >>> found = classify({"name": ["Ada Byron", "Alan Turing"], "age": [36, 41]})
+    >>> sorted(found)
+    ['age', 'name']
+    """
     first = _first_year(year)
     return {name: _finding(name, values, first) for name, values in columns_of(table).items()}
 
@@ -103,6 +108,9 @@ def remove(
     """The table without the identifiers; what is less sure than `at_least` stays. `year` is that of the data.
 
     `kinds` says what some columns are, whatever the guess: `{"ward": None}` keeps one, `{"x17": Kind.NAME}` drops one.
+
+    >>> list(remove({"email": ["ada@example.org", "alan@example.org"], "age": [36, 41]}))
+    ['age']
     """
     columns, sure = columns_of(table), float(checks.share(at_least=at_least))
     overrides, first = dict(kinds or {}), _first_year(year)

@@ -41,12 +41,20 @@ class Diversity:
 
 
 def k_anonymity(table: Any, quasi_identifiers: Sequence[str]) -> int:
-    """The size of the smallest class; 0 for a table without rows."""
+    """The size of the smallest class; 0 for a table without rows.
+
+    >>> k_anonymity({"age": [40, 40, 50]}, ["age"])
+    1
+    """
     return _View(table, quasi_identifiers).classes.smallest
 
 
 def l_diversity(table: Any, quasi_identifiers: Sequence[str], sensitive: str, *, factor: Number = 3) -> Diversity:
-    """The largest l of distinct, entropy and recursive (factor, l)-diversity."""
+    """The largest l of distinct, entropy and recursive (factor, l)-diversity.
+
+    >>> l_diversity({"age": [40, 40], "ill": ["yes", "no"]}, ["age"], "ill").distinct
+    2
+    """
     checks.positive(factor=factor)
     counts = _View(table, quasi_identifiers).counts(sensitive)[0]
     return Diversity(
@@ -60,6 +68,9 @@ def t_closeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str, gr
     """The smallest t for which the table is t-close.
 
     Without a `ground`, numbers are taken to be ordered and other values to be equally far from one another.
+
+    >>> t_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill")
+    0.5
     """
     counts, kinds = _View(table, quasi_identifiers).counts(sensitive)
     return float(_ground(ground, kinds).distances(counts, counts.sum(axis=0)).max())
@@ -73,6 +84,9 @@ def nt_closeness(
     The larger classes around a class are those that the table itself shows: the rows that agree with it in some of the
     quasi-identifiers. Who made the table may know others, the boxes that Mondrian cut: so this may be larger than the t
     it was made for.
+
+    >>> nt_closeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill", crowd=2)
+    0.5
     """
     checks.whole(crowd=crowd)
     view = _View(table, quasi_identifiers)
@@ -81,13 +95,21 @@ def nt_closeness(
 
 
 def alpha_k_anonymity(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> tuple[float, int]:
-    """The largest share of a value in a class, and the size of the smallest class."""
+    """The largest share of a value in a class, and the size of the smallest class.
+
+    >>> alpha_k_anonymity({"sex": ["f", "f", "m"], "ill": ["yes", "no", "no"]}, ["sex"], "ill")
+    (1.0, 1)
+    """
     view = _View(table, quasi_identifiers)
     return float(shares(view.counts(sensitive)[0]).max()), view.classes.smallest
 
 
 def beta_likeness(table: Any, quasi_identifiers: Sequence[str], sensitive: str) -> float:
-    """The smallest β of basic β-likeness: by which part of its share in the table a value gains most in a class."""
+    """The smallest β of basic β-likeness: by which part of its share in the table a value gains most in a class.
+
+    >>> beta_likeness({"sex": ["f", "m"], "ill": ["yes", "no"]}, ["sex"], "ill")
+    1.0
+    """
     counts = _View(table, quasi_identifiers).counts(sensitive)[0]
     return float(gains(counts, counts.sum(axis=0)).max())
 

@@ -34,7 +34,11 @@ Members = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A question that was not answered. That, too, says something: see the attack on denials."""
+    """A question that was not answered. That, too, says something: see the attack on denials.
+
+    >>> print(Refused("the group is too small"))
+    refused: the group is too small
+    """
 
     why: str
 
@@ -101,6 +105,11 @@ class RestrictedQueries:
     `smallest` is the a of set-size control (1 only refuses the empty group and, by the same rule, everybody);
     `largest_overlap` the r of overlap control. Overlap control remembers every group that was answered; asking again
     about the very same group adds nothing and stays allowed.
+
+    >>> from lapwing.anonymity import where
+    >>> ask = RestrictedQueries({"sex": ["f"] * 30 + ["m"] * 70, "smokes": [1, 0] * 50}, smallest=10)
+    >>> ask.sum("smokes", where(sex="f"))
+    15
     """
 
     def __init__(self, table: Any, *, smallest: int = 0, largest_overlap: int | None = None) -> None:

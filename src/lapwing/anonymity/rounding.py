@@ -23,7 +23,11 @@ from lapwing.noise import SYSTEM, Entropy, bernoulli
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounding:
-    """Multiples of a base: the nearest (halves go up), or one of the two around at random."""
+    """Multiples of a base: the nearest (halves go up), or one of the two around at random.
+
+    >>> Rounding(base=5).release(13)
+    15
+    """
 
     base: int = 5
     at_random: bool = False

@@ -75,6 +75,12 @@ class SecureSum:
 
     Privacy: with `epsilon`, the totals are epsilon-private for one person more or less (add_remove), towards everybody
     but all servers together. Each of the cells a person is in has noise for epsilon/cells_per_person, by every server.
+
+    >>> protocol = SecureSum(cells=["women", "men"], companies=["A", "B", "C"])
+    >>> own = {"women": 3, "men": 4}
+    >>> outcome = protocol.run({"A": own, "B": own, "C": own})
+    >>> outcome.totals
+    {'women': 9, 'men': 12}
     """
 
     cells: Sequence[str]

@@ -29,7 +29,11 @@ from lapwing.noise import SYSTEM, Entropy, bernoulli
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubSample:
-    """Each record is kept with probability `share`."""
+    """Each record is kept with probability `share`.
+
+    >>> 0 < len(SubSample(share=0.5).draw({"age": list(range(100))})["age"]) < 100
+    True
+    """
 
     share: Number = 0.1
 

@@ -56,6 +56,9 @@ class CellSuppression:
     Complementary cells are the other three corners of a rectangle, the cheapest one (fewest people hidden) that leaves
     the small cell an interval of `threshold` values at least: the hypercube method (Repsilber 1994). Raising one corner
     and its opposite by as much as the two others are lowered keeps all totals, which proves the width.
+
+    >>> CellSuppression(threshold=5).threshold
+    5
     """
 
     threshold: int = 5

@@ -23,7 +23,13 @@ MAGIC = b"LWC1"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """How many reports there were, and what was counted in them."""
+    """How many reports there were, and what was counted in them.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+    >>> poll.absorb(None, poll.randomize(["yes", "no", "no"])).n
+    3
+    """
 
     protocol: Protocol
     n: int

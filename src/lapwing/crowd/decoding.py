@@ -44,7 +44,14 @@ MISFIT = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class DecodedEstimates(Estimates):
-    """Counts of candidates, whether each is there at all, and how much no candidate explains."""
+    """Counts of candidates, whether each is there at all, and how much no candidate explains.
+
+    >>> from lapwing.crowd import OneTimeRappor, decode
+    >>> protocol = OneTimeRappor(permanent_noise=0.25)
+    >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 5000 + ["dog"] * 5000))
+    >>> isinstance(decode(protocol, counts, ["cat", "dog"]), DecodedEstimates)
+    True
+    """
 
     selected: NDArray[np.bool_]
     """The candidates with a fitted count; the others have count 0 and the error they would be seen with."""
@@ -124,6 +131,12 @@ def decode(
     are those of the coins and of drawing the people, widened by the dispersion of the fit; that other answers share
     bits with a candidate enters through it only.
     Privacy: computed from reports, so it costs nothing more.
+
+    >>> from lapwing.crowd import OneTimeRappor
+    >>> protocol = OneTimeRappor(permanent_noise=0.25)
+    >>> counts = protocol.absorb(None, protocol.randomize(["cat"] * 5000 + ["dog"] * 5000))
+    >>> 3000 < decode(protocol, counts, ["cat", "dog"])["cat"] < 7000
+    True
     """
     import numpy as np
 

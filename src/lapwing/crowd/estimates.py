@@ -31,6 +31,12 @@ class Estimates:
     """How many of n people gave each answer. Estimates may be negative: cutting them off would bias them.
 
     Privacy: computed from reports that are private already, so it costs nothing more.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=3, domain=["yes", "no"])
+    >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 3000 + ["no"] * 7000)))
+    >>> 2000 < estimates["yes"] < 4000
+    True
     """
 
     labels: Sequence[Any]

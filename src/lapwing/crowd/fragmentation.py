@@ -73,6 +73,9 @@ class AttributeFragments(metaclass=Helpful):
     Privacy: one answer or none differ in one bit, two answers in two; each bit hides among the bits at its position.
     Accuracy: that of the protocol; the messages hold the same counts.
     Proof: fragmentation.md
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> fragments = AttributeFragments(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]))
     """
 
     protocol: UnaryEncoding
@@ -157,6 +160,10 @@ class ReportFragments(metaclass=Helpful):
     sees the sum of their local losses.
     Accuracy: the mean of several estimates.
     Proof: fragmentation.md
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> ReportFragments(UnaryEncoding.from_epsilon(epsilon=0.5, domain=["yes", "no"]), count=3).count
+    3
     """
 
     protocol: ClosedProtocol | OpenProtocol

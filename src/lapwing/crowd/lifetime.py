@@ -48,6 +48,9 @@ class QuestionGroup(metaclass=Helpful):
     """Questions whose answers tell about each other: they share one charge per period, because their losses add up.
 
     `allowance` bounds what may be lost on this group in a lifetime; the total is bounded by the policy in any case.
+
+    >>> QuestionGroup(name="health", questions=["smokes", "drinks"], charge=1).name
+    'health'
     """
 
     name: str

@@ -46,6 +46,12 @@ class MeanEstimate:
     random* the drawing adds to it (`sample_…`).
 
     Privacy: computed from reports that are private already, so it costs nothing more.
+
+    >>> from lapwing.crowd import StochasticRounding
+    >>> poll = StochasticRounding.from_epsilon(1, bounds=(0, 100))
+    >>> estimate = poll.estimate(poll.absorb(None, poll.randomize([50.0] * 10_000)))
+    >>> 30 < estimate.mean < 70
+    True
     """
 
     mean: float

@@ -45,6 +45,12 @@ def gain(estimates: Estimates, fake_share: Number) -> NDArray[np.float64]:
 
     A fake takes the place of somebody honest, so with the share β of fakes and a true share f the estimate rises by
     β·(g − f), g being `gain_per_fake` (Cao, Jia and Gong 2021). The estimated shares stand in for f.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+    >>> estimates = poll.estimate(poll.absorb(None, poll.randomize(["yes"] * 1000)))
+    >>> bool((gain(estimates, 0.01) > 0.01).all())
+    True
     """
     import numpy as np
 
@@ -184,6 +190,10 @@ def suspicious(reports: Reports, *, false_alarm: Number = 1e-6) -> Suspicions:
     Accuracy: an honest population raises an alarm with probability `false_alarm` at most: every p-value is a proven
     bound, summed over all that is looked at. Needs each person to report once. Where there are fakes, an honest report
     that happens to look like them may be named with them.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no", "other"])
+    >>> found = suspicious(poll.randomize(["yes"] * 1000))
     """
     checks.of_kind(Reports, "are not reports", "Look at reports before they are counted.", reports=reports)
     law, alarm = honest(reports.protocol), float(checks.probability(false_alarm=false_alarm))

@@ -59,7 +59,12 @@ def _of_counts(estimate: Callable[..., Any]) -> Callable[..., Any]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol(metaclass=Helpful):
-    """The contract of a local protocol."""
+    """The contract of a local protocol.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), Protocol)
+    True
+    """
 
     version: ClassVar[int] = 1
     """Changes whenever the same parameters would mean other reports."""
@@ -165,7 +170,12 @@ class Protocol(metaclass=Helpful):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClosedProtocol(Protocol):
-    """A protocol that knows by itself what to estimate: its domain, a mean, or strings that it finds."""
+    """A protocol that knows by itself what to estimate: its domain, a mean, or strings that it finds.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> isinstance(UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"]), ClosedProtocol)
+    True
+    """
 
     @abstractmethod
     def estimate(self, state: Counts, *, confidence: float = 0.95) -> Estimates | MeanEstimate:
@@ -174,7 +184,12 @@ class ClosedProtocol(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenProtocol(Protocol):
-    """A protocol for any answers at all: whoever estimates says which of them to look for."""
+    """A protocol for any answers at all: whoever estimates says which of them to look for.
+
+    >>> from lapwing.crowd import OneTimeRappor
+    >>> isinstance(OneTimeRappor(permanent_noise=0.5), OpenProtocol)
+    True
+    """
 
     @abstractmethod
     def estimate(self, state: Counts, candidates: Sequence[Any], *, confidence: float = 0.95) -> Estimates:

@@ -131,6 +131,10 @@ class OneTimeRappor(PermanentResponse, OpenProtocol):
 
     Privacy: two answers differ in 2·hashes bits at most, fewer if functions collide; the loss stated is the greatest.
     Proof: rappor.md
+
+    >>> protocol = OneTimeRappor(permanent_noise=0.5)
+    >>> protocol.randomize(["any text"]).n
+    1
     """
 
     bits: int = 128
@@ -306,6 +310,10 @@ class BasicOneTimeRappor(PermanentResponse, ClosedProtocol):
     Privacy: two answers differ in two bits; see `PermanentResponse`.
     Accuracy: see `estimates.from_support`.
     Proof: rappor.md
+
+    >>> protocol = BasicOneTimeRappor(permanent_noise=0.5, domain=["yes", "no"])
+    >>> protocol.randomize(["yes"]).n
+    1
     """
 
     domain: Domain

@@ -87,7 +87,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reports:
-    """The reports of n people, column by column."""
+    """The reports of n people, column by column.
+
+    >>> from lapwing.crowd import UnaryEncoding
+    >>> poll = UnaryEncoding.from_epsilon(epsilon=1, domain=["yes", "no"])
+    >>> reports = poll.randomize(["yes", "no", "no"])
+    >>> Reports.from_bytes(poll, reports.to_bytes()).n
+    3
+    """
 
     protocol: Protocol
     n: int

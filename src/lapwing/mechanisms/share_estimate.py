@@ -17,6 +17,11 @@ class ShareEstimate:
 
     About *these respondents* only the coins are random (`population_…`). About the people they were drawn from at
     random, the drawing adds to the error (`sample_…`).
+
+    >>> from lapwing.mechanisms import RandomizedResponse
+    >>> estimate = RandomizedResponse.from_coins(0.5, 0.5).estimate(450, n=1000)
+    >>> round(estimate.share, 3), isinstance(estimate, ShareEstimate)
+    (0.4, True)
     """
 
     share: float

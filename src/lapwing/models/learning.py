@@ -29,7 +29,11 @@ Concept = Callable[[Floats], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """Rows whose entry in one column is above a cut, or those where it is not."""
+    """Rows whose entry in one column is above a cut, or those where it is not.
+
+    >>> Threshold(0, 18.0).cut
+    18.0
+    """
 
     column: int
     cut: float
@@ -41,7 +45,11 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """Rows that have 1 in every one of these columns."""
+    """Rows that have 1 in every one of these columns.
+
+    >>> Conjunction((0, 2)).columns
+    (0, 2)
+    """
 
     columns: tuple[int, ...]
 
@@ -51,7 +59,11 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class Parity:
-    """Rows that have an odd number of ones in these columns."""
+    """Rows that have an odd number of ones in these columns.
+
+    >>> Parity((0, 2)).columns
+    (0, 2)
+    """
 
     columns: tuple[int, ...]
 
@@ -71,12 +83,20 @@ def thresholds(columns: int, cuts: Sequence[float]) -> tuple[Threshold, ...]:
 
 
 def conjunctions(columns: int) -> tuple[Conjunction, ...]:
-    """Of every set of so many columns: 2^columns concepts."""
+    """Of every set of so many columns: 2^columns concepts.
+
+    >>> len(conjunctions(3))
+    8
+    """
     return tuple(map(Conjunction, _subsets(columns)))
 
 
 def parities(columns: int) -> tuple[Parity, ...]:
-    """Of every set of so many columns. `ParityLearner` learns the same without going through them all."""
+    """Of every set of so many columns. `ParityLearner` learns the same without going through them all.
+
+    >>> len(parities(3))
+    8
+    """
     return tuple(map(Parity, _subsets(columns)))
 
 
@@ -169,6 +189,10 @@ def agnostic_sample_bound(concepts: int, *, epsilon: Number, error: Number, fail
     """Rows that suffice, whatever the labels are, to err at most `error` more often than the best concept.
 
     A third of the error for every concept's luck on the sample, twice, and a third for the choice.
+
+    >>> small, large = (agnostic_sample_bound(8, epsilon=1, error=error, failure=0.05) for error in (0.1, 0.2))
+    >>> small > large
+    True
     """
     many = math.log(checks.whole(concepts=concepts))
     level, off = checks.positive(epsilon=epsilon), float(checks.probability(error=error))

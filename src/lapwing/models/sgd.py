@@ -104,6 +104,12 @@ class SGDRegressor(PrivateRegressor[Plan]):
     Privacy: (epsilon, delta), add_remove, one row. How many rows there are is not used.
     Accuracy: grows with the number of rows; `quote()` tells by how many rows' gradients a sum is off.
     Proof: training.md
+
+    >>> import numpy as np
+    >>> x = np.linspace(0, 1, 500)[:, None]
+    >>> model = SGDRegressor(epsilon=5, bounds=(0, 1), target_bounds=(0, 1)).fit(x, x[:, 0])
+    >>> model.predict([[0.5]]).shape
+    (1,)
     """
 
     def __init__(

@@ -60,7 +60,12 @@ def discrete_laplace(scale: Number, size: None = None, entropy: Entropy = SYSTEM
 @overload
 def discrete_laplace(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def discrete_laplace(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(X = x) = (1−a)/(1+a) · a^|x| with a = e^(−1/scale), for any rational scale up to 2^60."""
+    """P(X = x) = (1−a)/(1+a) · a^|x| with a = e^(−1/scale), for any rational scale up to 2^60.
+
+    >>> draws = discrete_laplace(3, 10_000)
+    >>> bool(abs(draws.mean()) < 0.5)
+    True
+    """
     t = _scale(scale=scale)
     sampler = discrete_laplace_sampler(t.numerator, t.denominator)
     return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
@@ -71,7 +76,11 @@ def geometric(scale: Number, size: None = None, entropy: Entropy = SYSTEM) -> in
 @overload
 def geometric(scale: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def geometric(scale: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(G ≥ g) = e^(−g/scale) for g = 0, 1, 2, …"""
+    """P(G ≥ g) = e^(−g/scale) for g = 0, 1, 2, …
+
+    >>> geometric(3) >= 0
+    True
+    """
     t = _scale(scale=scale)
     sampler = geometric_sampler(t.numerator, t.denominator)
     return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
@@ -82,7 +91,11 @@ def discrete_gaussian(sigma: Number, size: None = None, entropy: Entropy = SYSTE
 @overload
 def discrete_gaussian(sigma: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def discrete_gaussian(sigma: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """P(X = x) proportional to e^(−x²/(2·sigma²)), for any rational sigma up to 2^59."""
+    """P(X = x) proportional to e^(−x²/(2·sigma²)), for any rational sigma up to 2^59.
+
+    >>> bool(9 < discrete_gaussian(10, 10_000).std() < 11)
+    True
+    """
     variance = _scale(limit=LARGEST_SCALE // 2, sigma=sigma) ** 2
     sampler = discrete_gaussian_sampler(variance.numerator, variance.denominator)
     return sampler.draw(entropy) if size is None else sampler.draws(_size(size), entropy)
@@ -93,7 +106,11 @@ def bernoulli(p: Number, size: None = None, entropy: Entropy = SYSTEM) -> bool: 
 @overload
 def bernoulli(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]: ...
 def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
-    """True with probability exactly p."""
+    """True with probability exactly p.
+
+    >>> bool(0.2 < bernoulli(0.25, 10_000).mean() < 0.3)
+    True
+    """
     real = rational(checks.share(p=p))
     if size is None:
         return LazyUniform(entropy).below(real)
@@ -103,7 +120,11 @@ def bernoulli(p: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> 
 
 
 def bernoulli_bits(p: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.uint64]:
-    """`size` bits that are one with probability exactly p, packed 64 to a word, first bit lowest; spare bits are 0."""
+    """`size` bits that are one with probability exactly p, packed 64 to a word, first bit lowest; spare bits are 0.
+
+    >>> bernoulli_bits(0.5, 100).shape
+    (2,)
+    """
     from lapwing.noise import arrays
 
     return arrays.packed_bits(rational(checks.share(p=p)), _size(size), entropy)
@@ -114,7 +135,11 @@ def bernoulli_exp(x: Number, size: None = None, entropy: Entropy = SYSTEM) -> bo
 @overload
 def bernoulli_exp(x: Number, size: int, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]: ...
 def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM) -> bool | NDArray[np.bool_]:
-    """True with probability exactly e^−x, for x ≥ 0."""
+    """True with probability exactly e^−x, for x ≥ 0.
+
+    >>> bernoulli_exp(0)
+    True
+    """
     real = exp_neg(checks.not_negative(x=x))
     if size is None:
         return LazyUniform(entropy).below(real)
@@ -124,7 +149,12 @@ def bernoulli_exp(x: Number, size: int | None = None, entropy: Entropy = SYSTEM)
 
 
 def bernoulli_exp_steps(steps: NDArray[np.int64], unit: Number, entropy: Entropy = SYSTEM) -> NDArray[np.bool_]:
-    """For each whole number k ≥ 0 in `steps`: true with probability exactly e^(−k·unit)."""
+    """For each whole number k ≥ 0 in `steps`: true with probability exactly e^(−k·unit).
+
+    >>> import numpy as np
+    >>> bernoulli_exp_steps(np.array([0, 0]), 1).tolist()
+    [True, True]
+    """
     from lapwing.noise import arrays
 
     return arrays.bernoulli_exp_steps(steps, checks.not_negative(unit=unit), entropy)
@@ -135,7 +165,11 @@ def uniform_below(n: int, size: None = None, entropy: Entropy = SYSTEM) -> int: 
 @overload
 def uniform_below(n: int, size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def uniform_below(n: int, size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """A uniform integer from 0 to n − 1."""
+    """A uniform integer from 0 to n − 1.
+
+    >>> uniform_below(6) in range(6)
+    True
+    """
     n = checks.whole(n=n)
     if size is None:
         width = (n - 1).bit_length()
@@ -152,7 +186,11 @@ def choice(weights: Sequence[Number], size: None = None, entropy: Entropy = SYST
 @overload
 def choice(weights: Sequence[Number], size: int, entropy: Entropy = SYSTEM) -> NDArray[Any]: ...
 def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy = SYSTEM) -> int | NDArray[Any]:
-    """An index with probability exactly proportional to its weight (rational, not negative, not all zero)."""
+    """An index with probability exactly proportional to its weight (rational, not negative, not all zero).
+
+    >>> choice([0, 1, 0])
+    1
+    """
     fractions = [checks.not_negative(weight=weight) for weight in weights]
     common = math.lcm(*(weight.denominator for weight in fractions))
     totals = list(accumulate(int(weight * common) for weight in fractions))
@@ -168,7 +206,11 @@ def choice(weights: Sequence[Number], size: int | None = None, entropy: Entropy 
 
 
 def permutation(n: int, entropy: Entropy = SYSTEM) -> NDArray[np.intp]:
-    """A uniformly random order of 0 … n − 1."""
+    """A uniformly random order of 0 … n − 1.
+
+    >>> sorted(permutation(4).tolist())
+    [0, 1, 2, 3]
+    """
     from lapwing.noise import arrays
 
     return arrays.permutation(checks.whole(minimum=0, n=n), entropy)

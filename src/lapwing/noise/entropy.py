@@ -43,7 +43,12 @@ if hasattr(os, "register_at_fork"):
 
 
 class Entropy(ABC):
-    """A source of independent uniform bits."""
+    """A source of independent uniform bits.
+
+    >>> from lapwing.noise import SYSTEM
+    >>> SYSTEM.bits(8) in range(256)
+    True
+    """
 
     __slots__ = ()
 
@@ -117,6 +122,9 @@ class System(Entropy):
 
     Each thread owns a keystream. It is dropped in the child of a fork, both by the fork hook and by comparing the
     process id at every draw (a hook does not run for a bare clone system call).
+
+    >>> System().bits(8) in range(256)
+    True
     """
 
     __slots__ = ("_local",)
@@ -162,6 +170,9 @@ class Reproducible(Entropy):
 
     The stream is SHAKE-128(seed ‖ block number) in blocks of 64 KiB, so a golden vector holds on every platform, with
     or without the `cryptography` package.
+
+    >>> Reproducible(7).bits(64) == Reproducible(7).bits(64)
+    True
     """
 
     __slots__ = ("_block", "_buffer", "_lock", "_position", "_seed")
@@ -206,7 +217,11 @@ class Reproducible(Entropy):
 
 
 class Recorded(Entropy):
-    """Bits written down in advance, for tests that need one particular draw. **Not private.**"""
+    """Bits written down in advance, for tests that need one particular draw. **Not private.**
+
+    >>> Recorded([5], word_bits=8).bits(8)
+    5
+    """
 
     __slots__ = ("_left", "_value")
     private = False

@@ -41,7 +41,11 @@ def local_servers(folder: str | os.PathLike[str]) -> Iterator[dict[str, str]]:
 
 
 def free_addresses() -> tuple[str, str]:
-    """Two addresses of this machine at which nobody listens now."""
+    """Two addresses of this machine at which nobody listens now.
+
+    >>> len(free_addresses())
+    2
+    """
     with ExitStack() as stack:
         lines = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
         first, second = (f"127.0.0.1:{line.getsockname()[1]}" for line in lines)

@@ -41,7 +41,11 @@ _WIDEST = 600  # e^600 is still a float
 
 @dataclass(frozen=True, slots=True)
 class AdditiveNoise:
-    """Noise of a known shape on one number that a unit changes by at most `sensitivity` (steps, if discrete)."""
+    """Noise of a known shape on one number that a unit changes by at most `sensitivity` (steps, if discrete).
+
+    >>> AdditiveNoise("discrete_laplace", 2).for_group(3).sensitivity
+    Fraction(3, 1)
+    """
 
     shape: Shape
     scale: Fraction
@@ -70,6 +74,10 @@ class PLD(Loss):
 
     Privacy: valid for events that are run adaptively one after another but whose *parameters* are fixed beforehand:
     a product of dominating pairs dominates the composition (Zhu, Dong, Wang 2022, Theorem 10).
+
+    >>> many = PLD([(AdditiveNoise("discrete_gaussian", 20), 100)])
+    >>> many.epsilon_at(1e-6) < 3
+    True
     """
 
     events: tuple[tuple[Event, int], ...]

@@ -44,6 +44,10 @@ def parallel(*losses: Loss, disjoint_by: str) -> Loss:
     Privacy: `disjoint_by` states that all rows of a unit lie in one part, by a rule that does not look at other units;
     write the name of the unit (or "unit"). Under add_remove a unit then touches one part only. Under replace it may
     leave one part and enter another, so two parts change: that is refused.
+
+    >>> from lapwing.privacy import PureDP
+    >>> print(parallel(PureDP(1), PureDP(0.5), disjoint_by="person"))
+    ε = 1 (add_remove, per person)
     """
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")
@@ -159,6 +163,11 @@ class Composition:
 
     A bound is None where it does not apply. Privacy: `best` picks the tightest after the list is fixed; a budget that
     is spent adaptively must add losses of one kind instead (Σε, Σ(ε,δ) or Σρ), which are valid filters.
+
+    >>> from lapwing.privacy import PureDP, compose
+    >>> bounds = compose(*[PureDP(0.1)] * 50, delta=1e-6)
+    >>> float(bounds.best.epsilon) < 50 * 0.1
+    True
     """
 
     basic: PureDP | ApproxDP | None
@@ -194,6 +203,10 @@ def compose(*losses: Loss, delta: Number | None = None) -> Composition:
     """All bounds on a pre-declared list of losses, side by side.
 
     Without a `delta`, only those bounds that need none. With one, it is the total: the deltas of the losses are part.
+
+    >>> from lapwing.privacy import PureDP
+    >>> float(compose(*[PureDP(0.1)] * 50, delta=1e-6).best.epsilon) < 50 * 0.1
+    True
     """
     if not losses:
         raise InvalidParameter("losses", losses, "there is nothing to compose", "Pass at least one loss.")

@@ -23,7 +23,12 @@ from lapwing.privacy.notation import written_down, written_up
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The same facts twice: `text` to read, `data` (plain JSON) to draw."""
+    """The same facts twice: `text` to read, `data` (plain JSON) to draw.
+
+    >>> from lapwing.privacy import PureDP
+    >>> PureDP(1).explain().data["out_of_100_after"]
+    74
+    """
 
     text: str
     data: Mapping[str, Any]
@@ -48,6 +53,10 @@ def explain(
     `prior` is the chance a sceptic gives the statement before the release, `alpha` the false-alarm rate of
     the best test, `delta` where a loss that has none of its own is read as (ε,δ). A declared `population` refuses
     deltas that could publish one of its members.
+
+    >>> from lapwing.privacy import PureDP
+    >>> explain(PureDP(1), prior=0.1).data["out_of_100_after"]
+    24
     """
     as_loss(loss)
     belief, level = checks.probability(prior=prior), checks.probability(alpha=alpha)

@@ -63,6 +63,15 @@ class Charge:
     stored: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PastCharge:
+    """One charge of the past: when it was made (seconds since 1970), what it cost, and what was spent up to then."""
+
+    time: float
+    loss: Loss
+    total: Loss
+
+
 class Ledger:
     """The ledger in a file or, by a URL `postgresql://…`, in a database, for any number of threads and processes.
 
@@ -290,7 +299,14 @@ class Ledger:
         self._store.write_anchor()
 
     def spent(self, dataset: str, unit: str | None = None, *, analyst: str = EVERYBODY) -> Loss:
-        """What was spent on a data set so far; name the unit where there are several."""
+        """What was spent on a data set so far; name the unit where there are several.
+
+        >>> import tempfile
+        >>> ledger = Ledger(tempfile.mkdtemp() + "/ledger.db")
+        >>> ledger.open("patients", lw.PureDP(1))
+        >>> print(ledger.spent("patients"))
+        ε = 0 (add_remove, per person)
+        """
         with self._store.transaction(write=False) as database:
             row = the_row(database, dataset, unit, analyst)
             return loss_of(row, row["spent_size"], row["spent_delta"])
@@ -304,8 +320,42 @@ class Ledger:
             row = the_row(database, dataset, unit, analyst)
             return left(row, the_row(database, dataset, row["unit"], EVERYBODY))
 
+    def history(self, dataset: str, unit: str | None = None) -> list[PastCharge]:
+        """Every charge to a data set, oldest first, by whomever; name the unit where there are several.
+
+        Args:
+            dataset: The name of the data set.
+            unit: The unit of protection, where the data set has allowances for several.
+
+        Returns:
+            The charges. The total of the last one is `ledger.spent(dataset)`.
+
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from lapwing.privacy import PureDP
+        >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> ledger.open("patients", PureDP(1))
+        >>> for cost in (0.25, 0.5):
+        ...     charge = ledger.charge("patients", PureDP(cost))
+        >>> [str(charge.total) for charge in ledger.history("patients")]
+        ['ε = 0.25 (add_remove, per person)', 'ε = 0.75 (add_remove, per person)']
+        """
+        with self._store.transaction(write=False) as database:
+            row = the_row(database, dataset, unit, EVERYBODY)
+            past, size, delta = [], 0, 0
+            for body in charges(database, dataset):
+                cost = body["costs"][dataset][row["unit"]]
+                size, delta = size + cost[0], delta + cost[1]
+                past.append(PastCharge(body["time"], loss_of(row, *cost), loss_of(row, size, delta)))
+            return past
+
     def datasets(self) -> list[str]:
-        """The data sets that have an allowance."""
+        """The data sets that have an allowance.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").datasets()
+        []
+        """
         with self._store.transaction(write=False) as database:
             return [row["dataset"] for row in database.execute("SELECT DISTINCT dataset FROM budget ORDER BY dataset")]
 
@@ -322,12 +372,21 @@ class Ledger:
             return list(dict.fromkeys(row["analyst"] for row in rows if unit in (None, row["unit"])))
 
     def entries(self) -> list[Entry]:
-        """The whole journal, oldest first."""
+        """The whole journal, oldest first.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").entries()
+        []
+        """
         with self._store.transaction(write=False) as database:
             return list(entries(database))
 
     def verify(self) -> None:
-        """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault."""
+        """Check the file, the chain, the totals, the releases and the anchor; `LedgerDamaged` names the first fault.
+
+        >>> import tempfile
+        >>> Ledger(tempfile.mkdtemp() + "/ledger.db").verify()
+        """
         with self._store.transaction(write=False) as database:
             self._store.check(database)
             verify_chain(self._store.name, database, breaker=self._store.has_breaker(database))

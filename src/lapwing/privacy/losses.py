@@ -38,7 +38,12 @@ Sampling = Literal["poisson", "fixed_size"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Loss(metaclass=Helpful):
-    """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies."""
+    """What every guarantee has: a relation, a unit, and the (epsilon, delta) trade-offs it implies.
+
+    >>> from lapwing.privacy import ZCDP
+    >>> isinstance(ZCDP(0.5), Loss), ZCDP(0.5).unit
+    (True, 'person')
+    """
 
     relation: Relation = "add_remove"
     unit: str = PERSON
@@ -252,6 +257,9 @@ class ApproxDP(Loss):
 
     With `population` (a declared, public number of units N) a delta of 1/N or more is refused: such a delta permits
     a mechanism that publishes somebody's record outright.
+
+    >>> print(ApproxDP(1, 1e-6) + ApproxDP(0.5, 1e-6))
+    ε = 1.5, δ = 2e-06 (add_remove, per person)
     """
 
     epsilon: Fraction

@@ -35,6 +35,7 @@ FIRST = (
 LATER = {
     "/collections": ("collections.routes.console",),
     "/take-part": ("collections.routes.taking_part",),
+    "/docs": ("documentation.routes.reading",),
     "/guide": ("guide.routes.guide",),
     "/lab": (
         *("lab.routes.lab", "lab.routes.questions", "lab.routes.streams", "lab.routes.check", "lab.routes.failures"),

@@ -61,11 +61,18 @@ class Correlation(_Association):
 
 @helpful
 def covariance(x: str, y: str, *, name: str | None = None, weight: Number = 1) -> Covariance:
-    """The covariance of two clamped columns, over rows in which neither is NULL."""
+    """The covariance of two clamped columns, over rows in which neither is NULL.
+
+    >>> answer = patients.agg(lw.covariance("age", "visits")).release(epsilon=1)
+    """
     return Covariance(of=(x, y), name=name, weight=weight)
 
 
 @helpful
 def correlation(x: str, y: str, *, name: str | None = None, weight: Number = 1) -> Correlation:
-    """Pearson's correlation of two clamped columns, over rows in which neither is NULL."""
+    """Pearson's correlation of two clamped columns, over rows in which neither is NULL.
+
+    >>> -1 <= patients.agg(lw.correlation("age", "cost")).release(epsilon=1).value <= 1
+    True
+    """
     return Correlation(of=(x, y), name=name, weight=weight)

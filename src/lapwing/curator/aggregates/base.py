@@ -43,7 +43,11 @@ class Arguments:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Aggregate(metaclass=Helpful):
-    """A question about the rows of each group. `weight` is its share of the loss beside the others in a query."""
+    """A question about the rows of each group. `weight` is its share of the loss beside the others in a query.
+
+    >>> isinstance(lw.mean("age"), lw.Aggregate)
+    True
+    """
 
     of: tuple[str | Expression, ...] = ()
     name: str | None = None

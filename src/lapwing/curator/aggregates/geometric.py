@@ -148,5 +148,9 @@ def _made(operator: str, left: Expression, right: Expression) -> Expression:
 
 @helpful
 def geometric_mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> GeometricMean:
-    """The geometric mean of a column that is clamped to its public bounds, which must be above 0."""
+    """The geometric mean of a column that is clamped to its public bounds, which must be above 0.
+
+    >>> 10 < patients.agg(lw.geometric_mean("cost", bounds=(1, 2000))).release(epsilon=1).value < 1000
+    True
+    """
     return GeometricMean(of=(column,), bounds=bounds, name=name, weight=weight)

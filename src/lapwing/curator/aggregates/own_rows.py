@@ -134,7 +134,19 @@ class TopK(Alone):
 
 @helpful
 def histogram(column: str, *, edges: Sequence[Number], name: str | None = None) -> Histogram:
-    """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin."""
+    """The rows between each edge and the next (the last bin has both its ends); asked alone, one row for each bin.
+
+    Args:
+        column: The name of a column.
+        edges: Public ends of the bins, in rising order.
+        name: What the column of the answer is called.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> len(patients.agg(lw.histogram("age", edges=[0, 20, 40, 60, 80, 100])).release(epsilon=1).table)
+    5
+    """
     return Histogram(of=(column,), edges=edges, name=name)  # type: ignore[arg-type]
 
 
@@ -154,5 +166,16 @@ def top_k(column: str, k: int, *, name: str | None = None) -> TopK:
 
     Of public keys, without their counts. Which keys occur is a secret where they are not public: then it takes a
     delta, rare keys are left out, and noisy numbers of units come with the others.
+
+    Args:
+        column: The name of a column.
+        k: How many keys.
+        name: What the column of the answer is called.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> len(patients.agg(lw.top_k("region", 2)).release(epsilon=1).table)
+    2
     """
     return TopK(of=(column,), most=checks.whole(k=k), name=name)

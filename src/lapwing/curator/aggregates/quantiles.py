@@ -97,12 +97,39 @@ def _share(q: Number) -> Fraction:
 
 @helpful
 def quantile(column: str, q: Number, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
-    """A value with about the share `q` of the values below it."""
+    """A value with about the share `q` of the values below it.
+
+    Args:
+        column: The name of a column.
+        q: The share of values below it, between 0 and 1.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 40 < patients.agg(lw.quantile("age", 0.9)).release(epsilon=1).value < 100
+    True
+    """
     return Quantile(of=(column,), q=_share(q), bounds=bounds, name=name, weight=weight)
 
 
 @helpful
 def median(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Quantile:
-    """A value in the middle of the values."""
+    """A value in the middle of the values.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 30 < patients.agg(lw.median("age")).release(epsilon=1).value < 70
+    True
+    """
     called = f"median_{column}" if name is None else name
     return Quantile(of=(column,), q=HALF, bounds=bounds, name=called, weight=weight)

@@ -61,11 +61,37 @@ class Std(_Spread):
 
 @helpful
 def variance(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Variance:
-    """The variance of the clamped values (divided by n, not by n − 1)."""
+    """The variance of the clamped values (divided by n, not by n − 1).
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 25 < patients.agg(lw.variance("age")).release(epsilon=1).value < 2500
+    True
+    """
     return Variance(of=(column,), bounds=bounds, name=name, weight=weight)
 
 
 @helpful
 def std(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Std:
-    """The standard deviation of the clamped values."""
+    """The standard deviation of the clamped values.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 5 < patients.agg(lw.std("age")).release(epsilon=1).value < 50
+    True
+    """
     return Std(of=(column,), bounds=bounds, name=name, weight=weight)

@@ -94,11 +94,37 @@ class Mean(WithBounds, Estimator):
 
 @helpful
 def sum(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Sum:
-    """The sum of a column that is clamped to its public bounds."""
+    """The sum of a column that is clamped to its public bounds.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 1_000 < patients.agg(lw.sum("visits")).release(epsilon=1).value < 30_000
+    True
+    """
     return Sum(of=(column,), bounds=bounds, name=name, weight=weight)
 
 
 @helpful
 def mean(column: str, *, bounds: Any = None, name: str | None = None, weight: Number = 1) -> Mean:
-    """The mean of a column that is clamped to its public bounds."""
+    """The mean of a column that is clamped to its public bounds.
+
+    Args:
+        column: The name of a column.
+        bounds: Public bounds `(low, high)`. Left out, those that the table was opened with.
+        name: What the column of the answer is called.
+        weight: Its share of the loss beside other aggregates of the same question.
+
+    Returns:
+        An aggregate for `agg(…)`. Nothing is asked yet.
+
+    >>> 40 < patients.agg(lw.mean("age")).release(epsilon=1).value < 60
+    True
+    """
     return Mean(of=(column,), bounds=bounds, name=name, weight=weight)

@@ -103,6 +103,10 @@ class PublicTable:
     """A table that anybody may know, to be joined with private ones.
 
     Its owner states that it was not derived from private data, except from a release.
+
+    >>> regions = lw.public([{"region": "North", "coast": False}], name="regions")
+    >>> type(regions).__name__
+    'PublicTable'
     """
 
     plan: Public

@@ -42,6 +42,10 @@ class Query(Question):
     """A question about groups of rows.
 
     Privacy: what the releaser of its tables states; of tables of `lw.open`, add_remove of one unit. Proof: curator.md
+
+    >>> question = patients.group_by("region").agg(lw.count(), lw.mean("age"))
+    >>> len(question.release(epsilon=1).table)
+    6
     """
 
     def __repr__(self) -> str:
@@ -66,25 +70,46 @@ class Query(Question):
 
     def bounded(self, **bounds: int) -> Query:
         """The same with other bounds on what counts of one unit: max_groups_per_unit and max_rows_per_group, or
-        max_rows_per_unit."""
+        max_rows_per_unit.
+
+        >>> question = patients.agg(lw.count()).bounded(max_rows_per_unit=2)
+        """
         return replace(self, bounding=bounding_of(bounds))
 
     def to_yaml(self) -> str:
-        """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`."""
+        """The question as YAML, to be kept and asked again: `Query.from_yaml(text, table)`.
+
+        >>> question = patients.agg(lw.count())
+        >>> lw.Query.from_yaml(question.to_yaml(), patients) == question
+        True
+        """
         return f"# {digits.visible(self.explain())}\n{documents.write_yaml(writer.written(self))}"
 
     def to_json(self) -> str:
-        """The question as JSON."""
+        """The question as JSON.
+
+        >>> question = patients.agg(lw.count())
+        >>> lw.Query.from_json(question.to_json(), patients) == question
+        True
+        """
         return documents.write_json(writer.written(self))
 
     @staticmethod
     def from_yaml(text: str, table: PrivateTable, tables: Any = ()) -> Query:
-        """The question that was saved, about this table and whatever other tables it names."""
+        """The question that was saved, about this table and whatever other tables it names.
+
+        >>> lw.Query.from_yaml(patients.agg(lw.count()).to_yaml(), patients) == patients.agg(lw.count())
+        True
+        """
         return table.reread(documents.read_yaml(text), tables)
 
     @staticmethod
     def from_json(text: str, table: PrivateTable, tables: Any = ()) -> Query:
-        """The question that was saved, about this table and whatever other tables it names."""
+        """The question that was saved, about this table and whatever other tables it names.
+
+        >>> lw.Query.from_json(patients.agg(lw.count()).to_json(), patients) == patients.agg(lw.count())
+        True
+        """
         return table.reread(documents.read_json(text), tables)
 
     @helpful
@@ -101,6 +126,21 @@ class Query(Question):
         """What a release would cost, item by item, and how accurate it would be; nothing is spent or read.
 
         `count` is a public fact: every group has at least so many rows. Means have an error only with it.
+
+        Args:
+            epsilon: What to spend, as ε.
+            delta: With `epsilon`, allows Gaussian noise and secret keys.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            within: The largest error that every output may have, instead of a price.
+            confidence: With which probability an interval holds what it should.
+            count: At least so many rows in every group, as a public fact.
+
+        Returns:
+            The price, item by item, and the expected errors.
+
+        >>> quote = patients.agg(lw.count()).quote(epsilon=0.5)
+        >>> print(quote.loss, quote.expected[0].output)
+        ε = 0.5 (add_remove, per patient) count
         """
         if within is not None:
             epsilon = epsilon_within(self, within, confidence, count, epsilon=epsilon, delta=delta, rho=rho)
@@ -129,6 +169,28 @@ class Query(Question):
         at this `confidence`): then the smallest epsilon that will do is spent. With a `key`, the same question asked
         again returns the stored answer and costs nothing; after Ctrl-C, too, when the charge stays. `progress` shows a
         bar on a terminal or in a notebook if it takes longer than a second.
+
+        Args:
+            epsilon: What to spend, as ε.
+            delta: With `epsilon`, allows Gaussian noise and secret keys.
+            rho: What to spend instead, in zero-concentrated differential privacy.
+            within: The largest error that every output may have, instead of a price.
+            confidence: With which probability an interval holds what it should.
+            count: At least so many rows in every group, as a public fact.
+            analyst: Who asks, for allowances of single analysts.
+            key: A name for this question. Asked again under it, it costs nothing.
+            entropy: Where the noise comes from. Anything but the default is not private.
+            progress: Whether to show a bar if it takes longer than a second.
+
+        Returns:
+            Values with intervals, what they cost, and what remains.
+
+        Raises:
+            BudgetExceeded: If the ledger has less left than it costs.
+
+        >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
+        >>> print(answer.loss)
+        ε = 0.5 (add_remove, per patient)
         """
         return release(
             self,
@@ -149,6 +211,9 @@ class Query(Question):
 
         The rows that count, clamped to their bounds: what noisy answers lie around. Nothing is charged. A table with a
         ledger, or opened for an analyst, refuses it. Of secret keys it shows those of two units or more.
+
+        >>> patients.agg(lw.count()).unprotected()["count"]
+        (3000,)
         """
         return unprotected(self, progress=progress)
 

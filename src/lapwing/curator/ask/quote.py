@@ -44,7 +44,14 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class Quote(quotes.Quote):
-    """The price of a question."""
+    """The price of a question.
+
+    >>> quote = patients.agg(lw.count(), lw.mean("age")).quote(epsilon=1, count=3000)
+    >>> [line.output for line in quote.expected]
+    ['count', 'mean_age']
+    >>> print(quote.loss)
+    ε = 1 (add_remove, per patient)
+    """
 
     question: str
     expected: tuple[Expectation, ...]

@@ -38,7 +38,11 @@ FEWEST = 2
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Unprotected:
-    """What a question would answer without noise: bounded and clamped like a release, and not private."""
+    """What a question would answer without noise: bounded and clamped like a release, and not private.
+
+    >>> patients.agg(lw.count()).unprotected()["count"]
+    (3000,)
+    """
 
     columns: tuple[Column, ...]
 

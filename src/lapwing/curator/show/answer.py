@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Console, RenderableType
 
+    from lapwing.curator.show.statement import Statement
+    from lapwing.privacy import Ledger
+
 Type = Literal["boolean", "integer", "number", "text", "date", "timestamp"]
 Span = tuple[float, float]
 Spans = tuple[Span | None, ...]
@@ -188,10 +191,37 @@ class Answer:
         raise InvalidCall("answer.value", why, "Use answer.table, which has rows and columns.")
 
     def explain(self) -> Explanation:
-        """The guarantee and every column in words, and the same as data."""
+        """The guarantee and every column in words, and the same as data.
+
+        >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
+        >>> answer.explain().data["guarantee"]["epsilon"]
+        0.5
+        """
         from lapwing.curator.show import words
 
         return words.explain(self)
+
+    def statement(self, ledger: Ledger | None = None, *, owner: str = "the owner of the data") -> Statement:
+        """A privacy statement that the owner of the data can hand out.
+
+        It names the unit and the relation, the cost, who is trusted and what is not protected. With the ledger it also
+        lists what was spent over time. Names of analysts and times of day are left out.
+
+        Args:
+            ledger: The ledger that the answer was charged to, for the privacy budget over time.
+            owner: Who is responsible for the data, as readers should see it.
+
+        Returns:
+            A statement with `to_markdown()`, `to_json()` and `to_html()`, a page to print.
+
+        >>> from lapwing.privacy import PureDP
+        >>> answer = Answer((Column("n", "count", (1203,)),), PureDP(0.25, unit="patient"))
+        >>> answer.statement(owner="The clinic").facts["guarantee"]
+        'ε = 0.25 (add_remove, per patient)'
+        """
+        from lapwing.curator.show.statement import statement_of
+
+        return statement_of(self, ledger, owner)
 
     def __str__(self) -> str:
         from lapwing.curator.show import terminal as show
@@ -207,7 +237,12 @@ class Answer:
         return show.answer(self)
 
     def show(self, console: Console | None = None) -> None:
-        """Print in colour, on the terminal or on a console of rich."""
+        """Print in colour, on the terminal or on a console of rich.
+
+        >>> from io import StringIO
+        >>> from rich.console import Console
+        >>> patients.agg(lw.count()).release(epsilon=0.5).show(Console(file=StringIO()))
+        """
         from rich.console import Console
 
         (console or Console(highlight=False)).print(self)
@@ -253,14 +288,24 @@ class Answer:
         return text
 
     def to_json(self) -> str:
-        """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back."""
+        """Everything, exactly, as one line of ASCII; `Answer.from_json` reads it back.
+
+        >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
+        >>> Answer.from_json(answer.to_json()) == answer
+        True
+        """
         from lapwing.curator.show import storage
 
         return storage.written(self)
 
     @staticmethod
     def from_json(text: str | bytes) -> Answer:
-        """The answer that `to_json` wrote."""
+        """The answer that `to_json` wrote.
+
+        >>> answer = patients.agg(lw.count()).release(epsilon=0.5)
+        >>> Answer.from_json(answer.to_json()) == answer
+        True
+        """
         from lapwing.curator.show import storage
 
         parts = storage.read(text)
@@ -270,31 +315,50 @@ class Answer:
         """Lists by name: the keys, the values, and after each value its `…_low` and `…_high`, the ends of the noise.
 
         Where a column has a confidence interval as well, its ends are `…_population_low` and `…_population_high`.
+
+        >>> list(patients.agg(lw.count()).release(epsilon=0.5).to_dict())
+        ['count', 'count_low', 'count_high']
         """
         from lapwing.curator.show import frames
 
         return {name: list(values) for name, _, values in frames.flat(self.columns)}
 
     def to_arrow(self) -> Any:
-        """The columns of `to_dict` as a table of pyarrow."""
+        """The columns of `to_dict` as a table of pyarrow.
+
+        >>> patients.agg(lw.count()).release(epsilon=0.5).to_arrow().num_rows
+        1
+        """
         from lapwing.curator.show import frames
 
         return frames.arrow(self.columns)
 
     def to_polars(self) -> Any:
-        """The columns of `to_dict` as a frame of Polars."""
+        """The columns of `to_dict` as a frame of Polars.
+
+        >>> patients.agg(lw.count()).release(epsilon=0.5).to_polars().height
+        1
+        """
         from lapwing.curator.show import frames
 
         return frames.polars(self.columns)
 
     def to_pandas(self) -> Any:
-        """The columns of `to_dict` as a frame of pandas."""
+        """The columns of `to_dict` as a frame of pandas.
+
+        >>> len(patients.group_by("region").agg(lw.count()).release(epsilon=0.5).to_pandas())
+        6
+        """
         from lapwing.curator.show import frames
 
         return frames.pandas(self.columns)
 
     def to_csv(self, path: str | PathLike[str] | None = None) -> str:
-        """The columns of `to_dict` as CSV: the text, also written to a file if a path is given. NULL is empty."""
+        """The columns of `to_dict` as CSV: the text, also written to a file if a path is given. NULL is empty.
+
+        >>> patients.agg(lw.count()).release(epsilon=0.5).to_csv().splitlines()[0]
+        'count,count_low,count_high'
+        """
         from lapwing.curator.show import frames
 
         text = frames.csv(self.columns)

@@ -153,6 +153,10 @@ def describe(
 
     Privacy: it is made from the names and declared types of the columns. No record is read, also not from a CSV file,
     whose columns are all text as long as nobody declares them.
+
+    >>> from lapwing.datasets import clinic_csv
+    >>> "unit" in lw.describe(clinic_csv())
+    True
     """
     origin = find_source(source, table=table, delimiter=delimiter, encoding=encoding)
     said = {"table": table, "delimiter": delimiter, "encoding": encoding}

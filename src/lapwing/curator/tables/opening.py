@@ -71,6 +71,17 @@ def open(
     anyway). `names` renames the columns of a file, all of them in its order: for names that are missing or doubled.
     Files and frames are read by a DuckDB of our own, with so much `memory` and so many `threads`, or by yours if you
     give a `connection`, with the limits that you set there.
+
+    Returns:
+        The private table. Nothing of it is read before a question is asked.
+
+    Raises:
+        InvalidParameter: If something is declared that cannot be, or the source is not there.
+
+    >>> from lapwing.datasets import clinic_csv
+    >>> clinic = lw.open(clinic_csv(), unit="patient", bounds={"age": (0, 120)})
+    >>> 40 < clinic.agg(lw.mean("age")).release(epsilon=1).value < 60
+    True
     """
     for what, facts in (("bounds", bounds), ("keys", keys), ("types", types)):
         if facts is not None and not isinstance(facts, Mapping):
@@ -131,6 +142,10 @@ def public(
     """A public table, to be joined with private ones: a file, a frame, or a list of dictionaries.
 
     You state that it was not derived from private data, except from a release. It is read now, as a whole.
+
+    >>> regions = lw.public([{"region": "North", "sea": False}, {"region": "Islands", "sea": True}], name="regions")
+    >>> 0 < patients.join(regions, on="region").where("sea").agg(lw.count()).release(epsilon=1).value < 3000
+    True
     """
     way = notation(decimal, thousands, true, false)
     called, fields, rows = rows_of(

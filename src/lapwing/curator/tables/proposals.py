@@ -34,7 +34,12 @@ def ladder(*, whole: bool) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Bounds between which most values lie, as far as the noise lets one tell. `low, high = proposal`."""
+    """Bounds between which most values lie, as far as the noise lets one tell. `low, high = proposal`.
+
+    >>> low, high = patients.bounds("age", epsilon=1)
+    >>> low < 50 < high
+    True
+    """
 
     column: str
     low: float | None
@@ -87,6 +92,10 @@ def bounds(
     Other options are those of `release`: analyst=, key=, entropy=.
 
     Accuracy: a range with only a few rows, about as many as the noise, is missed: outliers do not widen the bounds.
+
+    >>> low, high = lw.bounds(patients, "age", epsilon=1)
+    >>> low < 50 < high
+    True
     """
     table.context.releaser.refuse_step("bounds")
     sure = checks.probability(confidence=confidence)

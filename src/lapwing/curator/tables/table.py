@@ -44,7 +44,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class PrivateTable(OpenedTable):
-    """Rows about units of protection. Nothing is read before a release is paid for."""
+    """Rows about units of protection. Nothing is read before a release is paid for.
+
+    The examples of its methods ask this table, a bundled file about 3,000 patients:
+
+    >>> from lapwing.datasets import clinic_csv
+    >>> patients = lw.open(
+    ...     clinic_csv(), name="patients", unit="patient",
+    ...     bounds={"age": (0, 100), "cost": (0, 2000), "visits": (0, 20)},
+    ...     keys={"region": ["North", "South", "East", "West", "Coast", "Islands"]},
+    ...     types={"smoker": "boolean"},
+    ... )
+    """
 
     def __repr__(self) -> str:
         columns = ", ".join(map(_described, self.plan.columns))
@@ -62,7 +73,11 @@ class PrivateTable(OpenedTable):
         return {column.name: column.kind for column in self.plan.columns}
 
     def where(self, condition: str) -> PrivateTable:
-        """The rows for which a condition holds: `where("smoker AND age >= 18")`."""
+        """The rows for which a condition holds: `where("smoker AND age >= 18")`.
+
+        >>> 400 < patients.where("smoker AND age >= 18").agg(lw.count()).release(epsilon=1).value < 1500
+        True
+        """
         return self._with(Where(self.plan, expression(condition, self.plan.by_name, name="condition")))
 
     def select(self, *names: str, **computed: str) -> PrivateTable:
@@ -105,7 +120,11 @@ class PrivateTable(OpenedTable):
         return replace(self, plan=Exists(self.plan, other.plan, negated), context=context)
 
     def bounded(self, **bounds: int) -> PrivateTable:
-        """Say how much of one unit counts: max_groups_per_unit and max_rows_per_group, or max_rows_per_unit."""
+        """Say how much of one unit counts: max_groups_per_unit and max_rows_per_group, or max_rows_per_unit.
+
+        >>> 2900 < patients.bounded(max_rows_per_unit=2).agg(lw.count()).release(epsilon=1).value < 3100
+        True
+        """
         return replace(self, bounding=bounding_of(bounds))
 
     def group_by(
@@ -120,6 +139,9 @@ class PrivateTable(OpenedTable):
         Keys are public where they are known (declared with `keys=`, here or when the table was opened; truth values;
         constants of a CASE): then every group is in the answer, and others are left out, or counted as
         `everything_else`. Otherwise they are secret: shown only if enough units have them, which needs a delta.
+
+        >>> patients.group_by("region").agg(lw.count()).release(epsilon=1)["region"]
+        ('North', 'South', 'East', 'West', 'Coast', 'Islands')
         """
         checks.true_or_false(everything_else=everything_else)
         parsed = {name: expression(name, self.plan.by_name, name="key") for name in names}
@@ -171,7 +193,11 @@ class PrivateTable(OpenedTable):
         return release(question, epsilon=epsilon, rho=rho, **asking)
 
     def agg(self, *aggregates: Aggregate, **called: Aggregate) -> Query:
-        """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it."""
+        """Ask about all rows together: `agg(lw.count(), lw.mean("age"))`, or `agg(age=lw.mean("age"))` to name it.
+
+        >>> 30 < patients.agg(lw.mean("age")).release(epsilon=1).value < 70
+        True
+        """
         return Grouped(self, Grouping()).agg(*aggregates, **called)
 
     @helpful
@@ -232,7 +258,11 @@ class PrivateTable(OpenedTable):
 
     @helpful
     def query(self, sql: str, **options: Any) -> Query:
-        """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit."""
+        """The question that a SELECT stands for; `options` are bounds=, keys=, tables= and the bounds on one unit.
+
+        >>> print(patients.query("SELECT AVG(age) FROM patients").quote(epsilon=1, count=3000).loss)
+        ε = 1 (add_remove, per patient)
+        """
         return _question(self, sql, options)
 
     def reread(self, data: Any, tables: Any = ()) -> Query:
@@ -244,12 +274,20 @@ class PrivateTable(OpenedTable):
         """The private answer to a SELECT: `sql("SELECT region, COUNT(*) FROM visits GROUP BY region", epsilon=0.5)`.
 
         Other options are those of `query` and of `Query.release`.
+
+        >>> 2900 < patients.sql("SELECT COUNT(*) AS n FROM patients", epsilon=1)["n"][0] < 3100
+        True
         """
         asking = {name: options.pop(name) for name in _RELEASE if name in options}
         return release(_question(self, sql, options), epsilon=epsilon, **asking)
 
     def bounds(self, column: str, **options: Any) -> Proposal:
-        """Propose bounds for a column by a private step: `low, high = visits.bounds("cost", epsilon=0.1)`."""
+        """Propose bounds for a column by a private step: `low, high = visits.bounds("cost", epsilon=0.1)`.
+
+        >>> low, high = patients.bounds("cost", epsilon=1)
+        >>> low < high
+        True
+        """
         from lapwing.curator.tables.proposals import bounds
 
         return bounds(self, column, **options)
@@ -259,6 +297,9 @@ class PrivateTable(OpenedTable):
 
         How many cells fit, are absent, are beyond the bounds; examples of what could not be read; rows and groups of
         one unit, and limits on them that suit an `epsilon`. Nothing is spent or written.
+
+        >>> patients.check().rows
+        3000
         """
         from lapwing.curator.tables.check import check
 
@@ -288,7 +329,11 @@ class PrivateTable(OpenedTable):
         return self.context.connection
 
     def remaining(self) -> Loss | None:
-        """What may still be spent."""
+        """What may still be spent.
+
+        >>> print(patients.remaining())  # no ledger counts
+        None
+        """
         return self.context.remaining(self.context.analyst)
 
     def _with(self, plan: Plan) -> PrivateTable:

@@ -1,0 +1,225 @@
+"""A privacy statement: what an owner can hand out beside an answer, as Markdown, as JSON and as a page to print.
+
+Everything in it is public already: the answer's own guarantee, and the charges of the ledger, which are made before any
+row is read. Names of analysts, keys of questions and times of day are left out.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from lapwing.curator.show.digits import visible
+from lapwing.privacy.quotes import risk
+
+if TYPE_CHECKING:
+    from lapwing.curator.show.answer import Answer
+    from lapwing.privacy import Ledger
+
+_RELATIONS = {
+    "add_remove": "Compare two data sets: one with the data of this {unit}, one without. "
+    "The answer is almost as likely with both (relation add_remove).",
+    "replace": "Compare two data sets that differ only in the data of this {unit}. "
+    "The answer is almost as likely with both (relation replace).",
+}
+_STYLE = """
+body { font: 11pt/1.5 system-ui, sans-serif; color: #1a1a1a; background: #fff;
+  max-width: 44em; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.5em; margin: 0 0 .5em; } h2 { font-size: 1.1em; margin: 1.2em 0 .3em; break-after: avoid; }
+p, ul { margin: .3em 0; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .4em 0; }
+th, td { text-align: left; padding: .15em 1em .15em 0; border-bottom: 1px solid #bbb; } tr, li { break-inside: avoid; }
+@page { margin: 18mm; } @media print { body { margin: 0; max-width: none; padding: 0; font-size: 9.5pt; } }
+"""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Statement:
+    """What was promised to whom, what it cost over time, who is trusted, and what is not protected.
+
+    >>> from lapwing.curator.show.answer import Answer, Column
+    >>> from lapwing.privacy import PureDP
+    >>> answer = Answer((Column("n", "count", (1203,)),), PureDP(0.25, unit="patient"))
+    >>> statement = answer.statement(owner="The clinic")
+    >>> print(statement.to_markdown().splitlines()[0])
+    # Privacy statement
+    >>> statement.facts["unit"], statement.facts["relation"]
+    ('patient', 'add_remove')
+    """
+
+    facts: Mapping[str, Any]
+    """The whole statement as plain data."""
+
+    def to_json(self) -> str:
+        """The facts for programs, as one JSON document.
+
+        Returns:
+            Text in ASCII, with keys in a fixed order.
+        """
+        return json.dumps(self.facts, indent=2)
+
+    def to_markdown(self) -> str:
+        """The statement as Markdown, for a repository, a wiki or a data catalogue.
+
+        Returns:
+            Text that ends with a line break.
+        """
+        lines = ["# Privacy statement", ""]
+        for title, paragraphs in _sections(self.facts):
+            lines += [f"## {title}", ""] if title else []
+            for part in paragraphs:
+                lines += [*_markdown(part), ""]
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """The statement as one page that loads nothing and prints well.
+
+        Returns:
+            A whole HTML document.
+        """
+        body = "".join(
+            (f"<h2>{escape(title)}</h2>" if title else "") + "".join(_html(part) for part in paragraphs)
+            for title, paragraphs in _sections(self.facts)
+        )
+        head = f'<meta charset="utf-8"><title>Privacy statement</title><style>{_STYLE}</style>'
+        page = f"<head>{head}</head><body><h1>Privacy statement</h1>{body}</body>"
+        return f'<!doctype html>\n<html lang="en">{page}</html>\n'
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return self.to_markdown()
+
+
+def statement_of(answer: Answer, ledger: Ledger | None, owner: str) -> Statement:
+    """The statement about an answer, with the charges of its data sets where a ledger is given."""
+    loss, origin = answer.loss, answer.provenance
+    datasets = [str(name) for name in origin.get("datasets", ())]
+    budgets = (
+        [] if ledger is None else [_budget(ledger, name, unit) for name in datasets for unit in ledger.units(name)]
+    )
+    explained = loss.explain()
+    facts = {
+        "statement": 1,
+        "owner": owner,
+        "question": origin.get("question"),
+        "released_on": str(origin.get("released_at") or "")[:10] or None,
+        "datasets": datasets,
+        "unit": loss.unit,
+        "relation": loss.relation,
+        "guarantee": str(loss),
+        "epsilon": explained.data["epsilon"],
+        "delta": explained.data["delta"],
+        "meaning": risk(loss),
+        "remaining": None if answer.remaining is None else str(answer.remaining),
+        "budgets": budgets,
+        "trusted": list(_trusted(answer, owner)),
+        "not_protected": list(_not_protected(answer, has_history=bool(budgets))),
+        "notes": list(answer.notes),
+        "lapwing": origin.get("lapwing"),
+    }
+    return Statement(facts)
+
+
+def _budget(ledger: Ledger, dataset: str, unit: str) -> dict[str, Any]:
+    """What was allowed and spent for a unit of a data set, charge after charge."""
+    days = [
+        {"day": dt.datetime.fromtimestamp(charge.time, dt.UTC).date().isoformat(), "cost": str(charge.loss)}
+        | {"spent": str(charge.total)}
+        for charge in ledger.history(dataset, unit)
+    ]
+    left = ledger.remaining(dataset, unit)
+    return {"dataset": dataset, "unit": unit, "charges": days, "remaining": str(left)}
+
+
+def _trusted(answer: Answer, owner: str) -> Iterator[str]:
+    trust = answer.loss.trust
+    if trust is None:
+        yield f"{owner} holds the data as they are. Everybody in the data must trust {owner} to keep them safe."
+        yield "Nobody who sees only the released answers has to be trusted, whatever else they know."
+    else:
+        yield f"The guarantee holds against {trust.towards} ({trust.behaviour})."
+        yield f"It does not hold against {trust.not_towards}."
+        if trust.assumes:
+            yield f"It assumes {' and '.join(trust.assumes)}."
+    yield "The software (Lapwing) and the random numbers of the computer that ran it must be sound."
+
+
+def _not_protected(answer: Answer, *, has_history: bool) -> Iterator[str]:
+    loss, unit = answer.loss, answer.loss.unit
+    yield f"What is true of many: a conclusion about a population can say something about one {unit} who is not in it."
+    yield f"Groups: for one {unit} and another together, the guarantee is weaker: {loss.for_group(2)}."
+    yield "What the owner declared public: names of columns, bounds of values, listed categories, and the question."
+    yield (
+        "Data that were published in another way, or answers that were charged elsewhere."
+        if has_history
+        else "Other answers from the same data: their losses add to this one. The ledger of the owner has the total."
+    )
+    if loss.explain().data["delta"]:
+        delta = f"{loss.explain().data['delta']:.3g}"
+        yield f"Rare failures: with a probability of at most {delta} the limit above may not hold."
+    yield "Attackers who can break AES-256: the noise is drawn with it."
+
+
+_Part = str | list[str] | tuple[list[str], list[list[str]]]
+"""A paragraph, a list, or a table with its head."""
+
+
+def _sections(facts: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[_Part]]]:
+    unit = visible(facts["unit"])
+    about = [f"Question: {visible(str(facts['question']))}"] if facts["question"] else []
+    about += [f"Data: {visible(', '.join(facts['datasets']))}"] if facts["datasets"] else []
+    about += [f"Released on: {facts['released_on']}"] if facts["released_on"] else []
+    about += [f"Responsible: {visible(facts['owner'])}"]
+    yield "", [about]
+    yield "Who is protected", [f"Each {unit} in the data. {_RELATIONS[facts['relation']].format(unit=unit)}"]
+    yield "How strongly", [f"This answer costs {visible(facts['guarantee'])}. {visible(facts['meaning'])}"]
+    if facts["budgets"]:
+        yield "Privacy budget over time", list(_history(facts["budgets"]))
+    elif facts["remaining"]:
+        yield "Privacy budget over time", [f"After this answer {visible(facts['remaining'])} remained."]
+    yield "Who is trusted", [[visible(line) for line in facts["trusted"]]]
+    yield "What is not protected", [[visible(line) for line in facts["not_protected"]]]
+    if facts["notes"]:
+        yield "Notes on this answer", [[visible(note) for note in facts["notes"]]]
+    maker = f"Made by Lapwing {visible(facts['lapwing'])}." if facts["lapwing"] else "Made by Lapwing."
+    yield "", [maker]
+
+
+def _history(budgets: Sequence[Mapping[str, Any]]) -> Iterator[_Part]:
+    for budget in budgets:
+        yield f"Data set {visible(budget['dataset'])}, for each {visible(budget['unit'])}:"
+        rows = [[charge["day"], visible(charge["cost"]), visible(charge["spent"])] for charge in budget["charges"]]
+        yield ["Day", "Cost", "Spent in all"], rows
+        yield f"Still to be spent: {visible(budget['remaining'])}."
+
+
+def _markdown(part: _Part) -> Iterator[str]:
+    match part:
+        case str():
+            yield _plain(part)
+        case list():
+            yield from (f"- {_plain(line)}" for line in part)
+        case (head, rows):
+            yield from (f"| {' | '.join(map(_plain, row))} |" for row in (head, ["---"] * len(head), *rows))
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown finds nothing to obey."""
+    return text if text == "---" else "".join(f"\\{sign}" if sign in "\\`*_[]<>|#" else sign for sign in text)
+
+
+def _html(part: _Part) -> str:
+    match part:
+        case str():
+            return f"<p>{escape(part)}</p>"
+        case list():
+            return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in part)}</ul>"
+        case (head, rows):
+            body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+            first = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+            return f"<table><thead><tr>{first}</tr></thead><tbody>{body}</tbody></table>"

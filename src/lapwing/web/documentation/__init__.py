@@ -1,0 +1,1 @@
+"""The documentation: a site that `make docs` builds and the school serves."""

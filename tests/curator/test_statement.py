@@ -1,0 +1,136 @@
+"""A privacy statement says what was promised, in three forms, and nothing that was not public."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import lapwing as lw
+from lapwing.curator.show.answer import Answer, Column
+from lapwing.datasets import clinic_csv
+from lapwing.errors import InvalidParameter, LapwingError
+from lapwing.privacy import Ledger, PureDP
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Ledger:
+    return Ledger(tmp_path / "ledger.db")
+
+
+@pytest.fixture
+def answer(ledger: Ledger) -> Answer:
+    table = lw.open(
+        clinic_csv(),
+        unit="patient",
+        bounds={"age": (0, 120)},
+        ledger=ledger,
+        dataset="clinic",
+        allowance=PureDP(2, unit="patient"),
+        analyst="ada",
+    )
+    table.agg(lw.count()).release(epsilon=0.25)
+    return table.agg(lw.count(), lw.mean("age")).release(epsilon=0.5)
+
+
+class Words(HTMLParser):
+    """The text of a page, and the tags in it."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.text: list[str] = []
+        self.tags: set[str] = set()
+        self.feed(page)
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags.add(tag)
+
+
+def forms(answer: Answer, ledger: Ledger | None = None, **more: str) -> list[str]:
+    statement = answer.statement(ledger, **more)
+    facts = json.loads(statement.to_json())
+    assert facts == statement.facts
+    markdown = re.sub(r"\\(.)", r"\1", statement.to_markdown())
+    return [json.dumps(facts, ensure_ascii=False), markdown, " ".join(Words(statement.to_html()).text)]
+
+
+def test_every_form_names_the_unit_the_relation_the_cost_and_the_trust(answer: Answer) -> None:
+    for text in forms(answer, owner="The clinic"):
+        assert "patient" in text
+        assert "add_remove" in text
+        assert "ε = 0.5" in text
+        assert "Everybody in the data must trust The clinic" in text
+        assert "ε = 1 (add_remove, per patient)" in text  # for two of them
+
+
+def test_with_the_ledger_it_lists_all_charges_and_their_totals(answer: Answer, ledger: Ledger) -> None:
+    [budget] = answer.statement(ledger).facts["budgets"]
+    assert [charge["cost"].split(" (")[0] for charge in budget["charges"]] == ["ε = 0.25", "ε = 0.5"]
+    assert [charge["spent"].split(" (")[0] for charge in budget["charges"]] == ["ε = 0.25", "ε = 0.75"]
+    assert budget["charges"][-1]["spent"] == str(ledger.spent("clinic"))
+    assert budget["remaining"] == str(ledger.remaining("clinic"))
+    for text in forms(answer, ledger):
+        assert "ε = 0.75" in text
+        assert "ε = 1.25" in text
+
+
+def test_the_history_of_a_ledger_adds_up_for_every_unit(ledger: Ledger) -> None:
+    ledger.open("visits", PureDP(3, unit="patient"))
+    ledger.open("visits", PureDP(10, unit="household"))
+    for cost in (0.5, 0.25):
+        ledger.charge("visits", [PureDP(cost, unit="patient"), PureDP(4 * cost, unit="household")])
+    assert [past.total for past in ledger.history("visits", "household")][-1] == ledger.spent("visits", "household")
+    assert [past.loss for past in ledger.history("visits", "patient")] == [
+        PureDP(0.5, unit="patient"),
+        PureDP(0.25, unit="patient"),
+    ]
+    with pytest.raises(LapwingError):
+        ledger.history("visits")
+    assert Ledger(ledger._store.name).history("visits", "patient") == ledger.history("visits", "patient")
+
+
+def test_analysts_and_times_of_day_are_left_out(answer: Answer, ledger: Ledger) -> None:
+    for text in forms(answer, ledger):
+        assert "ada" not in re.findall(r"\w+", text)
+        assert not re.search(r"\d\d:\d\d", text)
+
+
+def test_a_ledger_that_does_not_know_the_data_set_is_refused(answer: Answer, tmp_path: Path) -> None:
+    other = Ledger(tmp_path / "other.db")
+    with pytest.raises(InvalidParameter, match="clinic"):
+        answer.statement(other)
+
+
+def test_a_delta_and_a_trust_are_stated() -> None:
+    trust = lw.Trust(
+        towards="either server alone", not_towards="both together", behaviour="semi-honest", assumes=("AES-128",)
+    )
+    column = Column("n", "count", (3,))
+    for text in forms(Answer((column,), lw.ApproxDP(1, 1e-6, trust=trust))):
+        assert "1e-06" in text
+        assert "both together" in text
+        assert "AES-128" in text
+        assert "must trust" not in text
+
+
+def test_names_cannot_become_markup() -> None:
+    strange = "<script>alert(1)</script> [a](b) | `c`"
+    loss, column = PureDP(1, unit=strange), Column("n", "count", (3,))
+    statement = Answer((column,), loss, provenance={"question": strange, "datasets": [strange]}).statement(
+        owner=strange
+    )
+    assert "script" not in Words(statement.to_html()).tags
+    assert not re.search(r"(?<!\\)(<script|\[a\]|`c)", statement.to_markdown())
+
+
+def test_the_page_loads_nothing_and_can_be_printed(answer: Answer, ledger: Ledger) -> None:
+    page = answer.statement(ledger).to_html()
+    assert "@media print" in page
+    assert not {"script", "link", "img", "iframe"} & Words(page).tags
+    assert "http" not in page

@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+"""Build the documentation as a site: `make docs`.
+
+Pages live where they are kept: docs/, the proofs beside the code, the benchmarks. This script collects them into one
+folder, turns links between them into links of the site, makes pages of the public names and of the glossary, turns
+tutorials into notebooks, and calls MkDocs in strict mode. Afterwards it moves scripts and styles out of the pages into
+files: the school forbids those inside a page, and serves the site without an exception.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import inspect
+import json
+import logging
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "src" / "lapwing" / "web" / "documentation" / "site"
+"""Where the school looks for it."""
+ROOMS = ("curator", "privacy", "mechanisms", "models", "crowd", "collect", "pair", "adversary", "anonymity", "noise")
+"""Packages whose public names the reference explains, most used first."""
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)|!\[([^\]]*)\]\(([^)\s]+)\)")
+_FENCE = re.compile(r"^ *```")
+_ITEM = re.compile(r"^ *([-*]|\d+\.) ")
+_BLOCK = re.compile(r"^```python[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def pages() -> dict[Path, str]:
+    """Every page that is kept in the repository, and its place on the site."""
+    places = {
+        ROOT / "README.md": "at-a-glance.md",
+        **{ROOT / f"{name}.md": f"{name.lower()}.md" for name in ("CHANGELOG", "CONTRIBUTING", "SECURITY")},
+    }
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        places[page] = page.relative_to(ROOT / "docs").as_posix()
+    library = ROOT / "src" / "lapwing"
+    places[ROOT / "docs" / "site.css"] = "site.css"
+    for proof in sorted(library.rglob("*.md")):
+        if not {"web", "node_modules"} & set(proof.relative_to(library).parts):
+            places[proof] = f"proofs/{proof.relative_to(library).as_posix()}"
+    for result in sorted((ROOT / "bench" / "results").glob("*.md")):
+        places[result] = f"benchmarks/{result.name}"
+    return {page: place for page, place in places.items() if page.exists()}
+
+
+def collect(source: Path) -> None:
+    """Write all pages into a folder, with links between them as the site has them."""
+    places = pages()
+    for page, place in places.items():
+        target = source / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        text = page.read_text(encoding="utf-8")
+        if page.suffix != ".md":
+            target.write_text(text, encoding="utf-8")
+            continue
+        if place.startswith("proofs/"):
+            text = _proof(page, text)
+        if place.startswith("tutorials/"):
+            notebook = target.with_suffix(".ipynb")
+            notebook.write_text(json.dumps(as_notebook(text), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+            text += f"\n[Download this tutorial as a notebook]({notebook.name}).\n"
+        target.write_text(_weight(place) + _listed(_linked(text, page, places, source)), encoding="utf-8")
+
+
+def _weight(place: str) -> str:
+    """Who searches wants a guide first. Decisions, proofs and benchmarks are found after the pages that explain."""
+    return "---\nsearch:\n  boost: 0.2\n---\n" if place.startswith(("decisions/", "proofs/", "benchmarks/")) else ""
+
+
+def _proof(page: Path, text: str) -> str:
+    """A proof without its front matter, under a title of its own."""
+    room = page.parent.relative_to(ROOT / "src").as_posix().replace("/", ".")
+    body = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.DOTALL)
+    body = re.sub(r"^(#+ )", r"#\1", body, flags=re.MULTILINE)
+    return (
+        f"# Proof: {page.stem.replace('_', ' ')}\n\nThis proof belongs to the code of `{room}.{page.stem}`.\n\n{body}"
+    )
+
+
+def _linked(text: str, page: Path, places: dict[Path, str], source: Path) -> str:
+    """The same text with links of the site. A link to a file that is not part of it becomes plain text."""
+    here = Path(places[page]).parent
+
+    def link(match: re.Match[str]) -> str:
+        words, address, anchor, alternative, picture = match.groups()
+        if re.match(r"[a-z]+:", address or picture or "") or not (address or picture):
+            return match[0]
+        target = (page.parent / (address or picture)).resolve()
+        if address and target in places:
+            return f"[{words}]({os.path.relpath(places[target], here)}{anchor or ''})"
+        if address and page.suffix == ".md" and address.endswith(".ipynb"):
+            return match[0]
+        if target.is_file() and ROOT in target.parents and target.suffix in {".png", ".svg", ".csv", ".json"}:
+            place = f"files/{target.relative_to(ROOT).as_posix()}"
+            copy = source / place
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(target, copy)
+            mark = "!" if picture else ""
+            return f"{mark}[{words or alternative or ''}]({os.path.relpath(place, here)})"
+        return str(words or alternative or "")
+
+    inside, lines = False, []
+    for line in text.splitlines():
+        inside ^= bool(_FENCE.match(line))
+        lines.append(line if inside else _LINK.sub(link, line))
+    return "\n".join(lines) + "\n"
+
+
+def _listed(text: str) -> str:
+    """An empty line before a list that follows a paragraph, and four spaces a level, as Python-Markdown wants it."""
+    inside, lines = False, [""]
+    for line in text.splitlines():
+        fence = bool(_FENCE.match(line))
+        inside ^= fence
+        if not inside and not fence and _ITEM.match(line):
+            before = lines[-1]
+            if before.strip() and not _ITEM.match(before) and not before.startswith(" "):
+                lines.append("")
+            depth = len(line) - len(line.lstrip())
+            line = " " * (4 * -(-depth // 4)) + line.lstrip()
+        lines.append(line)
+    return "\n".join(lines[1:]) + "\n"
+
+
+def as_notebook(text: str) -> dict[str, Any]:
+    """A page as a notebook: text and code in turns, prompts and results left out, since running makes them anew."""
+    cells: list[dict[str, Any]] = []
+
+    def add(kind: str, content: str) -> None:
+        if content.strip():
+            more: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
+            source = content.strip("\n").splitlines(keepends=True)
+            cells.append({"cell_type": kind, "id": f"cell-{len(cells)}", "metadata": {}, **more, "source": source})
+
+    end = 0
+    for block in _BLOCK.finditer(text):
+        add("markdown", text[end : block.start()])
+        add("code", plain_code(block[1]))
+        end = block.end()
+    add("markdown", text[end:])
+    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
+    return {"cells": cells, "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def plain_code(block: str) -> str:
+    """The statements of a block, without prompts and without what they print."""
+    if ">>>" not in block:
+        return block
+    lines = [line[4:] for line in block.splitlines() if line.startswith((">>> ", "... ")) or line in (">>>", "...")]
+    return "\n".join(lines) + "\n"
+
+
+def reference(source: Path) -> list[Any]:
+    """A page for the public names of each package; returns their part of the navigation."""
+    navigation: list[Any] = []
+    for name in ROOMS:
+        room = importlib.import_module(f"lapwing.{name}")
+        place = f"reference/{name}.md"
+        first = (inspect.getdoc(room) or "").partition("\n")[0]
+        lines = [f"# lapwing.{name}", "", first, "", *(f"::: {path}" for path in public_paths(room))]
+        (source / place).parent.mkdir(exist_ok=True)
+        (source / place).write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+        navigation.append({f"lapwing.{name}": place})
+    return navigation
+
+
+def public_paths(room: ModuleType) -> Iterator[str]:
+    """Where each public name of a package is defined."""
+    for name in sorted(room.__all__, key=str.lower):
+        value = getattr(room, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            yield f"{value.__module__}.{value.__qualname__}"
+        else:
+            yield f"{room.__name__}.{name}"
+
+
+def glossary(source: Path) -> None:
+    """A page of the words that the school explains in its tooltips."""
+    words = yaml.safe_load((ROOT / "src/lapwing/web/nuggets/glossary.yaml").read_text(encoding="utf-8"))
+    lines = ["# Glossary", "", "The usual terms of the field, in one or two sentences each.", ""]
+    for word in sorted(words, key=str.lower):
+        also = words[word].get("also", [])
+        lines += [f"## {word}", "", *([f"*Also: {', '.join(map(str, also))}.*", ""] if also else [])]
+        lines += [str(words[word]["short"]), ""]
+    (source / "glossary.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+def configuration(source: Path, site: Path, navigation: list[Any]) -> dict[str, Any]:
+    """What MkDocs is told: mkdocs.yml with the whole navigation."""
+    settings: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    sections = {name: section for part in settings["nav"] for name, section in part.items()}
+    sections["Reference"] += [{"Glossary": "glossary.md"}, {"Public names": navigation}]
+    named = set(_places(settings["nav"]))
+    sections["Tutorials"] += _missing(source, "tutorials/*.md", named)
+    sections["Reference"].append({"Proofs": _missing(source, "proofs/**/*.md", named)})
+    sections["Reference"].append({"Benchmarks": _missing(source, "benchmarks/*.md", named)})
+    sections["Explanation"].append({"Decisions": _missing(source, "decisions/*.md", named)})
+    sections["How-to guides"] += _missing(source, "*.md", named)
+    settings.update(docs_dir=str(source), site_dir=str(site))
+    handler = next(plugin["mkdocstrings"] for plugin in settings["plugins"] if "mkdocstrings" in plugin)
+    python = handler["handlers"]["python"]
+    python["paths"] = [str(ROOT / "src")]
+    python["options"]["extensions"] = [str(ROOT / "tools" / "docstring_examples.py")]
+    return settings
+
+
+def _missing(source: Path, pattern: str, named: set[str]) -> list[str]:
+    places = [page.relative_to(source).as_posix() for page in sorted(source.glob(pattern))]
+    return [place for place in places if place not in named]
+
+
+def _places(navigation: Any) -> Iterator[str]:
+    match navigation:
+        case str():
+            yield navigation
+        case list():
+            for part in navigation:
+                yield from _places(part)
+        case dict():
+            yield from _places(list(navigation.values()))
+
+
+_NAMED = ('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+"""The theme forgets to name its search for who hears pages."""
+_EMPTY = re.compile(r"<th([^>]*)></th>")
+"""A cell without words heads nothing."""
+_INLINE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
+
+
+def move_inline(site: Path) -> None:
+    """Put the scripts and styles inside pages into files, so that a policy without exceptions lets them run.
+
+    On the way, two things are mended that make pages harder to hear.
+    """
+    for page in sorted(site.rglob("*.html")):
+        up = "../" * len(page.relative_to(site).parent.parts)
+
+        def moved(match: re.Match[str], up: str = up) -> str:
+            kind, content = match.groups()
+            suffix = {"script": "js", "style": "css"}[kind]
+            name = f"assets/moved/{hashlib.sha256(content.encode()).hexdigest()[:16]}.{suffix}"
+            (site / name).parent.mkdir(parents=True, exist_ok=True)
+            (site / name).write_text(content, encoding="utf-8")
+            if kind == "script":
+                return f'<script src="{up}{name}"></script>'
+            return f'<link rel="stylesheet" href="{up}{name}">'
+
+        text = _EMPTY.sub(r"<td\1></td>", page.read_text(encoding="utf-8").replace(*_NAMED))
+        page.write_text(_INLINE.sub(moved, text), encoding="utf-8")
+
+
+def build(site: Path, work: Path) -> None:
+    """Build everything into `site`; whatever MkDocs warns of is an error."""
+    from mkdocs.commands.build import build as build_site
+    from mkdocs.config import load_config
+
+    source = work / "source"
+    shutil.rmtree(work, ignore_errors=True)
+    source.mkdir(parents=True)
+    collect(source)
+    glossary(source)
+    file = work / "mkdocs.yml"
+    file.write_text(yaml.safe_dump(configuration(source, site, reference(source)), sort_keys=False), encoding="utf-8")
+    settings = load_config(str(file), strict=True)
+    settings.plugins.run_event("startup", command="build", dirty=False)
+    try:
+        build_site(settings)
+    finally:
+        settings.plugins.run_event("shutdown")
+    for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):  # they name an address that we do not know
+        (site / name).unlink(missing_ok=True)
+    move_inline(site)
+
+
+def main() -> int:
+    """Build and say where it is."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--site", type=Path, default=SITE, help="folder for the site")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "build" / "documentation", help="folder for collected pages"
+    )
+    options = parser.parse_args()
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(message)s")
+    build(options.site, options.work)
+    print(f"{len(list(options.site.rglob('*.html')))} pages. The school serves them at /docs: lapwing serve")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
