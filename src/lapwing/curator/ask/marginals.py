@@ -84,10 +84,10 @@ class MarginalsQuestion(Question):
                 "sets", [], "no table is named", "Write marginals([['sex', 'age_group'], ['region']])."
             )
         alike = [frozenset(names) for names in self.sets]
-        for place, names in enumerate(self.sets):
-            if frozenset(names) in alike[:place]:
+        for place, columns in enumerate(self.sets):
+            if frozenset(columns) in alike[:place]:
                 hint = "Leave it out; to make a table more accurate, give it more weight: weights=[2, 1]."
-                raise InvalidParameter("sets", list(names), "is named twice", hint)
+                raise InvalidParameter("sets", list(columns), "is named twice", hint)
         self.family  # noqa: B018 – sets that are no marginals are refused now
         if self.integers:
             if any(aggregate.kind != "count" for aggregate in self.aggregates):
@@ -96,8 +96,8 @@ class MarginalsQuestion(Question):
                 self.family.whole_order  # noqa: B018 – marginals that form a ring are refused now
             except UnsupportedQuery as ring:
                 why = "they form a ring, and whole numbers that are not negative may not agree in all of them"
-                names = f"marginals by {'; by '.join(map(name_of, self.sets))}"
-                raise UnsupportedQuery(names, why, ring.instead) from None
+                which = f"marginals by {'; by '.join(map(name_of, self.sets))}"
+                raise UnsupportedQuery(which, why, ring.instead) from None
         check_reads(self.plan)
         check_depth(self.plan)
         self.bounds  # noqa: B018 – columns that do not exist and missing bounds are told now
